@@ -1,0 +1,136 @@
+"""Fuses the readings of one plate in many frames to one text with a calibrated probability.
+
+The readings are pooled log-linearly: each frame's probabilities are raised to the power of its
+weight, and multiplied. A frame's weight falls with blur and with a small plate. It also falls if
+the plate looks as it did in the frame before: such a frame repeats the same errors.
+
+Source: C. Genest and J. Zidek, "Combining Probability Distributions", 1986 (logarithmic pools).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from orchestrator.cameras.passes import Observation
+from orchestrator.cameras.tracking.looks import quality_of
+from orchestrator.plates import CANDIDATES, Plate
+
+HIGHEST_SCORE = 0.97
+"""Most that one frame may say for a text; a smeared frame may say 1.00."""
+LOWEST_CAP = 0.6
+"""The same for a frame of no quality."""
+OTHER_TEXTS = 20.0
+"""Number of texts among which the rest of a frame's probability is spread."""
+NEW_AFTER_S, NEW_AFTER_WIDTHS, NEW_AFTER_GROWTH = 2.0, 1.0, 0.2
+"""Time, way and growth after which most of a look is new."""
+MOST_EVIDENCE = 6.0
+"""Greatest sum of the weights: more looks add nothing."""
+TEMPERATURE = 1.0
+"""Divides the pooled logarithms so that scores are probabilities. Fitted on rendered clips."""
+
+
+@dataclass(frozen=True)
+class FusedText:
+    """The text of a pass.
+
+    Attributes:
+        candidates: Best texts with their probabilities, best first; their sum is at most 1.
+        weights: Share of each reading in it; they sum to 1, or are all 0.
+    """
+
+    candidates: tuple[tuple[str, float], ...] = ()
+    weights: tuple[float, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The best text, `""` for none."""
+        return self.candidates[0][0] if self.candidates else ""
+
+    @property
+    def score(self) -> float:
+        """The probability of the best text."""
+        return self.candidates[0][1] if self.candidates else 0.0
+
+
+def fuse(observations: Sequence[Observation]) -> FusedText:
+    """Fuse the readings of one plate.
+
+    Args:
+        observations: The plate in some frames, in the order of time.
+    """
+    weights = weigh(observations)
+    readings = [*zip(map(readings_of, observations), weights, strict=True)]
+    texts = {text for reading, _ in readings for text in reading.scores}
+    if not texts:
+        return FusedText((), (0.0,) * len(weights))
+    logs = {text: sum(w * log(one.score(text)) for one, w in readings) for text in texts}
+    rest = sum(w * log(one.floor) for one, w in readings)
+    probabilities = _softmax([*logs.values(), rest])
+    ranked = sorted(zip(logs, probabilities, strict=False), key=lambda one: (-one[1], one[0]))
+    whole = sum(weights)
+    shares = tuple(weight / whole for weight in weights) if whole else weights
+    return FusedText(tuple(ranked[:CANDIDATES]), tuple(shares))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What one frame says: probabilities of some texts, and that of each other text."""
+
+    scores: dict[str, float]
+    floor: float
+
+    def score(self, text: str) -> float:
+        return max(self.scores.get(text, 0.0), self.floor)
+
+
+def readings_of(observation: Observation) -> _Reading:
+    """Return the capped probabilities of a frame's texts."""
+    quality = quality_of(observation)
+    cap = LOWEST_CAP + (HIGHEST_SCORE - LOWEST_CAP) * min(1.0, 2 * quality)
+    scores = {text: cap * score for text, score in _candidates(observation.plate) if score > 0}
+    return _Reading(scores, max(1e-4, 1 - sum(scores.values())) / OTHER_TEXTS)
+
+
+def _candidates(plate: Plate) -> tuple[tuple[str, float], ...]:
+    """Return a plate's readings; an answer without candidates still has a text."""
+    return plate.candidates or (((plate.text, plate.text_score),) if plate.text else ())
+
+
+def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
+    """Return the weight of each reading: 1 for the best alone, and at most `MOST_EVIDENCE` in all.
+
+    Frames without a reading have the weight 0.
+    """
+    read = [one for one in observations if _candidates(one.plate)]
+    best = max((quality_of(one) for one in read), default=0.0)
+    weights, before = [], None
+    for one in observations:
+        if not _candidates(one.plate):
+            weights.append(0.0)
+            continue
+        weights.append(quality_of(one) / best * (_novelty(before, one) if before else 1.0))
+        before = one
+    whole = sum(weights)
+    most = min(1.0, MOST_EVIDENCE / whole) if whole else 1.0
+    return tuple(weight * most for weight in weights)
+
+
+def _novelty(before: Observation, now: Observation) -> float:
+    """Return the part of a look, in [0, 1], that the look before it has not shown."""
+    (ax0, ay0, ax1, ay1), (bx0, by0, bx1, by1) = before.plate.xyxy, now.plate.xyxy
+    width = max(1.0, ax1 - ax0)
+    way = ((ax0 + ax1 - bx0 - bx1) ** 2 + (ay0 + ay1 - by0 - by1) ** 2) ** 0.5 / 2 / width
+    growth = abs(log(max(1.0, bx1 - bx0) / width))
+    passed_s = max(0.0, now.time_s - before.time_s)
+    new = passed_s / NEW_AFTER_S + way / NEW_AFTER_WIDTHS + growth / NEW_AFTER_GROWTH
+    return 1 - exp(-new)
+
+
+def _softmax(logs: Sequence[float]) -> list[float]:
+    """Return probabilities from pooled logarithms."""
+    highest = max(logs)
+    powers = [exp((one - highest) / TEMPERATURE) for one in logs]
+    whole = sum(powers)
+    return [power / whole for power in powers]

@@ -1,0 +1,1 @@
+"""Follows plates from frame to frame: motion, assignment, and what is kept of a pass."""

@@ -1,0 +1,116 @@
+"""Looks: the plates of one frame that count, with what is measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, sqrt
+
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.passes import Observation
+from orchestrator.cameras.tracking.plate_pixels import PlatePixels
+from orchestrator.cameras.zones import is_watched
+from orchestrator.plates import Plate, Plates
+
+SURE = 0.5
+"""Least score of a text that two plates of one frame have, so that one of them is left out."""
+FULL_WIDTH_PX, LEAST_WIDTH_PX = 90.0, 20.0
+"""Widths of a plate in the picture from which more pixels add nothing, and below which no text can
+be read."""
+LEAST_QUALITY = 0.05
+
+
+@dataclass(frozen=True)
+class Look:
+    """One plate in one frame, in units that do not depend on the frame's size.
+
+    Attributes:
+        frame: The frame.
+        observation: The plate, with its sharpness.
+        point: Its middle as parts of the frame's width and height.
+        place: Its middle in frame widths.
+        size: Its width in frame widths.
+    """
+
+    frame: Frame
+    observation: Observation
+    point: tuple[float, float]
+    place: tuple[float, float]
+    size: float
+
+    @property
+    def log_size(self) -> float:
+        return log(self.size)
+
+    @property
+    def text(self) -> str:
+        """Best reading that has a format; empty for none."""
+        return best_text(self.observation.plate)[0]
+
+    @property
+    def text_score(self) -> float:
+        return best_text(self.observation.plate)[1]
+
+
+def best_text(plate: Plate) -> tuple[str, float]:
+    """Return the best reading of a plate that has a format, and its score; `("", 0)` for none."""
+    return plate.candidates[0] if plate.candidates else (plate.text, plate.text_score)
+
+
+def quality_of(observation: Observation) -> float:
+    """Return the quality of a look at a plate, in [0.05, 1], from its sharpness and its width."""
+    x0, _, x1, _ = observation.plate.xyxy
+    width = (x1 - x0 - LEAST_WIDTH_PX) / (FULL_WIDTH_PX - LEAST_WIDTH_PX)
+    return max(LEAST_QUALITY, observation.sharpness * sqrt(min(1.0, max(0.0, width))))
+
+
+def take_looks(
+    camera: Camera, frame: Frame, plates: Plates, pixels: PlatePixels
+) -> tuple[Look, ...]:
+    """Return the plates of a frame that count: in no mask, in a zone if wanted, each text once."""
+    watched = [
+        (plate, point)
+        for plate in plates
+        if plate.xyxy[2] > plate.xyxy[0] + 1
+        and plate.xyxy[3] > plate.xyxy[1] + 1
+        and is_watched(camera, point := middle_of(plate, frame))
+    ]
+    sharpness = pixels.measure(frame, [plate.xyxy for plate, _ in watched])
+    looks = [
+        _look(frame, plate, point, sharp)
+        for (plate, point), sharp in zip(watched, sharpness, strict=True)
+    ]
+    return _drop_repeated(looks)
+
+
+def middle_of(plate: Plate, frame: Frame) -> tuple[float, float]:
+    """Return a plate's middle as parts of the frame's width and height."""
+    x0, y0, x1, y1 = plate.xyxy
+    return (x0 + x1) / 2 / frame.size_wh[0], (y0 + y1) / 2 / frame.size_wh[1]
+
+
+def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: float) -> Look:
+    width, height = frame.size_wh
+    return Look(
+        frame=frame,
+        observation=Observation(frame.time_s, plate, sharpness),
+        point=point,
+        place=(point[0], point[1] * height / width),
+        size=(plate.xyxy[2] - plate.xyxy[0]) / width,
+    )
+
+
+def _drop_repeated(looks: Sequence[Look]) -> tuple[Look, ...]:
+    """Keep the best of the looks with the same text: lorries repeat their number on the body."""
+    best: dict[str, Look] = {}
+    for look in looks:
+        if look.text and look.text_score >= SURE:
+            other = best.get(look.text)
+            if other is None or _worth(look) > _worth(other):
+                best[look.text] = look
+    return tuple(look for look in looks if best.get(look.text, look) is look)
+
+
+def _worth(look: Look) -> float:
+    return look.text_score * look.observation.plate.detection_score * quality_of(look.observation)

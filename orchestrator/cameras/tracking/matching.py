@@ -1,0 +1,93 @@
+"""Assigns the plates of a frame to the open passes.
+
+The cost of a pair is a negative log-likelihood: of the motion, and of the two texts being one.
+
+Source: H. Kuhn, "The Hungarian method for the assignment problem", 1955, as scipy has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, hypot
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from orchestrator.cameras.tracking.looks import Look
+from orchestrator.cameras.tracking.motion_model import Motion
+from orchestrator.cameras.tracking.open_pass import OpenPass
+from orchestrator.formats.edit_distance import edit_distance
+
+NEW_PASS = 12.0
+"""Cost from which a plate is that of a new pass: 4.5 standard deviations of the motion, and more
+where the text is the same."""
+TEXT_COSTS = (-8.0, -4.0, 0.0)
+"""Costs of texts that differ in 0, 1 and 2 characters, if both are certain."""
+OTHER_TEXT = 20.0
+"""Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
+SAME_TEXT = 0.4
+"""Least product of the scores of two like texts that tell more than the motion does."""
+FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
+"""Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
+GREATEST_RATIO = 4.0
+"""Greatest ratio of the sizes of a plate in two frames."""
+MOTION_S = 1.5
+"""Time for which the motion of a vehicle is predicted. Later only its text tells."""
+STANDING_WIDTHS = 1.0
+"""Greatest distance of a standing vehicle's plate from its place, in plate widths."""
+
+
+def match(
+    passes: Sequence[OpenPass], looks: Sequence[Look], time_s: float, longest_s: float
+) -> list[tuple[int, int]]:
+    """Return the indices of passes and looks that belong together.
+
+    Args:
+        passes: The open passes.
+        looks: The plates of one frame.
+        time_s: Time of the frame.
+        longest_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
+    """
+    if not passes or not looks:
+        return []
+    costs = np.full((len(passes), len(looks)), NEW_PASS)
+    for row, one in enumerate(passes):
+        predicted = one.motion.predict(time_s, longest_s)
+        for column, look in enumerate(looks):
+            costs[row, column] = min(NEW_PASS, _cost(one, predicted, look, longest_s))
+    rows, columns = linear_sum_assignment(costs)
+    return [
+        (int(row), int(column))
+        for row, column in zip(rows, columns, strict=True)
+        if costs[row, column] < NEW_PASS
+    ]
+
+
+def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+    unseen_s = max(0.0, look.observation.time_s - one.last_seen_s)
+    ratio = exp(abs(look.log_size - one.motion.log_size.value))
+    if ratio > GREATEST_RATIO:
+        return NEW_PASS
+    text, is_same = compare_texts(one, look)
+    away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
+    away_widths = away / max(one.motion.size, look.size)
+    squared, vagueness = predicted.misfit(look)
+    motion = 0.5 * squared + vagueness
+    if one.is_standing and away_widths < STANDING_WIDTHS:
+        motion = min(motion, 2 * away_widths)
+    elif unseen_s > longest_s:
+        motion = NEW_PASS
+    if is_same and away_widths <= FASTEST_WIDTHS_S * unseen_s + NEAR_WIDTHS:
+        motion = min(motion, NEW_PASS / 2)
+    return motion + text
+
+
+def compare_texts(one: OpenPass, look: Look) -> tuple[float, bool]:
+    """Return the cost of the texts of a pass and a look, and whether they are surely the same."""
+    if not one.fused.text or not look.text:
+        return 0.0, False
+    sure = one.fused.score * look.text_score
+    distance = edit_distance(one.fused.text, look.text)
+    if distance < len(TEXT_COSTS):
+        return sure * TEXT_COSTS[distance], distance < 2 and sure >= SAME_TEXT
+    return sure * OTHER_TEXT, False

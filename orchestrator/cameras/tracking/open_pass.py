@@ -1,0 +1,173 @@
+"""A pass whose vehicle is still there: its motion, readings, zones and crossings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from orchestrator.cameras.configuration import Camera, Line
+from orchestrator.cameras.frames import Clock
+from orchestrator.cameras.fusion import FusedText, fuse
+from orchestrator.cameras.passes import LineCrossing, Observation, Pass, Progress
+from orchestrator.cameras.tracking.looks import Look, best_text
+from orchestrator.cameras.tracking.motion_model import Motion
+from orchestrator.cameras.tracking.plate_pixels import PlatePixels
+from orchestrator.cameras.tracking.retention import BestFrames, thin_out
+from orchestrator.cameras.tracking.trends import direction_of, speed_of, stands
+from orchestrator.cameras.zones import find_zones, meets, side_of
+from orchestrator.formats.plate_formats import Formats
+
+FIRM_WIDTHS = 0.2
+"""Distance from a line, in plate widths, from which the side of a plate is certain."""
+MOST_CROSSINGS = 32
+"""Most crossings that are kept of a pass: a vehicle may shunt all day."""
+
+
+@dataclass(eq=False)
+class OpenPass:
+    """A pass whose vehicle is still there.
+
+    Attributes:
+        id: Id of the pass.
+        motion: Its motion up to the last look.
+        clock: The clock of its times.
+        observations: Some of its observations, in the order of time.
+        fused: Its text so far.
+        looks: Number of all its looks.
+        missed_s: Time of the frames since the last look that did not show it.
+        missed_frames: Number of these frames.
+        zones: Its zones, in their order.
+        crossings: Its crossings, in their order.
+        is_told: Whether its event `agreed` was given.
+        told: The text, zones and crossings that the last event had.
+    """
+
+    id: str
+    motion: Motion
+    clock: Clock
+    observations: list[Observation] = field(default_factory=list)
+    fused: FusedText = field(default_factory=FusedText)
+    frames: BestFrames = field(default_factory=BestFrames)
+    looks: int = 0
+    missed_s: float = 0.0
+    missed_frames: int = 0
+    zones: tuple[str, ...] = ()
+    crossings: tuple[LineCrossing, ...] = ()
+    is_told: bool = False
+    told: tuple[object, ...] = ()
+    _sides: dict[Line, tuple[str, tuple[float, float]]] = field(default_factory=dict)
+
+    @classmethod
+    def start(cls, pass_id: str, look: Look, camera: Camera) -> OpenPass:
+        """Return a pass that was seen once."""
+        motion = Motion.start(look)
+        one = cls(pass_id, motion, look.frame.clock)
+        one._keep(look, motion, camera)
+        return one
+
+    @property
+    def first_seen_s(self) -> float:
+        return self.observations[0].time_s
+
+    @property
+    def last_seen_s(self) -> float:
+        return self.observations[-1].time_s
+
+    @property
+    def is_standing(self) -> bool:
+        return stands(self.observations)
+
+    @property
+    def agreeing(self) -> int:
+        """Number of the kept observations whose own reading is the text of the pass."""
+        return sum(best_text(one.plate)[0] == self.fused.text for one in self.observations)
+
+    def add(self, look: Look, camera: Camera, longest_s: float) -> None:
+        """Add a look; its motion is predicted for at most `longest_s`."""
+        predicted = self.motion.predict(look.observation.time_s, longest_s)
+        self._keep(look, predicted.correct(look), camera)
+
+    def miss(self, passed_s: float) -> None:
+        """Count a frame that does not show the plate."""
+        self.missed_s += passed_s
+        self.missed_frames += 1
+
+    def absorb(self, other: OpenPass) -> None:
+        """Take over the looks of another pass that was the same vehicle."""
+        if other.last_seen_s > self.last_seen_s:
+            self.motion, self._sides = other.motion, other._sides
+            self.missed_s, self.missed_frames = other.missed_s, other.missed_frames
+        both = sorted([*self.observations, *other.observations], key=lambda one: one.time_s)
+        self.looks += other.looks
+        self.zones += tuple(zone for zone in other.zones if zone not in self.zones)
+        self.crossings = tuple(
+            sorted([*self.crossings, *other.crossings], key=lambda one: one.time_s)
+        )[:MOST_CROSSINGS]
+        self.frames.absorb(other.frames, [text for text, _ in self.fused.candidates])
+        self._fuse(both)
+
+    def describe(
+        self, camera: Camera, formats: Formats, pixels: PlatePixels, progress: Progress
+    ) -> Pass:
+        """Return the pass as it is known now."""
+        text = self.shown_text(camera)
+        weighted = zip(self.observations, self.fused.weights, strict=True)
+        observations = tuple(replace(one, weight=weight) for one, weight in weighted)
+        best = self.frames.best(self.fused.text, pixels)
+        weight = dict(zip(map(id, self.observations), self.fused.weights, strict=True))
+        observed = best.observation
+        best = replace(best, observation=replace(observed, weight=weight.get(id(observed), 0.0)))
+        return Pass(
+            id=self.id,
+            camera=camera.name,
+            progress=progress,
+            first_seen_s=self.first_seen_s,
+            last_seen_s=self.last_seen_s,
+            clock=self.clock,
+            text=text,
+            text_score=self.fused.score,
+            format=self._format_of(text, formats),
+            candidates=self.fused.candidates,
+            direction=direction_of(self.observations),
+            crossings=self.crossings,
+            speed_widths_s=speed_of(self.observations),
+            zones=self.zones,
+            observations=observations,
+            best=best,
+        )
+
+    def shown_text(self, camera: Camera) -> str:
+        """Return the text if its probability reaches the camera's threshold, else `""`."""
+        return self.fused.text if self.fused.score >= camera.text_threshold else ""
+
+    def _keep(self, look: Look, motion: Motion, camera: Camera) -> None:
+        self.motion = motion
+        self.looks += 1
+        self.missed_s, self.missed_frames = 0.0, 0
+        self.zones += tuple(one for one in find_zones(camera, look.point) if one not in self.zones)
+        self._cross(look, camera)
+        self.frames.add(look, [text for text, _ in self.fused.candidates])
+        self._fuse([*self.observations, look.observation])
+
+    def _fuse(self, observations: list[Observation]) -> None:
+        best = self.frames.observation(self.fused.text)
+        self.observations = thin_out(observations, best)
+        self.fused = fuse(self.observations)
+
+    def _cross(self, look: Look, camera: Camera) -> None:
+        for line in camera.lines:
+            side, distance = side_of(line, look.point)
+            if distance < FIRM_WIDTHS * look.size:
+                continue
+            known = self._sides.get(line)
+            self._sides[line] = side, look.point
+            if known and known[0] != side and meets(line, known[1], look.point):
+                crossing = LineCrossing(line.name, side, look.observation.time_s)
+                self.crossings = (*self.crossings, crossing)[-MOST_CROSSINGS:]
+
+    def _format_of(self, text: str, formats: Formats) -> str:
+        """Return the format that the service named for the text, else the first that fits."""
+        if not text:
+            return ""
+        named = (one.plate.format for one in self.observations if one.plate.text == text)
+        fitting = (formats.format_of(text, lines) for lines in (1, 2))
+        return next((name for name in (*named, *fitting) if name), "")
