@@ -51,7 +51,7 @@ class MotionGate:
         """
         if self.changed_share(luma, time_s) >= self._threshold:
             self._moved_s = time_s
-        return time_s - self._moved_s <= HOLD_S
+        return 0 <= time_s - self._moved_s <= HOLD_S  # a clock may be set back
 
     def changed_share(self, luma: Luma, time_s: float) -> float:
         """Return the share of watched pixels that differ from the background, and adapt it."""

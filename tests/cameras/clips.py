@@ -29,7 +29,8 @@ def write_clip(
     path: Path, frames: Iterable[Bgr], rate: int = 10, gop: int = 10, codec: str = "libx264"
 ) -> Path:
     """Write a clip; the container follows from the suffix."""
-    with av.open(str(path), "w") as container:
+    options = {"movflags": "faststart"} if path.suffix == ".mp4" else {}
+    with av.open(str(path), "w", options=options) as container:
         stream = None
         for frame in frames:
             if stream is None:

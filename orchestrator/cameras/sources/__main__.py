@@ -39,8 +39,10 @@ class DecodingProcess:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._sending = threading.Lock()
+        self._taking = threading.Lock()
         self._threads: dict[int, CameraThread] = {}
         self._wanted: set[int] = set()
+        self._sending_frames: set[int] = set()
         self._encoders = ThreadPoolExecutor(ENCODERS)
 
     def run(self) -> None:
@@ -57,28 +59,43 @@ class DecodingProcess:
             build(Camera, head["camera"]),
             on_ready=partial(self._offer, id_),
             on_end=partial(self._end, id_),
+            after_s=head["after_s"],
         )
         self._threads[id_] = thread
         thread.start()
 
     def _take(self, head: Head) -> None:
-        thread = self._threads.get(head["id"])
-        if thread and (frame := thread.newest.take()):
-            self._encoders.submit(self._send_frame, head["id"], thread, frame)
+        if thread := self._threads.get(head["id"]):
+            self._wanted.add(head["id"])
+            self._send_if_wanted(head["id"], thread)
 
     def _close(self, head: Head) -> None:
         if thread := self._threads.pop(head["id"], None):
             thread.stop()
 
+    def _send_if_wanted(self, id_: int, thread: CameraThread) -> None:
+        """Send the newest frame if it was asked for. If there is none yet, the next one follows."""
+        with self._taking:
+            if id_ not in self._wanted:
+                return
+            self._sending_frames.add(id_)
+            if frame := thread.newest.take():
+                self._wanted.discard(id_)
+                self._encoders.submit(self._send_frame, id_, thread, frame)
+            else:
+                self._sending_frames.discard(id_)
+
     def _offer(self, id_: int) -> None:
         self._send({"kind": "ready", "id": id_})
+        if thread := self._threads.get(id_):
+            self._send_if_wanted(id_, thread)
 
     def _end(self, id_: int) -> None:
-        """Tell the end of a file after its last frame was taken."""
-        thread = self._threads[id_]
-        while not thread.newest.is_empty() and id_ in self._threads:
+        """Tell the end of a file after its last frame was sent."""
+        newest = self._threads[id_].newest
+        while id_ in self._threads and (not newest.is_empty() or id_ in self._sending_frames):
             time.sleep(0.01)
-        self._encoders.submit(self._send, {"kind": "ended", "id": id_})
+        self._send({"kind": "ended", "id": id_})
 
     def _send_frame(self, id_: int, thread: CameraThread, frame: OfferedFrame) -> None:
         picture = frame.decoded.video.to_ndarray(format="bgr24")
@@ -93,6 +110,7 @@ class DecodingProcess:
             "size_wh": frame.decoded.size_wh,
         }
         self._send(head, jpeg.tobytes())
+        self._sending_frames.discard(id_)
 
     def _tell_statuses(self) -> None:
         while True:

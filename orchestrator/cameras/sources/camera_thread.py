@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import random
 import threading
 import time
@@ -19,6 +21,7 @@ from orchestrator.cameras.sources.source_status import SourceStatus, State
 from orchestrator.cameras.sources.stream_reader import DecodedFrame, StreamError, StreamReader
 from orchestrator.system.backoff import exponential_s
 
+LOG = logging.getLogger(__name__)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 """Pauses before a source is opened again. They double, and are shortened at random."""
 SCHEDULE_EVERY_S = 1.0
@@ -42,10 +45,15 @@ class CameraThread(threading.Thread):
         camera: The camera.
         on_ready: Called when there is a frame to take.
         on_end: Called at the end of a file.
+        after_s: Frames of a file up to this time are left out: they were taken before.
     """
 
     def __init__(
-        self, camera: Camera, on_ready: Callable[[], None], on_end: Callable[[], None]
+        self,
+        camera: Camera,
+        on_ready: Callable[[], None],
+        on_end: Callable[[], None],
+        after_s: float = -math.inf,
     ) -> None:
         super().__init__(name=camera.name, daemon=True)
         self.newest = NewestFrame(on_ready)
@@ -53,6 +61,7 @@ class CameraThread(threading.Thread):
         self.beat_s = time.monotonic()
         self._camera = camera
         self._on_end = on_end
+        self._after_s = after_s
         self._stopped = threading.Event()
         self._number = 0
 
@@ -67,12 +76,17 @@ class CameraThread(threading.Thread):
             try:
                 if self._follow():
                     return
+                continue
             except StreamError as error:
-                failures = 0 if time.monotonic() - opened_s > HEALTHY_S else failures
-                self.note(last_error=str(error), reconnects=self.status.reconnects + 1)
-                pause_s = exponential_s(failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
-                self._pause("waiting", pause_s * random.uniform(0.5, 1))
-                failures += 1
+                reason = str(error)
+            except Exception as error:  # other cameras of this process go on
+                LOG.exception("%s: decoding failed", self._camera.name)
+                reason = f"decoding failed: {type(error).__name__}"
+            failures = 0 if time.monotonic() - opened_s > HEALTHY_S else failures
+            self.note(last_error=reason, reconnects=self.status.reconnects + 1)
+            pause_s = exponential_s(failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            self._pause("waiting", pause_s * random.uniform(0.5, 1))
+            failures += 1
 
     def stop(self) -> None:
         """Ask the thread to end."""
@@ -101,7 +115,7 @@ class CameraThread(threading.Thread):
                 is_worth = sampler.look(frame)
                 reader.decode_key_frames_only(is_wanted=sampler.is_resting)
                 self._note_frame(frame, reader, sampler)
-                if is_worth:
+                if is_worth and not (reader.is_file and frame.time_s <= self._after_s):
                     self._offer(OfferedFrame(self._number, frame, reader.clock), reader.is_file)
             if not reader.is_file:
                 raise StreamError("the stream has ended")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from types import TracebackType
 from typing import Any
@@ -27,11 +27,13 @@ PER_PROCESS = 4
 """Cameras in one process. If one hangs, the others of its process start again with it."""
 HANG_S = 40.0
 """A source that does nothing for so long hangs; timeouts end connecting and reading earlier."""
-SILENT_S = 15.0
-"""A process that tells nothing for so long hangs."""
+SILENT_S, START_S = 15.0, 60.0
+"""A process that tells nothing for so long hangs; the second limit is that of its start."""
 WATCH_EVERY_S = 0.5
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
 """Pauses before a process is started again; they double."""
+NO_TIME_S = -1.0
+"""Time before every frame of a file."""
 LIMIT = 64 * 2**20
 """Bytes that are read ahead from a process."""
 
@@ -49,18 +51,24 @@ class CameraStream:
         self.status = SourceStatus()
         self.age_s = 0.0
         self._process = process
+        self._before = SourceStatus()
+        self._last_s = NO_TIME_S
+        self._is_asked = False
         self._ready = asyncio.Event()
         self._frames: asyncio.Queue[Frame | None] = asyncio.Queue()
-        self._is_ended = False
+        self.is_ended = False
 
     async def ready(self) -> bool:
         """Wait for a frame. Return False at the end of the stream."""
         await self._ready.wait()
-        return not self._is_ended
+        return not self.is_ended
 
     async def next(self) -> Frame | None:
         """Return the newest frame, or a file's next one; None if there is none any more."""
         self._ready.clear()
+        if self.is_ended:
+            return None
+        self._is_asked = True
         self._process.send({"kind": "take", "id": self.id})
         return await self._frames.get()
 
@@ -77,24 +85,45 @@ class CameraStream:
             size = head["size_wh"][0], head["size_wh"][1]
             name = self.camera.name
             frame = Frame(name, head["number"], head["time_s"], head["clock"], body, size)
-            self._frames.put_nowait(frame)
+            self._last_s = frame.time_s
+            self._answer(frame)
         elif head["kind"] == "ended":
             self.end()
         else:
             values = head["status"] | {"size_wh": tuple(head["status"]["size_wh"])}
-            self.status, self.age_s = SourceStatus(**values), head["age_s"]
+            self.status, self.age_s = self._total(SourceStatus(**values)), head["age_s"]
 
     def end(self) -> None:
         """End the stream; whoever waits for a frame gets none."""
-        self._is_ended = True
+        self.is_ended = True
         self._ready.set()
-        self._frames.put_nowait(None)
+        self._answer(None)
 
     def lose_process(self) -> None:
         """Forget the frame that was asked for: the process that had it has ended."""
+        if self.is_ended:
+            return
         self._ready.clear()
         self.age_s = 0.0
-        self._frames.put_nowait(None)
+        self._before = self.status = replace(self.status, state="connecting")
+        self._answer(None)
+
+    def describe(self) -> Head:
+        """Return the message that makes a process follow this camera."""
+        camera = json.loads(json.dumps(asdict(self.camera)))
+        return {"kind": "open", "id": self.id, "camera": camera, "after_s": self._last_s}
+
+    def _answer(self, frame: Frame | None) -> None:
+        """Give a frame to the one who has asked for it, or tell that there is none."""
+        if self._is_asked:
+            self._is_asked = False
+            self._frames.put_nowait(frame)
+
+    def _total(self, status: SourceStatus) -> SourceStatus:
+        """Add the counts of the processes before."""
+        names = ("decoded", "sent", "dropped", "reconnects")
+        counts = {name: getattr(status, name) + getattr(self._before, name) for name in names}
+        return replace(status, **counts)
 
 
 @dataclass(eq=False)
@@ -105,11 +134,12 @@ class _Process:
     child: subprocess.Popen[bytes] | None = None
     writer: asyncio.StreamWriter | None = None
     heard_s: float = 0.0
+    has_spoken: bool = False
     restarts: int = 0
 
     def add(self, stream: CameraStream) -> None:
         self.streams[stream.id] = stream
-        self._open(stream)
+        self.send(stream.describe())
 
     def remove(self, stream: CameraStream) -> None:
         if self.streams.pop(stream.id, None):
@@ -139,9 +169,10 @@ class _Process:
         with theirs:
             self.child = _start(theirs)
         reader, self.writer = await asyncio.open_connection(sock=ours, limit=LIMIT)
-        self.heard_s = time.monotonic()
+        self.heard_s, self.has_spoken = time.monotonic(), False
         for stream in self.streams.values():
-            self._open(stream)
+            if not stream.is_ended:
+                self.send(stream.describe())
         watching = asyncio.create_task(self._watch())
         try:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -154,7 +185,7 @@ class _Process:
                 stream.lose_process()
 
     def _hand_out(self, head: Head, body: bytes) -> None:
-        self.heard_s = time.monotonic()
+        self.heard_s, self.has_spoken = time.monotonic(), True
         if stream := self.streams.get(head["id"]):
             stream.obey(head, body)
 
@@ -163,14 +194,11 @@ class _Process:
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
             hanging = [one.camera.name for one in self.streams.values() if one.age_s > HANG_S]
-            is_silent = bool(self.streams) and time.monotonic() - self.heard_s > SILENT_S
+            limit_s = SILENT_S if self.has_spoken else START_S
+            is_silent = bool(self.streams) and time.monotonic() - self.heard_s > limit_s
             if hanging or is_silent:
                 LOG.error("decoding of %s hangs", ", ".join(hanging) or "all cameras")
                 self._kill()
-
-    def _open(self, stream: CameraStream) -> None:
-        camera = json.loads(json.dumps(asdict(stream.camera)))
-        self.send({"kind": "open", "id": stream.id, "camera": camera})
 
     def _kill(self) -> None:
         if self.child:

@@ -6,8 +6,8 @@ body.
 
 | from the watcher | |
 |---|---|
-| `open` | `id`, `camera`: follow this camera |
-| `take` | `id`: send the newest frame as soon as there is one; a file's next frame |
+| `open` | `id`, `camera`, `after_s`: follow this camera; of a file, from this time on |
+| `take` | `id`: send the newest frame, or the next one if there is none; a file's next frame |
 | `close` | `id`: stop |
 
 | to the watcher | |

@@ -16,12 +16,13 @@ import numpy as np
 from orchestrator.cameras.frames import Clock
 from orchestrator.cameras.motion import SIZE_WH, Luma
 
-OPEN_S, READ_S = 10.0, 10.0
+OPEN_S, READ_S = 10.0, 6.0
 """Longest wait for a connection, and for data."""
 KEY_FRAMES, ALL_FRAMES = "NONKEY", "DEFAULT"
 """Values of FFmpeg's `skip_frame`."""
 MOST_DRIFT_S = 1.0
 """The stream's time may differ from the arrival by so much; then its start is taken anew."""
+LEAST_STEP_S = 1e-6
 MICROSECONDS = 1_000_000
 
 
@@ -77,15 +78,16 @@ class StreamReader:
     """
 
     def __init__(self, url: str, wall_clock: Callable[[], float] = time.time) -> None:
-        self.is_file = is_file(url)
         self._wall_clock = wall_clock
         self._container = _open(url)
+        self.is_file = is_file(url) or _is_remote_file(url, self._container)
         if not self._container.streams.video:
             self._container.close()
             raise StreamError("there is no video in it")
         self._stream = self._container.streams.video[0]
-        self._stream.thread_type = "AUTO" if self.is_file else "SLICE"  # no delay by frame threads
+        self._stream.thread_type = "SLICE"  # threads for frames would give each some frames later
         self._start_s: float | None = None
+        self._last_s = -1.0
         self.clock: Clock = "file" if self.is_file else "wall"
 
     def __enter__(self) -> StreamReader:
@@ -106,13 +108,16 @@ class StreamReader:
     def frames(self) -> Iterator[DecodedFrame]:
         """Yield the decoded frames to the end of the source.
 
+        Times never go back, also when a stream's own clock becomes known only after some frames.
+
         Raises:
             StreamError: It cannot be read.
         """
         try:
             for packet in self._container.demux(self._stream):
                 for frame in _decode(packet):
-                    yield DecodedFrame(frame, self._time_of(frame), bool(frame.key_frame))
+                    self._last_s = max(self._time_of(frame), self._last_s + LEAST_STEP_S)
+                    yield DecodedFrame(frame, self._last_s, bool(frame.key_frame))
         except (av.FFmpegError, OSError) as error:
             raise StreamError(_describe(error)) from error
 
@@ -137,6 +142,11 @@ class StreamReader:
 def is_file(url: str) -> bool:
     """Tell whether a source is a file, neither a stream nor a device."""
     return "://" not in url and not url.startswith("/dev/")
+
+
+def _is_remote_file(url: str, container: Any) -> bool:
+    """Tell whether an address gives a file: its length is known."""
+    return url.startswith(("http://", "https://")) and bool(container.duration)
 
 
 def _open(url: str) -> Any:

@@ -57,7 +57,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def serving(path: Path, *, bytes_per_s: int) -> AsyncIterator[str]:
+async def serving(path: Path, *, bytes_per_s: int, port: int = 0) -> AsyncIterator[str]:
     """Send a file again and again over HTTP, at the pace of a live stream."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -75,7 +75,7 @@ async def serving(path: Path, *, bytes_per_s: int) -> AsyncIterator[str]:
         finally:
             writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(answer, "127.0.0.1", port)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/stream.ts"
 
@@ -123,16 +123,39 @@ def test_a_stream_that_is_away_comes_back_by_itself(long_clip: Path, free_port: 
         assert stream.status.state in ("waiting", "connecting")
         assert "refused" in stream.status.last_error
         assert "secret" not in repr(stream.status)
-        command = [sys.executable, "-m", "http.server", str(free_port), "--bind", "127.0.0.1"]
-        with subprocess.Popen(
-            command, cwd=long_clip.parent, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as server:
-            (long_clip.parent / "stream.ts").write_bytes(long_clip.read_bytes())
+        async with serving(long_clip, bytes_per_s=2**20, port=free_port):
             assert await stream.ready()
             assert await stream.next()
-            server.kill()
-        await until(lambda: stream.status.reconnects > 1)
+            before = stream.status.reconnects
+        await until(lambda: stream.status.reconnects > before)
         await stream.close()
+
+    follow(act)
+
+
+def test_a_whole_file_may_come_over_http(clip: Path, free_port: int) -> None:
+    async def act(decoders: Decoders) -> None:
+        command = [sys.executable, "-m", "http.server", str(free_port), "--bind", "127.0.0.1"]
+        with subprocess.Popen(command, cwd=clip.parent, stderr=subprocess.DEVNULL) as server:
+            url = f"http://127.0.0.1:{free_port}/{clip.name}"
+            try:
+                frames = await collect(decoders.open(Camera("clip", url, looks_per_s=5)))
+            finally:
+                server.kill()
+        assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(15)])
+        assert {frame.clock for frame in frames} == {"file"}
+
+    follow(act)
+
+
+def test_the_last_frame_of_a_large_file_comes_before_its_end(tmp_path: Path) -> None:
+    path = write_clip(tmp_path / "large.mp4", moving_frames(4, (1920, 1080)))
+
+    async def act(decoders: Decoders) -> None:
+        for _ in range(3):
+            stream = decoders.open(Camera("clip", str(path), looks_per_s=10))
+            assert len(await collect(stream)) == 4
+            await stream.close()
 
     follow(act)
 
@@ -157,17 +180,22 @@ def test_a_killed_process_is_replaced_and_its_cameras_go_on(long_clip: Path) -> 
     follow(act)
 
 
-def test_a_stopped_process_is_replaced(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_file_goes_on_where_it_was_when_its_process_ends_or_hangs(
+    clip: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(decoders_module, "SILENT_S", 3.0)
 
     async def act(decoders: Decoders) -> None:
         stream = decoders.open(Camera("clip", str(clip), looks_per_s=5))
         assert await stream.ready()
+        first = await stream.next()
         (process,) = decoders._processes
         assert process.child
-        os.kill(process.child.pid, signal.SIGSTOP)
+        os.kill(process.child.pid, number)
         await until(lambda: process.restarts > 0)
-        assert len(await collect(stream)) >= 15
+        times = [frame.time_s for frame in (first, *await collect(stream)) if frame]
+        assert times == pytest.approx([n / 5 for n in range(15)])
 
     follow(act)
 
