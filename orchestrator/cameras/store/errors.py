@@ -1,0 +1,23 @@
+"""The errors of the store."""
+
+from __future__ import annotations
+
+from orchestrator.errors import PlateError
+
+
+class StoreError(PlateError):
+    """The store cannot do what was asked."""
+
+    reason = "store"
+
+
+class StoreUnavailable(StoreError):  # noqa: N818 - a state of the store, not a fault
+    """The database or the pictures' storage cannot be used now; a retry may help."""
+
+
+class RejectedValue(StoreError):  # noqa: N818 - named after the cause
+    """The database does not accept a value; a retry does not help."""
+
+
+class UnknownName(StoreError):  # noqa: N818 - named after the cause
+    """There is no list or pass of this name."""

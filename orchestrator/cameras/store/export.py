@@ -1,0 +1,99 @@
+"""Exports passes: one line of JSON each, and their pictures, in a folder or a ZIP file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator.cameras.store.errors import StoreError, UnknownName
+from orchestrator.cameras.store.pass_query import PassDetails
+from orchestrator.cameras.store.pictures import PictureStore
+
+PASSES = "passes.jsonl"
+PICTURES = "pictures"
+
+
+class Target(Protocol):
+    """Takes the files of an export."""
+
+    def write(self, name: str, content: bytes) -> None: ...
+
+
+class _Folder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, name: str, content: bytes) -> None:
+        file = self._folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+class _Zip:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    def write(self, name: str, content: bytes) -> None:
+        self._archive.writestr(name, content)
+
+
+def export_passes(details: Iterable[PassDetails], pictures: PictureStore, target: Path) -> int:
+    """Write passes and their pictures.
+
+    Args:
+        details: The passes.
+        pictures: The store's pictures.
+        target: A file `*.zip`, or a folder; neither may exist.
+
+    Returns:
+        The number of passes.
+
+    Raises:
+        StoreError: The target exists, or cannot be written.
+    """
+    lines, written = [], set[str]()
+    with _open(target) as files:
+        for one in details:
+            lines.append(json.dumps(asdict(one), ensure_ascii=False))
+            for digest in {one.found.crop, one.found.frame} - written - {None}:
+                if digest and (picture := _read(pictures, digest)):
+                    files.write(f"{PICTURES}/{digest}.jpg", picture)
+                    written.add(digest)
+        files.write(PASSES, "".join(f"{line}\n" for line in lines).encode())
+    return len(lines)
+
+
+@contextmanager
+def _open(target: Path) -> Iterator[Target]:
+    """Open a target; it appears when it is complete."""
+    if target.exists():
+        raise StoreError(f"{target}: wanted a name that is free, got one that exists")
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        if target.suffix == ".zip":
+            with zipfile.ZipFile(partial, "w") as archive:  # JPEG does not compress
+                yield _Zip(archive)
+        else:
+            partial.mkdir()
+            yield _Folder(partial)
+        partial.rename(target)
+    except OSError as error:
+        raise StoreError(f"{target}: {error.strerror or error}") from error
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        partial.unlink(missing_ok=True)
+
+
+def _read(pictures: PictureStore, digest: str) -> bytes | None:
+    """Return a picture; None when it was removed meanwhile."""
+    try:
+        return pictures.get(bytes.fromhex(digest))
+    except UnknownName:
+        return None

@@ -1,0 +1,42 @@
+"""The history of the tables, for both databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from orchestrator.cameras.store.database import Database
+
+ADVISORY_LOCK = 0x706C6174
+"""Number of the lock in PostgreSQL under which one process at a time changes the tables."""
+
+
+def upgrade(database: Database, revision: str = "head") -> None:
+    """Run the migrations that a database lacks, in one transaction.
+
+    Raises:
+        StoreError: The database cannot be reached, or does not allow it.
+    """
+    with database.writing() as connection:
+        if database.is_postgresql:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
+        configuration = _configuration()
+        configuration.attributes["connection"] = connection
+        command.upgrade(configuration, revision)
+
+
+def revisions() -> list[str]:
+    """Return the names of all revisions, the oldest first."""
+    script = ScriptDirectory.from_config(_configuration())
+    return [one.revision for one in script.walk_revisions()][::-1]
+
+
+def _configuration() -> Config:
+    configuration = Config()
+    configuration.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    configuration.set_main_option("path_separator", "os")
+    return configuration

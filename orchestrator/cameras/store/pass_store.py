@@ -1,0 +1,243 @@
+"""The store of passes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.configuration import Camera, Sink, Store
+from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.store import audit, plate_requests, retention
+from orchestrator.cameras.store.addressed_events import address
+from orchestrator.cameras.store.buffered_writer import BufferedWriter
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.export import export_passes
+from orchestrator.cameras.store.pass_query import (
+    MOST,
+    PassDetails,
+    PassPage,
+    PassQuery,
+    Requester,
+)
+from orchestrator.cameras.store.pass_writer import PassWriter
+from orchestrator.cameras.store.pictures import PictureStore, open_pictures
+from orchestrator.cameras.store.plate_lists import PlateLists
+from orchestrator.cameras.store.retention import DeletionCounts
+from orchestrator.cameras.store.search import read_details, search
+from orchestrator.cameras.store.spool import MOST_BYTES, Spool
+from orchestrator.cameras.store.sql_outbox import SqlOutbox
+from orchestrator.cameras.store.text_patterns import clean_text
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StoreParts:
+    """What a store consists of.
+
+    Attributes:
+        database: The database.
+        pictures: The pictures.
+        writer: Writes events to both.
+        clock: Returns the Unix time.
+    """
+
+    database: Database
+    pictures: PictureStore
+    writer: BufferedWriter
+    clock: Callable[[], float] = time.time
+
+
+class PassStore:
+    """Keeps passes and finds them. Its calls may block; several threads may use it.
+
+    Args:
+        parts: What it consists of.
+        retention_days: Days after which passes are deleted.
+
+    Attributes:
+        lists: The lists of plates.
+        outbox: The deliveries to sinks.
+        writer: The writer, with its spool and its counts.
+    """
+
+    def __init__(self, parts: StoreParts, retention_days: float) -> None:
+        self._database = parts.database
+        self._pictures = parts.pictures
+        self._clock = parts.clock
+        self._retention_days = retention_days
+        self.writer = parts.writer
+        self.lists = PlateLists(parts.database, parts.clock)
+        self.outbox = SqlOutbox(parts.database)
+
+    def configure(self, cameras: Sequence[Camera]) -> None:
+        """Take over the cameras' lists and retention. Without this, passes hit no list."""
+        self.writer.configure(cameras)
+
+    def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None:
+        """Keep events, and put them into the outbox for their sinks.
+
+        While the database is away, they wait in the spool.
+
+        Raises:
+            StoreUnavailable: The spool is full, too; the caller tries again later.
+        """
+        self.writer.write(address(events, sinks, self._clock()))
+
+    def replay_spool(self) -> int:
+        """Write what waits in the spool, if the database can be used. Return what still waits."""
+        return self.writer.replay()
+
+    def search(self, query: PassQuery, requester: Requester) -> PassPage:
+        """Return a page of passes, the newest first, and record the search in the audit.
+
+        Raises:
+            ParameterError: The text cannot be searched.
+            UnknownName: There is no such list.
+            StoreError: The database cannot be used.
+        """
+        with self._database.reading() as connection:
+            page = search(connection, query)
+        self._record(requester, "search", query.to_dict(), len(page.passes))
+        return page
+
+    def get(self, pass_id: str, requester: Requester) -> PassDetails:
+        """Return a pass with its readings and hits, and record it in the audit.
+
+        Raises:
+            UnknownName: There is none with this id.
+        """
+        with self._database.reading() as connection:
+            details = read_details(connection, pass_id)
+        self._record(requester, "get", {"id": pass_id}, 1)
+        return details
+
+    def picture(self, digest: str) -> bytes:
+        """Return the picture with a hash, as `FoundPass` has it.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        return self._pictures.get(bytes.fromhex(digest))
+
+    def export(self, query: PassQuery, target: Path, requester: Requester) -> int:
+        """Write all passes that a query finds, and their pictures; see `export_passes`.
+
+        Returns:
+            Their number.
+        """
+        details: list[PassDetails] = []
+        with self._database.reading() as connection:
+            step = replace(query, limit=MOST)
+            while True:
+                page = search(connection, step)
+                details += [read_details(connection, one.id) for one in page.passes]
+                if not page.cursor:
+                    break
+                step = replace(step, cursor=page.cursor)
+        self._record(requester, "export", query.to_dict(), len(details))
+        return export_passes(details, self._pictures, target)
+
+    def export_plate(self, text: str, target: Path, requester: Requester) -> int:
+        """Write all passes of one plate, and their pictures, for its owner."""
+        cleaned = clean_text(text)
+        with self._database.reading() as connection:
+            details = list(plate_requests.read_passes_of(connection, cleaned))
+        self._record(requester, "export plate", {"text": cleaned}, len(details))
+        return export_passes(details, self._pictures, target)
+
+    def delete_plate(
+        self, text: str, requester: Requester, *, entries: bool = False
+    ) -> DeletionCounts:
+        """Delete everything about one plate: passes, readings, deliveries, pictures, spool.
+
+        The audit records the deletion without the text. Earlier searches keep theirs until
+        `pseudonymize_audit`. Candidates of other vehicles' passes stay.
+
+        Args:
+            text: The plate's text.
+            requester: The person who asks.
+            entries: Whether it is removed from the lists, too.
+        """
+        cleaned = clean_text(text)
+        with self.writer.locked():
+            spooled = self.writer.spool.erase(cleaned)
+            count = plate_requests.delete_passes_of(self._database, cleaned)
+        listed = plate_requests.delete_entries_of(self._database, cleaned) if entries else 0
+        self._record(requester, "delete plate", {}, count)
+        removed = self._remove_pictures()
+        return DeletionCounts(passes=count, pictures=removed, spooled=spooled, entries=listed)
+
+    def delete_expired(self, now_s: float) -> DeletionCounts:
+        """Delete what is older than it may be at a Unix time."""
+        counts = retention.delete_expired(self._database, now_s, self._retention_days)
+        return replace(counts, pictures=self._remove_pictures())
+
+    def pseudonymize_audit(self, key: bytes, until_s: float) -> int:
+        """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
+        with self._database.writing() as connection:
+            return audit.pseudonymize(connection, key, until_s)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._database.close()
+        self.writer.close()
+
+    def _record(
+        self, requester: Requester, kind: str, query: Mapping[str, Any], count: int
+    ) -> None:
+        with self._database.writing() as connection:
+            audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
+
+    def _remove_pictures(self) -> int:
+        return retention.remove_pictures(self._database, self._pictures, self.writer.locked)
+
+
+def open_store(
+    settings: Store,
+    folder: Path,
+    *,
+    spool_bytes: int = MOST_BYTES,
+    clock: Callable[[], float] = time.time,
+) -> PassStore:
+    """Open a store, and bring its tables to their newest state.
+
+    When the database is away, passes wait in the spool, and the tables are made later.
+
+    Args:
+        settings: The part `store` of the configuration.
+        folder: The folder of the configuration, for what the settings leave out.
+        spool_bytes: Largest size of the spool.
+        clock: Returns the Unix time.
+
+    Raises:
+        SettingsError: An address is wrong.
+        StoreError: The spool's folder cannot be used.
+    """
+    database = Database(settings.url or _default_url(folder))
+    pictures = open_pictures(settings.pictures or str(folder / "pictures"))
+    spool = Spool(settings.spool or folder / "spool", spool_bytes)
+    writer = BufferedWriter(database, pictures, spool, PassWriter(settings.keep_frames))
+    try:
+        writer.prepare()
+    except StoreUnavailable as error:
+        LOG.error("passes wait in %s: %s", spool.folder, error)
+    parts = StoreParts(database, pictures, writer, clock)
+    return PassStore(parts, settings.retention_days)
+
+
+def _default_url(folder: Path) -> str:
+    """Return the address of a SQLite file that only this user may read."""
+    file = folder.absolute() / "passes.db"
+    try:
+        file.touch(mode=0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"{file}: {error.strerror}") from error
+    return sa.URL.create("sqlite", database=str(file)).render_as_string()

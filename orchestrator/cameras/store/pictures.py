@@ -1,0 +1,214 @@
+"""Pictures by the hash of their content, in a folder or in S3."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
+from orchestrator.errors import ExtraError, SettingsError
+
+S3 = "s3://"
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+"""Variables for the URL of a private storage, with the names that AWS uses."""
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
+WRITERS = 8
+"""Pictures that are written at once: the disk confirms several in one go."""
+
+
+class PictureStore(Protocol):
+    """Keeps pictures by their digests. Its calls may block."""
+
+    def put(self, digest: bytes, jpeg: bytes) -> None: ...
+    def get(self, digest: bytes) -> bytes: ...
+    def remove(self, digest: bytes) -> None: ...
+
+
+def digest_of(jpeg: bytes) -> bytes:
+    """Return the SHA-256 of a picture's file."""
+    return hashlib.sha256(jpeg).digest()
+
+
+def put_all(store: PictureStore, jpegs: Iterable[bytes]) -> None:
+    """Keep pictures.
+
+    Raises:
+        StoreUnavailable: A picture cannot be written. Others may have been.
+    """
+    by_digest = {digest_of(jpeg): jpeg for jpeg in jpegs if jpeg}
+    with ThreadPoolExecutor(WRITERS, "pictures") as threads:
+        for written in [threads.submit(store.put, *item) for item in by_digest.items()]:
+            written.result()
+
+
+def open_pictures(place: str, environ: Mapping[str, str] = os.environ) -> PictureStore:
+    """Return the pictures in a folder, or at an address `s3://bucket/folder`.
+
+    Raises:
+        SettingsError: The address is not usable.
+        ExtraError: PyArrow, which reaches S3, is not installed.
+    """
+    if not place.startswith(S3):
+        return PictureFolder(Path(place))
+    path = place.removeprefix(S3).strip("/")
+    if not path:
+        raise SettingsError(f"store.pictures: wanted s3://bucket/folder, got {place}")
+    return PictureBucket(_open_s3(path, environ), path)
+
+
+class PictureFolder:
+    """Pictures in a folder, in two levels of folders by the first bytes of the hash."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, digest: bytes, jpeg: bytes) -> None:
+        """Write a picture so that it is there as a whole or not at all, even after a power cut.
+
+        Raises:
+            StoreUnavailable: The disk does not take it.
+        """
+        file = self._file(digest)
+        if file.exists():
+            return
+        try:
+            make_folder(file.parent, self._folder)
+            write_atomically(file, jpeg)
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be written: {error.strerror}") from error
+
+    def get(self, digest: bytes) -> bytes:
+        """Return a picture.
+
+        Raises:
+            UnknownName: There is none with this hash.
+        """
+        try:
+            return self._file(digest).read_bytes()
+        except FileNotFoundError as error:
+            raise UnknownName(f"there is no picture {digest.hex()}") from error
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be read: {error.strerror}") from error
+
+    def remove(self, digest: bytes) -> None:
+        """Remove a picture, and its folders if they are empty then."""
+        file = self._file(digest)
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be removed: {error.strerror}") from error
+        with suppress(OSError):  # other pictures are in it
+            file.parent.rmdir()
+            file.parent.parent.rmdir()
+
+    def _file(self, digest: bytes) -> Path:
+        return self._folder / _path_of(digest)
+
+
+class PictureBucket:
+    """Pictures in S3.
+
+    Args:
+        filesystem: A `pyarrow.fs.FileSystem`.
+        path: Bucket and folder.
+    """
+
+    def __init__(self, filesystem: Any, path: str) -> None:
+        self._filesystem = filesystem
+        self._path = path
+
+    def put(self, digest: bytes, jpeg: bytes) -> None:
+        try:
+            with self._filesystem.open_output_stream(self._file(digest)) as stream:
+                stream.write(jpeg)
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be written to S3: {error}") from error
+
+    def get(self, digest: bytes) -> bytes:
+        try:
+            with self._filesystem.open_input_stream(self._file(digest)) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError as error:
+            raise UnknownName(f"there is no picture {digest.hex()}") from error
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be read from S3: {error}") from error
+
+    def remove(self, digest: bytes) -> None:
+        try:
+            self._filesystem.delete_file(self._file(digest))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreUnavailable(f"a picture cannot be removed from S3: {error}") from error
+
+    def _file(self, digest: bytes) -> str:
+        return f"{self._path}/{_path_of(digest)}"
+
+
+def make_folder(folder: Path, root: Path) -> None:
+    """Make a folder and those above it, and see to it that they outlive a power cut."""
+    if folder.is_dir():
+        return
+    if folder != root:
+        make_folder(folder.parent, root)
+    folder.mkdir(parents=folder == root, exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Write a file under another name in the same folder, sync it, and rename it.
+
+    Raises:
+        OSError: The disk does not take it. Nothing is left then.
+    """
+    opened, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+    try:
+        with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
+            stream.write(content)
+            stream.flush()
+            os.fsync(opened)
+        Path(temporary).rename(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _path_of(digest: bytes) -> str:
+    name = digest.hex()
+    return f"{name[:2]}/{name[2:4]}/{name}.jpg"
+
+
+def _open_s3(path: str, environ: Mapping[str, str]) -> Any:
+    try:
+        fs: Any = import_module("pyarrow.fs")
+    except ModuleNotFoundError as error:
+        raise ExtraError("pictures in S3 need the package pyarrow: pip install pyarrow") from error
+    endpoint = next((environ[name] for name in ENDPOINTS if environ.get(name)), "").rstrip("/")
+    scheme, _, host = endpoint.rpartition("://")
+    region = next((environ[name] for name in REGIONS if environ.get(name)), "")
+    try:
+        if host:
+            return fs.S3FileSystem(
+                region=region or ANY_REGION, endpoint_override=host, scheme=scheme or "https"
+            )
+        return fs.S3FileSystem(region=region or fs.resolve_s3_region(path.partition("/")[0]))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"store.pictures: {S3}{path}: {error}") from error

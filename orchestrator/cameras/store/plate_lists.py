@@ -1,0 +1,199 @@
+"""Lists of plates: known cars, guests, wanted vehicles."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store import audit
+from orchestrator.cameras.store.database import Database, insert
+from orchestrator.cameras.store.errors import StoreError
+from orchestrator.cameras.store.list_lookup import ListEntry, read_entries
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.schema import list_entries, lists
+from orchestrator.cameras.store.search import find_list
+from orchestrator.cameras.store.text_patterns import check_edits, clean_text
+from orchestrator.errors import ParameterError
+
+COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
+"""Columns of a list's CSV file. Times are RFC 3339."""
+
+
+class PlateLists:
+    """The lists of a store.
+
+    Args:
+        database: The database.
+        clock: Returns the Unix time.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def create(self, name: str, note: str = "", retention_days: float | None = None) -> None:
+        """Create a list.
+
+        Args:
+            name: Its name, as in the configuration of cameras.
+            note: What it is for.
+            retention_days: How long passes that hit it are kept; None for their cameras' time.
+
+        Raises:
+            StoreError: There is one of this name, or the database cannot be used.
+            ParameterError: The name is empty.
+        """
+        if not name.strip():
+            raise ParameterError("name: wanted a text, got none")
+        row = {"name": name, "note": note, "retention_days": retention_days, "revision": 0}
+        with self._database.writing() as connection:
+            statement = insert(connection, lists).values(row)
+            statement = statement.on_conflict_do_nothing(index_elements=[lists.c.name])
+            if not connection.execute(statement).rowcount:
+                raise StoreError(f"there is a list {name!r} already")
+
+    def delete(self, name: str) -> None:
+        """Delete a list with its entries and hits; passes stay."""
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(lists).where(lists.c.id == find_list(connection, name)))
+
+    def names(self) -> list[str]:
+        """Return the names of all lists."""
+        with self._database.reading() as connection:
+            return list(connection.execute(sa.select(lists.c.name).order_by("name")).scalars())
+
+    def entries(self, name: str) -> list[ListEntry]:
+        """Return the entries of a list, by text."""
+        with self._database.reading() as connection:
+            return read_entries(connection, find_list(connection, name))
+
+    def put(self, name: str, entries: Iterable[ListEntry]) -> None:
+        """Add entries to a list; an entry with the same text is replaced.
+
+        Raises:
+            ParameterError: An entry's text cannot be on a plate, or its edits do not fit.
+        """
+        checked = [_check(entry) for entry in entries]
+        with self._database.writing() as connection:
+            _put(connection, find_list(connection, name), checked)
+
+    def remove(self, name: str, text: str) -> bool:
+        """Remove an entry. Return whether there was one. Hits of stored passes stay."""
+        cleaned = clean_text(text)
+        with self._database.writing() as connection:
+            number = find_list(connection, name)
+            _touch(connection, number)
+            entry = sa.and_(list_entries.c.list_id == number, list_entries.c.text == cleaned)
+            return connection.execute(sa.delete(list_entries).where(entry)).rowcount > 0
+
+    def import_csv(self, name: str, content: str, *, replacing: bool = False) -> int:
+        """Add the entries of a CSV file with the columns `COLUMNS`; only `text` is required.
+
+        Args:
+            name: Name of the list.
+            content: The file.
+            replacing: Whether all other entries are removed.
+
+        Returns:
+            The number of its entries.
+
+        Raises:
+            ParameterError: A row is wrong; then nothing is changed.
+        """
+        entries = _parse_csv(content)
+        with self._database.writing() as connection:
+            number = find_list(connection, name)
+            if replacing:
+                connection.execute(sa.delete(list_entries).where(list_entries.c.list_id == number))
+            _put(connection, number, entries)
+        return len(entries)
+
+    def export_csv(self, name: str, requester: Requester) -> str:
+        """Return a list as a CSV file, and record it in the audit."""
+        with self._database.writing() as connection:
+            entries = read_entries(connection, find_list(connection, name))
+            audit.record(
+                connection,
+                requester,
+                "export list",
+                {"list_name": name},
+                count=len(entries),
+                now_s=self._clock(),
+            )
+        file = io.StringIO()
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows(map(_to_csv, entries))
+        return file.getvalue()
+
+
+def _put(connection: sa.Connection, number: int, entries: Sequence[ListEntry]) -> None:
+    _touch(connection, number)
+    rows = [vars(entry) | {"list_id": number} for entry in entries]
+    if not rows:
+        return
+    statement = insert(connection, list_entries)
+    keys = [list_entries.c.list_id, list_entries.c.text]
+    names = [one.name for one in list_entries.c if not one.primary_key]
+    values = {name: statement.excluded[name] for name in names}
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
+
+
+def _touch(connection: sa.Connection, number: int) -> None:
+    """Give a list another revision, by which writers see that it has changed."""
+    update = sa.update(lists).where(lists.c.id == number)
+    connection.execute(update.values(revision=lists.c.revision + 1))
+
+
+def _check(entry: ListEntry) -> ListEntry:
+    text = clean_text(entry.text)
+    if not text:
+        raise ParameterError("text: wanted a plate's text, got none")
+    check_edits(text, entry.edits)
+    return replace(entry, text=text)
+
+
+def _parse_csv(content: str) -> list[ListEntry]:
+    rows = csv.DictReader(io.StringIO(content.removeprefix("\ufeff")), strict=True)
+    unknown = sorted(set(rows.fieldnames or ()) - set(COLUMNS))
+    if unknown or "text" not in (rows.fieldnames or ()):
+        raise ParameterError(f"columns: wanted {', '.join(COLUMNS)}, got {rows.fieldnames}")
+    entries: list[ListEntry] = []
+    try:
+        for row in rows:
+            entries.append(_from_csv(row))
+    except (ValueError, csv.Error, ParameterError) as error:
+        raise ParameterError(f"line {rows.line_num}: {error}") from error
+    return entries
+
+
+def _from_csv(row: dict[str, str]) -> ListEntry:
+    return _check(
+        ListEntry(
+            row["text"] or "",
+            row.get("note") or "",
+            _to_unix(row.get("valid_from")),
+            _to_unix(row.get("valid_until")),
+            int(row.get("edits") or 0),
+        )
+    )
+
+
+def _to_csv(entry: ListEntry) -> tuple[str | int, ...]:
+    times = (entry.valid_from_s, entry.valid_until_s)
+    shown = ("" if one is None else to_rfc3339(one) for one in times)
+    return (entry.text, entry.note, *shown, entry.edits)
+
+
+def _to_unix(text: str | None) -> float | None:
+    """Return an RFC 3339 time as Unix time; without an offset, it is UTC."""
+    if not text:
+        return None
+    at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()

@@ -1,0 +1,59 @@
+"""Finds and deletes everything about one plate, on its owner's request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.pass_query import PassDetails, to_found
+from orchestrator.cameras.store.retention import BATCH, delete_passes
+from orchestrator.cameras.store.schema import list_entries, list_hits, lists, passes, readings
+from orchestrator.cameras.store.search import describe
+
+
+def passes_of(text: str) -> sa.Select[Any]:
+    """Return the statement that finds the passes of a plate.
+
+    These are the passes with this very text, and passes without a text in one of whose frames it
+    was read.
+    """
+    read = sa.exists().where(readings.c.pass_number == passes.c.number, readings.c.text == text)
+    shown = sa.select(passes.c.number).where(passes.c.text == text)
+    unreadable = sa.select(passes.c.number).where(passes.c.text == "", read)
+    return sa.union_all(shown, unreadable).subquery().select()
+
+
+def read_passes_of(connection: sa.Connection, text: str) -> Iterator[PassDetails]:
+    """Return the passes of a plate with their readings and hits."""
+    for number in connection.execute(passes_of(text)).scalars().all():
+        found = sa.select(passes).where(passes.c.number == number)
+        row = connection.execute(found).mappings().one()
+        yield describe(connection, to_found(row))
+
+
+def delete_passes_of(database: Database, text: str) -> int:
+    """Delete the passes of a plate, in small transactions. Return their number."""
+    count = 0
+    while True:
+        with database.writing() as connection:
+            numbers = connection.execute(passes_of(text).limit(BATCH)).scalars().all()
+            if numbers:
+                delete_passes(connection, numbers)
+        count += len(numbers)
+        if len(numbers) < BATCH:
+            return count
+
+
+def delete_entries_of(database: Database, text: str) -> int:
+    """Delete a plate from all lists, and its hits by other texts. Return the number of entries."""
+    with database.writing() as connection:
+        named = sa.select(list_entries.c.list_id).where(list_entries.c.text == text)
+        connection.execute(
+            sa.update(lists).where(lists.c.id.in_(named)).values(revision=lists.c.revision + 1)
+        )
+        entries = connection.execute(sa.delete(list_entries).where(list_entries.c.text == text))
+        connection.execute(sa.delete(list_hits).where(list_hits.c.entry_text == text))
+        return entries.rowcount

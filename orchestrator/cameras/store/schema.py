@@ -1,0 +1,184 @@
+"""The tables of the store, for SQLite and PostgreSQL.
+
+The migrations make the tables; a test checks that both agree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+METADATA = sa.MetaData()
+NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+"""SQLite numbers only rows of the type INTEGER by itself."""
+TEXT = sa.String().with_variant(sa.String(collation="C"), "postgresql")
+"""A text that sorts by its code points in both databases, so that prefixes are ranges."""
+TIME: sa.Double[float] = sa.Double()
+DIGEST = sa.LargeBinary(32)
+
+
+def _pass_number(**options: Any) -> sa.Column[int]:
+    return sa.Column(
+        "pass_number", NUMBER, sa.ForeignKey("passes.number", ondelete="CASCADE"), **options
+    )
+
+
+cameras = sa.Table(
+    "cameras",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("lists", sa.JSON, nullable=False),
+    sa.Column("retention_days", TIME),
+)
+
+passes = sa.Table(
+    "passes",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("id", TEXT, nullable=False),
+    sa.Column("camera", TEXT, sa.ForeignKey("cameras.name"), nullable=False),
+    sa.Column("progress", TEXT, nullable=False),
+    sa.Column("clock", TEXT, nullable=False),
+    sa.Column("first_seen_s", TIME, nullable=False),
+    sa.Column("last_seen_s", TIME, nullable=False),
+    sa.Column("stored_s", TIME, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("text_score", TIME, nullable=False),
+    sa.Column("format", TEXT, nullable=False),
+    sa.Column("region_code", TEXT, nullable=False),
+    sa.Column("direction", TEXT, nullable=False),
+    sa.Column("speed_widths_s", TIME, nullable=False),
+    sa.Column("frames", sa.Integer, nullable=False),
+    sa.Column("candidates", sa.JSON, nullable=False),
+    sa.Column("zones", sa.JSON, nullable=False),
+    sa.Column("crossings", sa.JSON, nullable=False),
+    sa.Column("best", sa.JSON, nullable=False),
+    sa.Column("crop", DIGEST),
+    sa.Column("frame", DIGEST),
+    sa.Index("ix_passes_id", "id", unique=True),
+    sa.Index("ix_passes_time", "first_seen_s", "number"),
+    sa.Index("ix_passes_camera", "camera", "first_seen_s", "number"),
+    sa.Index("ix_passes_region", "region_code", "first_seen_s", "number"),
+    sa.Index("ix_passes_text", "text", "first_seen_s", "number"),
+    sa.Index("ix_passes_crop", "crop"),
+    sa.Index("ix_passes_frame", "frame"),
+)
+
+pass_zones = sa.Table(
+    "pass_zones",
+    METADATA,
+    _pass_number(primary_key=True),
+    sa.Column("zone", TEXT, primary_key=True),
+    sa.Column("first_seen_s", TIME, nullable=False),
+    sa.Index("ix_pass_zones_zone", "zone", "first_seen_s", "pass_number"),
+    sqlite_with_rowid=False,
+)
+
+readings = sa.Table(
+    "readings",
+    METADATA,
+    _pass_number(primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("time_s", TIME, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("score", TIME, nullable=False),
+    sa.Column("candidates", sa.JSON, nullable=False),
+    sa.Column("box", sa.JSON, nullable=False),
+    sa.Column("sharpness", TIME, nullable=False),
+    sa.Column("weight", TIME, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+lists = sa.Table(
+    "lists",
+    METADATA,
+    sa.Column("id", NUMBER, primary_key=True),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("note", TEXT, nullable=False),
+    sa.Column("retention_days", TIME),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Index("ix_lists_name", "name", unique=True),
+)
+
+list_entries = sa.Table(
+    "list_entries",
+    METADATA,
+    sa.Column("list_id", NUMBER, sa.ForeignKey("lists.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("text", TEXT, primary_key=True),
+    sa.Column("note", TEXT, nullable=False),
+    sa.Column("valid_from_s", TIME),
+    sa.Column("valid_until_s", TIME),
+    sa.Column("edits", sa.Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+list_hits = sa.Table(
+    "list_hits",
+    METADATA,
+    _pass_number(primary_key=True),
+    sa.Column("list_id", NUMBER, sa.ForeignKey("lists.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("entry_text", TEXT, nullable=False),
+    sa.Column("note", TEXT, nullable=False),
+    sa.Column("edits", sa.Integer, nullable=False),
+    sa.Column("first_seen_s", TIME, nullable=False),
+    sa.Index("ix_list_hits_list", "list_id", "first_seen_s", "pass_number"),
+    sqlite_with_rowid=False,
+)
+
+_WAITING = sa.text("state = 'waiting'")
+deliveries = sa.Table(
+    "deliveries",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("id", TEXT, nullable=False),
+    sa.Column("sink", TEXT, nullable=False),
+    _pass_number(nullable=False),
+    sa.Column("state", TEXT, nullable=False),
+    sa.Column("created_s", TIME, nullable=False),
+    sa.Column("due_s", TIME, nullable=False),
+    sa.Column("finished_s", TIME),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
+    sa.Column("document", sa.JSON, nullable=False),
+    sa.Index("ix_deliveries_id", "id", "sink", unique=True),
+    sa.Index("ix_deliveries_pass", "pass_number"),
+    sa.Index("ix_deliveries_created", "sink", "created_s"),
+    sa.Index("ix_deliveries_finished", "finished_s"),
+    sa.Index(
+        "ix_deliveries_due",
+        *("sink", "due_s", "number"),
+        sqlite_where=_WAITING,
+        postgresql_where=_WAITING,
+    ),
+    sa.Index(
+        "ix_deliveries_order",
+        *("sink", "pass_number", "number"),
+        sqlite_where=_WAITING,
+        postgresql_where=_WAITING,
+    ),
+)
+
+searches = sa.Table(
+    "searches",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("time_s", TIME, nullable=False),
+    sa.Column("who", TEXT, nullable=False),
+    sa.Column("why", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("query", sa.JSON, nullable=False),
+    sa.Column("count", sa.Integer, nullable=False),
+    sa.Index("ix_searches_time", "time_s"),
+)
+
+picture_removals = sa.Table(
+    "picture_removals",
+    METADATA,
+    sa.Column("digest", DIGEST, primary_key=True),
+)
+
+pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text", sa.String))
+"""The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
+narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand
+between `^` and `$`, and `number` is its `rowid`."""

@@ -1,0 +1,108 @@
+"""The outbox in SQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.schema import deliveries
+
+WAITING, CONFIRMED, ABANDONED = "waiting", "confirmed", "abandoned"
+COLUMNS = deliveries.c
+
+
+class SqlOutbox:
+    """Gives out deliveries and records what became of them; see `Outbox`.
+
+    A pass's deliveries to a sink are given out one after the other: the next one is due when the
+    one before it is confirmed or abandoned.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        """Take deliveries of a sink that are due, the oldest first.
+
+        Nobody else gets them until the lease has run out. Each claim counts as an attempt, so that
+        a delivery that ends its process is counted, too.
+        """
+        with self._database.writing() as connection:
+            rows = connection.execute(_due(sink, limit, now_s)).all()
+            if rows:
+                numbers = [row.number for row in rows]
+                connection.execute(
+                    sa.update(deliveries)
+                    .where(COLUMNS.number.in_(numbers))
+                    .values(due_s=now_s + lease_s, attempts=COLUMNS.attempts + 1)
+                )
+                passes = [row.pass_number for row in rows]
+                _move_followers(connection, sink, passes, now_s + lease_s)
+        rows = sorted(rows, key=lambda row: row.number)
+        return [
+            Delivery(row.id, row.sink, row.document, row.created_s, row.attempts) for row in rows
+        ]
+
+    def confirm(self, delivery: Delivery, now_s: float) -> None:
+        """Record that the receiver has accepted a delivery."""
+        self._finish(delivery, now_s, state=CONFIRMED, reason="")
+
+    def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
+        """Record that a delivery will not be tried again, unless it is replayed."""
+        self._finish(delivery, now_s, state=ABANDONED, reason=reason)
+
+    def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
+        """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
+        self._update(delivery, due_s, due_s=due_s, reason=reason)
+
+    def replay(self, sink: str, since_s: float, now_s: float) -> int:
+        """Make all deliveries of a sink that were created since a Unix time due again."""
+        again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
+        with self._database.writing() as connection:
+            chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
+            return connection.execute(chosen.values(again)).rowcount
+
+    def _finish(self, delivery: Delivery, now_s: float, **values: Any) -> None:
+        self._update(delivery, now_s, finished_s=now_s, **values)
+
+    def _update(self, delivery: Delivery, followers_due_s: float, **values: Any) -> None:
+        """Change a waiting delivery, and say when those after it are due."""
+        one = (COLUMNS.id == delivery.id, COLUMNS.sink == delivery.sink, COLUMNS.state == WAITING)
+        with self._database.writing() as connection:
+            changed = sa.update(deliveries).where(*one).values(values)
+            row = connection.execute(changed.returning(COLUMNS.pass_number)).first()
+            if row:
+                _move_followers(connection, delivery.sink, [row.pass_number], followers_due_s)
+
+
+def _due(sink: str, limit: int, now_s: float) -> sa.Select[Any]:
+    """Return the statement that finds, and locks, what is due."""
+    earlier = deliveries.alias("earlier")
+    blocked = sa.exists().where(
+        earlier.c.sink == COLUMNS.sink,
+        earlier.c.pass_number == COLUMNS.pass_number,
+        earlier.c.number < COLUMNS.number,
+        earlier.c.state == sa.literal_column(f"'{WAITING}'"),
+    )
+    waiting = COLUMNS.state == sa.literal_column(f"'{WAITING}'")  # as the partial index has it
+    return (
+        sa.select(deliveries)
+        .where(COLUMNS.sink == sink, waiting, COLUMNS.due_s <= now_s, ~blocked)
+        .order_by(COLUMNS.due_s, COLUMNS.number)
+        .limit(limit)
+        .with_for_update(skip_locked=True, of=deliveries)
+    )
+
+
+def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due_s: float) -> None:
+    """Set when the other waiting deliveries of these passes are due.
+
+    They are behind those that were claimed. Were they due earlier, each claim would look at them in
+    vain.
+    """
+    waiting = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
+    followers = (COLUMNS.sink == sink, COLUMNS.pass_number.in_(passes), waiting)
+    connection.execute(sa.update(deliveries).where(*followers).values(due_s=due_s))

@@ -1,0 +1,109 @@
+"""Patterns of texts, and the pieces of them that a trigram index can find.
+
+A text within k edits of another one holds at least one of k + 1 pieces of it unchanged. `^` and `$`
+stand for the start and the end of a text.
+
+Source: G. Navarro, "A guided tour to approximate string matching", 2001, section 8 (partitioning
+into exact search).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from orchestrator.errors import ParameterError
+from orchestrator.formats.transliteration import to_latin
+
+START, END = "^", "$"
+WILDCARDS = "*?"
+GRAM = 3
+"""Shortest piece that a trigram index finds."""
+MOST_EDITS = 2
+LONGEST = 32
+SHARES = {START: 1.0, END: 1.0}
+DIGIT_SHARE, LETTER_SHARE, REGION_SHARE = 0.1, 0.08, 0.4
+"""How often a place of a text has a given character; few regions have most vehicles."""
+
+
+def clean_text(text: str, wildcards: str = "") -> str:
+    """Return a searched text in Latin capitals without spaces.
+
+    Raises:
+        ParameterError: It has other characters than letters, digits and the allowed wildcards.
+    """
+    cleaned = to_latin("".join(text.split()))
+    allowed = all(char.isalnum() or char in wildcards for char in cleaned)
+    if len(cleaned) > LONGEST or not allowed:
+        also = " ".join(("letters and digits", *wildcards))
+        raise ParameterError(f"text: wanted at most {LONGEST} {also}, got {text!r}")
+    return cleaned
+
+
+def check_edits(text: str, edits: int) -> None:
+    """Check that a text is long enough for a search with edits.
+
+    Raises:
+        ParameterError: Almost every text would match.
+    """
+    if not 0 <= edits <= MOST_EDITS:
+        raise ParameterError(f"edits: wanted 0 to {MOST_EDITS}, got {edits}")
+    if not edits:
+        return
+    if any(char in text for char in WILDCARDS):
+        raise ParameterError(f"edits: wanted a text without {WILDCARDS}, got {text!r}")
+    least = GRAM * (edits + 1) - 2
+    if len(text) < least:
+        raise ParameterError(
+            f"edits: wanted {least} characters or more for {edits} edits, got {text!r}"
+        )
+
+
+def to_like(pattern: str) -> str:
+    """Return a pattern for SQL's LIKE."""
+    return pattern.replace("*", "%").replace("?", "_")
+
+
+def prefix_of(pattern: str) -> str:
+    """Return the characters before the first wildcard."""
+    return re.split(r"[*?]", pattern, maxsplit=1)[0]
+
+
+def find_runs(pattern: str) -> list[str]:
+    """Return the runs of a pattern between `^` and `$` that a trigram index finds."""
+    runs = re.split(r"[*?]", f"{START}{pattern}{END}")
+    return [run for run in runs if len(run) >= GRAM]
+
+
+def split_for_edits(text: str, edits: int) -> list[str]:
+    """Return the pieces of a text of which a similar text has at least one, the rarest ones."""
+    wrapped = f"{START}{text}{END}"
+    return min(_partitions(wrapped, edits + 1), key=lambda pieces: _frequency(pieces, wrapped))
+
+
+def _partitions(text: str, count: int) -> Iterator[list[str]]:
+    """Return all ways to cut a text into pieces that a trigram index finds."""
+    if count == 1:
+        yield [text]
+        return
+    for length in range(GRAM, len(text) - GRAM * (count - 1) + 1):
+        for rest in _partitions(text[length:], count - 1):
+            yield [text[:length], *rest]
+
+
+def _frequency(pieces: Sequence[str], wrapped: str) -> float:
+    """Estimate the share of texts that have one of the pieces."""
+    region = len(wrapped) - len(wrapped[:-1].rstrip("0123456789")) - 1
+    shares = [_share(char) for char in wrapped]
+    first = len(wrapped) - 1 - region
+    shares[first : len(wrapped) - 1] = [REGION_SHARE] * region
+    frequency, at = 0.0, 0
+    for piece in pieces:
+        frequency += prod(shares[at : at + len(piece)])
+        at += len(piece)
+    return frequency
+
+
+def _share(char: str) -> float:
+    return SHARES.get(char, DIGIT_SHARE if char.isdigit() else LETTER_SHARE)
