@@ -11,20 +11,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from orchestrator.cameras.sinks.outbox import Delivery, Outbox
-from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver, ReceiverGone
+from orchestrator.cameras.sinks.receiver import (
+    DeliveryError,
+    Receiver,
+    ReceiverGone,
+    Undeliverable,
+)
+from orchestrator.errors import PlateError
 from orchestrator.system.backoff import exponential_s
 
 LOG = logging.getLogger(__name__)
-BATCH = 20
+BATCH = 10
 """Most deliveries that one sink takes at once."""
-LEASE_S = 120.0
+LEASE_S = 300.0
 """How long a claimed delivery is kept from other deliverers; longer than a batch may take."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 12 * 3600.0
 """Pauses between the attempts of one delivery. They double, and are shortened at random."""
 LONGEST_REST_S = 600.0
 """Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
-GIVE_UP_S = 3 * 86400.0
-"""Age at which a delivery is abandoned. An operator can replay it."""
+GIVE_UP_S, LEAST_ATTEMPTS = 3 * 86400.0, 10
+"""Age and attempts after which a delivery is abandoned. An operator can replay it."""
 POLL_S = 2.0
 """How often a sink looks for deliveries whose pause is over."""
 
@@ -38,6 +44,7 @@ class SinkStatus:
         delivered: Events that the receiver has accepted.
         failed_attempts: Attempts that failed.
         abandoned: Events that were given up.
+        waiting: Events that the receiver has not accepted yet, at the last look.
         last_success_s: Unix time of the last accepted event; 0 if there was none.
         last_error: Reason of the last failure, empty after a success.
         is_disabled: Whether the receiver wants no more events.
@@ -47,6 +54,7 @@ class SinkStatus:
     delivered: int = 0
     failed_attempts: int = 0
     abandoned: int = 0
+    waiting: int = 0
     last_success_s: float = 0.0
     last_error: str = ""
     is_disabled: bool = False
@@ -81,12 +89,19 @@ class SinkQueue:
             return POLL_S
         name, now_s = self.status.name, self._clock()
         batch = await asyncio.to_thread(self._outbox.claim, name, BATCH, now_s, LEASE_S)
+        self._note(waiting=await asyncio.to_thread(self._outbox.waiting, name))
+        if not batch:
+            await self._receiver.idle()
         for number, delivery in enumerate(batch):
             rest_s = await self._attempt(delivery)
             if rest_s:
                 await self._release(batch[number + 1 :], rest_s)
                 return rest_s
         return 0.0 if batch else POLL_S
+
+    def enable(self) -> None:
+        """Deliver again to a receiver that wanted no more events."""
+        self._note(is_disabled=False, last_error="")
 
     @property
     def is_resting(self) -> bool:
@@ -102,9 +117,9 @@ class SinkQueue:
         try:
             await self._receiver.send(delivery)
         except DeliveryError as error:
-            self._note(failed_attempts=1, last_error=str(error))
-            await self._keep_or_abandon(delivery, error)
-            return self._rest_after_s(error)
+            return await self._fail(delivery, error)
+        except Exception as error:  # a receiver of another distribution, say
+            return await self._fail(delivery, DeliveryError(type(error).__name__))
         await asyncio.to_thread(self._outbox.confirm, delivery, self._clock())
         if self.is_resting:
             await asyncio.to_thread(self._outbox.hasten, self.status.name, self._clock())
@@ -112,11 +127,18 @@ class SinkQueue:
         self._note(delivered=1, last_success_s=self._clock(), last_error="")
         return 0.0
 
+    async def _fail(self, delivery: Delivery, error: DeliveryError) -> float:
+        self._note(failed_attempts=1, last_error=str(error))
+        await self._keep_or_abandon(delivery, error)
+        return self._rest_after_s(error)
+
     def _rest_after_s(self, error: DeliveryError) -> float:
         if isinstance(error, ReceiverGone):
             LOG.error("sink %s wants no more events: %s", self.status.name, error)
             self._note(is_disabled=True)
             return POLL_S
+        if isinstance(error, Undeliverable):
+            return 0.0
         self._failures += 1
         if self._failures == 1:
             return error.retry_after_s
@@ -126,7 +148,8 @@ class SinkQueue:
     async def _keep_or_abandon(self, delivery: Delivery, error: DeliveryError) -> None:
         """Plan the next attempt of a delivery, unless it is too old."""
         reason, now_s = str(error), self._clock()
-        if now_s - delivery.created_s > GIVE_UP_S:
+        is_old = now_s - delivery.created_s > GIVE_UP_S and delivery.attempts >= LEAST_ATTEMPTS
+        if is_old or isinstance(error, Undeliverable):
             LOG.error("sink %s: gave up %s: %s", delivery.sink, delivery.id, reason)
             self._note(abandoned=1)
             await asyncio.to_thread(self._outbox.abandon, delivery, reason, now_s)
@@ -172,6 +195,12 @@ class Deliverer:
     def statuses(self) -> tuple[SinkStatus, ...]:
         return tuple(queue.status for queue in self._queues)
 
+    def enable(self, sink: str) -> None:
+        """Deliver again to a receiver that wanted no more events."""
+        for queue in self._queues:
+            if queue.status.name == sink:
+                queue.enable()
+
     def wake(self) -> None:
         """Look for new events at once. A sink that waits after a failure goes on waiting."""
         for waker in self._wakers:
@@ -195,8 +224,8 @@ async def _run_queue(
         waker.clear()
         try:
             pause_s = await queue.deliver_due()
-        except Exception:  # the database is away, say: the events are still in it
-            LOG.exception("sink %s: events cannot be taken from the store", queue.status.name)
+        except PlateError as error:  # the database is away: the events are still in it
+            LOG.error("sink %s: the store cannot be used: %s", queue.status.name, error)
             pause_s = POLL_S
         if queue.is_resting:
             await sleep(pause_s)

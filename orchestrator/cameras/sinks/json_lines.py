@@ -40,6 +40,9 @@ class JsonLinesReceiver:
         except OSError as error:
             raise DeliveryError(f"cannot write: {error.strerror}") from error
 
+    async def idle(self) -> None:
+        """Do nothing: the file is closed after each line."""
+
     async def close(self) -> None:
         """Do nothing: the file is closed after each line."""
 

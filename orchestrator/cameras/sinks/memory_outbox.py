@@ -68,6 +68,10 @@ class MemoryOutbox:
         """Record that a delivery will not be tried again, see `Outbox`."""
         self._end(delivery)
 
+    def waiting(self, sink: str) -> int:
+        """Return the number of open deliveries, see `Outbox`."""
+        return sum(not one.is_done for one in self._of(sink))
+
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make deliveries due again, see `Outbox`."""
         with self._lock:

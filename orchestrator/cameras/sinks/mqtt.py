@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +31,8 @@ QOS = 1
 TIMEOUT_S = 10.0
 """Longest wait for the broker, for a connection or the receipt of an event."""
 KEEPALIVE_S = 30
+CHECK_S = 15.0
+"""How often the broker is asked whether it is there, while there are no events."""
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""
 
@@ -40,12 +44,19 @@ class MqttReceiver:
         sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
         cameras: Names of the cameras whose events it gets.
         environ: The environment variables for `env:NAME`.
+        clock: Returns seconds.
 
     Raises:
         SettingsError: The address or an option is wrong.
     """
 
-    def __init__(self, sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        cameras: Sequence[str],
+        environ: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         parts = urlsplit(sink.url)
         if parts.scheme not in PORTS or not parts.hostname:
             raise SettingsError(f"sink {sink.name}: wanted an mqtt:// or mqtts:// address")
@@ -56,6 +67,8 @@ class MqttReceiver:
         self._password = password or None
         self._cameras = cameras if sink.options.get(DISCOVERY, "yes") != "no" else ()
         self._client: aiomqtt.Client | None = None
+        self._clock = clock
+        self._checked_s = 0.0
 
     async def send(self, delivery: Delivery) -> None:
         """Publish one event, see `Receiver`."""
@@ -68,16 +81,30 @@ class MqttReceiver:
             await self.close()
             raise DeliveryError(f"cannot publish: {error}") from error
 
+    async def idle(self) -> None:
+        """Connect, and find out now and then whether the broker is still there."""
+        try:
+            if self._client is None:
+                await self._connect()
+            elif self._clock() - self._checked_s > CHECK_S:
+                await self._client.publish(
+                    STATUS_TOPIC, ONLINE, QOS, retain=True, timeout=TIMEOUT_S
+                )
+            else:
+                return
+            self._checked_s = self._clock()
+        except (aiomqtt.MqttError, OSError):  # the next event tells why
+            await self.close()
+
     async def close(self) -> None:
         """Say that the cameras are offline, and end the connection."""
         client, self._client = self._client, None
         if client is None:
             return
-        try:
+        with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
             await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
+        with suppress(aiomqtt.MqttError, OSError):
             await client.__aexit__(None, None, None)
-        except (aiomqtt.MqttError, OSError):  # the broker is away, and says so by the last will
-            return
 
     async def _connect(self) -> aiomqtt.Client:
         """Connect, and publish what new subscribers must find."""

@@ -62,6 +62,9 @@ class Outbox(Protocol):
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
         """Record that a delivery will not be tried again, unless it is replayed."""
 
+    def waiting(self, sink: str) -> int:
+        """Return the number of deliveries that a sink has not accepted yet."""
+
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make all deliveries of a sink that were created since a Unix time due again.
 

@@ -19,6 +19,9 @@ class Receiver(Protocol):
             ReceiverGone: It wants no more events.
         """
 
+    async def idle(self) -> None:
+        """Keep the connection alive while there is nothing to send. It raises no errors."""
+
     async def close(self) -> None:
         """Close connections and files."""
 
@@ -35,6 +38,10 @@ class DeliveryError(PlateError):
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+
+
+class Undeliverable(DeliveryError):  # noqa: N818 - a state of the event
+    """The event can never be delivered; the receiver is not at fault."""
 
 
 class ReceiverGone(DeliveryError):  # noqa: N818 - a state of the receiver

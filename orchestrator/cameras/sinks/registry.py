@@ -73,6 +73,9 @@ class EntryPointReceiver:
         except Exception as error:
             raise DeliveryError(f"{type(error).__name__}: {error}") from error
 
+    async def idle(self) -> None:
+        """Do nothing."""
+
     async def close(self) -> None:
         """Call the function's `close`, if it has one."""
         if close := getattr(self._function, "close", None):

@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -22,7 +23,7 @@ from standardwebhooks import Webhook
 
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
+from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
 from orchestrator.cameras.sinks.secrets import resolve_secret
 from orchestrator.errors import SettingsError
 from orchestrator.system.public_addresses import is_public
@@ -30,6 +31,7 @@ from orchestrator.system.public_addresses import is_public
 TIMEOUT_S = 20.0
 MOST_BYTES = 256_000
 GONE = 410
+LONGEST_WAIT_S = 86400.0
 SECRET_PREFIX = "whsec_"
 LEAST_SECRET, MOST_SECRET = 24, 64
 """Bytes of a secret, by the specification."""
@@ -99,7 +101,7 @@ class WebhookReceiver:
         """Post one event, see `Receiver`."""
         body = json.dumps(delivery.document, ensure_ascii=False, separators=(",", ":"))
         if len(body.encode()) > MOST_BYTES:
-            raise DeliveryError(f"wanted at most {MOST_BYTES} bytes, the event has {len(body)}")
+            raise Undeliverable(f"wanted at most {MOST_BYTES} bytes, got {len(body.encode())}")
         try:
             async with self._open().post(
                 self._url,
@@ -107,11 +109,14 @@ class WebhookReceiver:
                 headers=self._make_headers(delivery.id, body),
                 allow_redirects=False,
             ) as response:
-                _check(response.status, response.headers.get("Retry-After", ""))
+                _check(response.status, self._wait_s(response.headers.get("Retry-After", "")))
         except asyncio.TimeoutError as error:
             raise DeliveryError(f"no answer within {TIMEOUT_S:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
             raise DeliveryError(f"cannot post: {_describe(error)}") from error
+
+    async def idle(self) -> None:
+        """Do nothing: each event is a request of its own."""
 
     async def close(self) -> None:
         """Close the connections."""
@@ -131,6 +136,16 @@ class WebhookReceiver:
                 trust_env=False,
             )
         return self._session
+
+    def _wait_s(self, retry_after: str) -> float:
+        """Return the seconds of a `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3)."""
+        if retry_after.isdecimal():
+            return min(float(retry_after), LONGEST_WAIT_S)
+        try:
+            until_s = parsedate_to_datetime(retry_after).timestamp()
+        except ValueError:
+            return 0.0
+        return min(max(0.0, until_s - self._clock()), LONGEST_WAIT_S)
 
     def _make_headers(self, id_: str, body: str) -> dict[str, str]:
         """Return the headers: id, time, and a signature for each secret."""
@@ -182,14 +197,13 @@ def _read_secret(sink: str, value: str, environ: Mapping[str, str]) -> Webhook:
     return Webhook(key)
 
 
-def _check(status: int, retry_after: str) -> None:
+def _check(status: int, wait_s: float) -> None:
     """Raise an error unless a status means success."""
     if 200 <= status < 300:
         return
     if status == GONE:
         raise ReceiverGone("the receiver answered 410 Gone")
-    wait_s = float(retry_after) if retry_after.isdecimal() else 0.0
-    raise DeliveryError(f"the receiver answered with status {status}", min(wait_s, 86400.0))
+    raise DeliveryError(f"the receiver answered with status {status}", wait_s)
 
 
 def _describe(error: Exception) -> str:

@@ -58,6 +58,27 @@ class SqlOutbox:
         """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
         self._update(delivery, due_s, due_s=due_s, reason=reason)
 
+    def release(self, delivery: Delivery, due_s: float) -> None:
+        """Give a claimed delivery back unsent. It is due at a Unix time."""
+        self._update(delivery, due_s, due_s=due_s, attempts=delivery.attempts)
+
+    def hasten(self, sink: str, now_s: float) -> None:
+        """Make the postponed deliveries of a sink due now: its receiver answers again."""
+        with self._database.writing() as connection:
+            connection.execute(
+                sa.update(deliveries)
+                .where(COLUMNS.sink == sink, COLUMNS.state == WAITING, COLUMNS.reason != "")
+                .where(COLUMNS.due_s > now_s)
+                .values(due_s=now_s)
+            )
+
+    def waiting(self, sink: str) -> int:
+        """Return the number of deliveries that a sink has not accepted yet."""
+        count = sa.select(sa.func.count()).select_from(deliveries)
+        with self._database.reading() as connection:
+            chosen = count.where(COLUMNS.sink == sink, COLUMNS.state == WAITING)
+            return int(connection.execute(chosen).scalar_one())
+
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make all deliveries of a sink that were created since a Unix time due again."""
         again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}

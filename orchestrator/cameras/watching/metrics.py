@@ -41,6 +41,7 @@ class Snapshot:
     sinks: Sequence[SinkStatus] = field(default=())
     events_waiting: int = 0
     spooled_bytes: int = 0
+    spool_dropped: int = 0
 
 
 class SnapshotCollector:
@@ -69,6 +70,11 @@ class SnapshotCollector:
         yield _gauge("plates_sink_disabled", text, disabled, "sink")
         text = "Events that are not in the store yet."
         yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
+        waiting = {one.name: float(one.waiting) for one in now.sinks}
+        text = "Events that the receiver has not accepted yet."
+        yield _gauge("plates_sink_waiting", text, waiting, "sink")
+        text = "Events that a full spool has deleted."
+        yield CounterMetricFamily("plates_spool_dropped", text, now.spool_dropped)
         text = "Bytes of events that wait for the database."
         yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
 

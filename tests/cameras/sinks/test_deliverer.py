@@ -3,13 +3,20 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from orchestrator.cameras.sinks.deliverer import GIVE_UP_S, LONGEST_REST_S, Deliverer, SinkQueue
+from orchestrator.cameras.sinks.deliverer import (
+    GIVE_UP_S,
+    LEAST_ATTEMPTS,
+    LONGEST_REST_S,
+    Deliverer,
+    SinkQueue,
+)
 from orchestrator.cameras.sinks.memory_outbox import MemoryOutbox
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
+from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
 from tests.cameras.sinks.deliveries import make_delivery
 
 AWAY = DeliveryError("away")
@@ -21,12 +28,16 @@ class ScriptedReceiver:
     def __init__(self, *errors: DeliveryError) -> None:
         self.errors = [*errors]
         self.received: list[str] = []
+        self.idle_times = 0
         self.is_closed = False
 
     async def send(self, delivery: Delivery) -> None:
         if self.errors:
             raise self.errors.pop(0)
         self.received.append(delivery.id)
+
+    async def idle(self) -> None:
+        self.idle_times += 1
 
     async def close(self) -> None:
         self.is_closed = True
@@ -57,7 +68,9 @@ class Site:
 
 
 def test_nothing_to_do_is_a_short_pause() -> None:
-    assert Site(ScriptedReceiver(), []).deliver() > 0
+    site = Site(ScriptedReceiver(), [])
+    assert site.deliver() > 0
+    assert site.receiver.idle_times == 1
 
 
 def test_events_are_delivered_in_their_order() -> None:
@@ -118,16 +131,49 @@ def test_a_receiver_that_is_gone_gets_no_more(caplog: pytest.LogCaptureFixture) 
     assert site.receiver.received == []
     assert site.queue.status.is_disabled
     assert caplog.messages == ["sink erp wants no more events: 410"]
+    site.queue.enable()
+    site.now_s += 60
+    site.run(3)
+    assert sorted(site.receiver.received) == ["pass-1-closed", "pass-2-closed"]
 
 
 def test_an_event_that_is_too_old_is_given_up_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    site = Site(ScriptedReceiver(AWAY), [make_delivery(1), make_delivery(2)])
+    old = replace(make_delivery(1), attempts=LEAST_ATTEMPTS)
+    site = Site(ScriptedReceiver(AWAY), [old, make_delivery(2)])
     site.now_s = GIVE_UP_S + 1.5
     site.deliver()
     assert site.queue.status.abandoned == 1
     assert site.receiver.received == ["pass-2-closed"]
     assert caplog.messages == ["sink erp: gave up pass-1-closed: away"]
-    assert site.outbox.replay("erp", since_s=0, now_s=site.now_s) == 2
+
+
+def test_a_replayed_old_event_is_tried_again_and_again() -> None:
+    site = Site(ScriptedReceiver(AWAY, AWAY), [make_delivery(1)])
+    site.now_s = 2 * GIVE_UP_S
+    assert site.outbox.replay("erp", since_s=0, now_s=site.now_s) == 1
+    site.run(1)
+    assert site.queue.status.abandoned == 0
+    for _ in range(3):
+        site.now_s += 60
+        site.deliver()
+    assert site.receiver.received == ["pass-1-closed"]
+
+
+def test_an_event_that_cannot_be_delivered_is_given_up_at_once() -> None:
+    site = Site(ScriptedReceiver(Undeliverable("too large")), [make_delivery(1), make_delivery(2)])
+    site.deliver()
+    assert site.receiver.received == ["pass-2-closed"]
+    assert (site.queue.status.abandoned, site.queue.is_resting) == (1, False)
+
+
+def test_any_exception_of_a_receiver_is_a_failed_attempt() -> None:
+    class Broken(ScriptedReceiver):
+        async def send(self, delivery: Delivery) -> None:
+            raise KeyError("secret")
+
+    site = Site(Broken(), [make_delivery(1)])
+    site.deliver()
+    assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, "KeyError")
 
 
 def test_no_sink_waits_for_another() -> None:

@@ -125,6 +125,29 @@ def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
 
 @needs_broker
 @pytest.mark.server
+def test_an_idle_sink_announces_the_cameras_to_a_broker_that_was_started_again(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(mqtt, "CHECK_S", 0.0)
+
+    async def run() -> None:
+        receiver = make(free_port)
+        await receiver.idle()
+        for _ in range(2):
+            with run_broker(tmp_path, free_port):
+                await receiver.idle()
+                await receiver.idle()
+                async with subscribed(free_port) as receive:
+                    topics = {(await receive())[0] for _ in range(2)}
+                assert topics == {"homeassistant/device/plates_gate/config", "plates/status"}
+        await receiver.close()
+
+    asyncio.run(run())
+
+
+@needs_broker
+@pytest.mark.server
 def test_a_user_and_a_password_are_sent(tmp_path: Path, free_port: int) -> None:
     words = tmp_path / "words"
     maker = shutil.which("mosquitto_passwd")

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,10 +56,10 @@ class Erp:
         asyncio.run(run())
 
 
-def send(erp: Erp, *, private_addresses: bool = True, **options: Any) -> None:
+def send(erp: Erp, *, clock: Callable[[], float] = time.time, **options: Any) -> None:
     async def act(url: str) -> None:
-        sink = Sink("erp", "webhook", url, private_addresses=private_addresses, **options)
-        receiver = WebhookReceiver(sink, {"ERP_SECRET": SECRET})
+        sink = Sink("erp", "webhook", url, private_addresses=True, **options)
+        receiver = WebhookReceiver(sink, {"ERP_SECRET": SECRET}, clock=clock)
         try:
             await receiver.send(DELIVERY)
         finally:
@@ -95,6 +96,12 @@ def test_every_secret_signs() -> None:
             web.Response(status=503, headers={"Retry-After": "17"}), "status 503", 17, id="busy"
         ),
         pytest.param(
+            web.Response(status=503, headers={"Retry-After": "Thu, 01 Jan 1970 00:00:30 GMT"}),
+            "status 503",
+            30,
+            id="busy-until",
+        ),
+        pytest.param(
             web.Response(status=302, headers={"Location": "http://169.254.169.254/"}),
             "status 302",
             0,
@@ -107,7 +114,7 @@ def test_other_answers_are_failures(
 ) -> None:
     erp = Erp([response])
     with pytest.raises(DeliveryError, match=message) as caught:
-        send(erp)
+        send(erp, clock=lambda: 0.0)
     assert caught.value.retry_after_s == retry_after_s
     assert len(erp.requests) == 1
 

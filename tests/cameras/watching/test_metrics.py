@@ -10,7 +10,9 @@ from orchestrator.cameras.watching.status import CameraStatus
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
 YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
-STATE = Snapshot((GATE, YARD), (SinkStatus("erp", delivered=2, is_disabled=True),), 4, 99)
+STATE = Snapshot(
+    (GATE, YARD), (SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),), 4, 99
+)
 
 
 def read_samples(page: str) -> dict[tuple[str, str], float]:
@@ -39,6 +41,7 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_camera_reconnects_total", "yard", 4),
         ("plates_sink_delivered_total", "erp", 2),
         ("plates_sink_disabled", "erp", 1),
+        ("plates_sink_waiting", "erp", 6),
         ("plates_events_waiting", "", 4),
         ("plates_spool_bytes", "", 99),
     ],

@@ -1,0 +1,91 @@
+"""Connects a watch to its service and its store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.cameras.configuration import Store
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cli import chosen_server
+from orchestrator.cli.watch.pass_table import PassTable
+from orchestrator.cli.watch.session import Watch, watch
+from orchestrator.cli.watch.targets import Target
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.errors import SettingsError
+
+CLIP_RETRIES = 8
+"""Retries of a clip's frames, which must not be lost; a live camera sends a newer frame instead."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The options of one run.
+
+    Attributes:
+        address: URL of the service.
+        key: Its API key.
+        timeout_s: Longest wait for an answer.
+        table: Turns events into lines.
+        out: Folder for passes, if the cameras stand on the command line.
+        is_once: The sources are clips, which end.
+        is_quiet: No table of the cameras.
+    """
+
+    address: str
+    key: str | None
+    timeout_s: float
+    table: PassTable
+    out: Path | None
+    is_once: bool
+    is_quiet: bool
+
+
+def run_watch(target: Target, run: Run) -> None:
+    """Watch the cameras of a target until they end or the process is stopped.
+
+    Raises:
+        PlateError: The service or the store cannot be used.
+    """
+    at_once = chosen_server.fitting_calls(run.address, run.key, run.timeout_s)
+
+    async def start(store: PassStore | None) -> None:
+        client = AsyncPlateClient(
+            run.address,
+            key=run.key,
+            timeout_s=run.timeout_s,
+            retries=CLIP_RETRIES if run.is_once else 0,
+        )
+        async with client:
+            await watch(
+                Watch(
+                    configuration=target.configuration,
+                    file=target.file,
+                    client=client,
+                    at_once=at_once,
+                    table=run.table,
+                    store=store,
+                    is_once=run.is_once,
+                    has_live_table=not run.is_quiet and not run.is_once,
+                )
+            )
+
+    with _keeping(target, run.out) as store:
+        asyncio.run(start(store))
+
+
+@contextmanager
+def _keeping(target: Target, out: Path | None) -> Iterator[PassStore | None]:
+    """Open the store of a target, or none."""
+    if target.file and out:
+        raise SettingsError("--out: wanted without a file of cameras, which has its own [store]")
+    if not target.file and not out:
+        yield None
+        return
+    folder = out or (target.file.absolute().parent if target.file else Path())
+    settings = target.configuration.store if target.file else Store()
+    with closing(open_store(settings, folder)) as store:
+        yield store

@@ -1,0 +1,237 @@
+"""One run of `plates watch`: starts all parts, follows the configuration, and stops in order."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from orchestrator.cameras.configuration import Configuration, read_configuration
+from orchestrator.cameras.pass_tracker import PassTracker
+from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.sinks.deliverer import Deliverer
+from orchestrator.cameras.sinks.registry import make_receivers
+from orchestrator.cameras.sources.decoders import Decoders
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.watching.event_writer import EventWriter
+from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, RecognizingClient
+from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
+from orchestrator.cameras.watching.status import CameraStatus
+from orchestrator.cameras.watching.watcher import Watcher
+from orchestrator.cli.watch.live_table import CameraTable
+from orchestrator.cli.watch.pass_table import PassTable
+from orchestrator.errors import PlateError
+from orchestrator.system.file_stamps import stamp_of
+
+RELOAD_EVERY_S = 1.0
+"""How often the file of cameras is looked at."""
+RETENTION_EVERY_S = 3600.0
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What one run needs.
+
+    Attributes:
+        configuration: The cameras at the start.
+        file: Their file, which is read again when it changes; None for none.
+        client: The service.
+        at_once: Frames that may be at the service at once.
+        table: Turns events into lines.
+        store: Where passes are kept; None for nowhere.
+        is_once: The sources end by themselves.
+        has_live_table: The state of the cameras is drawn in the terminal.
+    """
+
+    configuration: Configuration
+    file: Path | None
+    client: RecognizingClient
+    at_once: int
+    table: PassTable
+    store: PassStore | None = None
+    is_once: bool = False
+    has_live_table: bool = False
+
+
+class Session:
+    """Runs the parts of a watch."""
+
+    def __init__(self, watch: Watch, decoders: Decoders) -> None:
+        self._watch = watch
+        self._configuration = watch.configuration
+        recognizer = FrameRecognizer(watch.client, watch.at_once)
+        self._watcher = Watcher(decoders.open, PassTracker, recognizer, self._receive)
+        self._writer = self._make_writer()
+        self._deliverer: Deliverer | None = None
+        self._sinks = AsyncExitStack()
+
+    async def run(self) -> None:
+        """Watch until the sources end, or until this process is asked to stop."""
+        async with AsyncExitStack() as stack:
+            if self._writer:
+                await stack.enter_async_context(_running(self._writer.run()))
+                stack.push_async_callback(self._writer.drain)
+            await self._start_sinks()
+            stack.push_async_callback(self._sinks.aclose)
+            if self._watch.store:
+                cameras = self._configuration.cameras
+                await asyncio.to_thread(self._watch.store.configure, cameras)
+            stack.enter_context(self._serving_metrics())
+            await self._watcher.apply(self._configuration)
+            stack.push_async_callback(self._watcher.stop)
+            stack.enter_context(self._drawing())
+            await self._follow(stack)
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of everything now."""
+        return Snapshot(
+            self.cameras(),
+            self._deliverer.statuses if self._deliverer else (),
+            self._writer.waiting if self._writer else 0,
+            *self._spool(),
+        )
+
+    def _spool(self) -> tuple[int, int]:
+        """Return the bytes that wait in the spool, and how many events it has deleted."""
+        if self._watch.store is None:
+            return 0, 0
+        spool = self._watch.store.writer.spool
+        return spool.bytes, spool.counts.dropped
+
+    def cameras(self) -> list[CameraStatus]:
+        """Return the state of each camera now."""
+        return [CameraStatus.of(loop) for loop in self._watcher.loops]
+
+    async def _follow(self, stack: AsyncExitStack) -> None:
+        """Wait for the end of the sources, or for a signal; reload and delete meanwhile."""
+        if self._watch.file:
+            await stack.enter_async_context(_running(self._reload(self._watch.file)))
+        if self._watch.store and not self._watch.is_once:
+            await stack.enter_async_context(_running(self._delete_old(self._watch.store)))
+        stopped = asyncio.Event()
+        with _on_stop(stopped.set):
+            waits: set[asyncio.Task[object]] = {asyncio.create_task(stopped.wait())}
+            if self._watch.is_once:
+                waits.add(asyncio.create_task(self._watcher.finish()))
+            done, others = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for task in others:
+            task.cancel()
+        for task in done:
+            task.result()
+
+    async def _receive(self, event: PassEvent) -> None:
+        """Show an event, and queue it for the store."""
+        for line in self._watch.table.to_lines(event):
+            typer.echo(line)
+        if self._writer:
+            await self._writer.put(event)
+
+    def _make_writer(self) -> EventWriter | None:
+        if self._watch.store is None:
+            return None
+        return EventWriter(self._watch.store, self._configuration.sinks, self._wake_sinks)
+
+    def _wake_sinks(self) -> None:
+        if self._deliverer:
+            self._deliverer.wake()
+
+    async def _start_sinks(self) -> None:
+        """Deliver to the sinks of the configuration, and no longer to those before."""
+        await self._sinks.aclose()
+        receivers = make_receivers(self._configuration)
+        store = self._watch.store
+        self._deliverer = Deliverer(receivers, store.outbox) if receivers and store else None
+        if self._deliverer:
+            await self._sinks.enter_async_context(_running(self._deliverer.run()))
+        if self._writer:
+            self._writer.sinks = self._configuration.sinks
+
+    @contextmanager
+    def _serving_metrics(self) -> Iterator[None]:
+        port = self._configuration.metrics_port
+        stop = (
+            serve_metrics(self.snapshot, self._configuration.metrics_host, port) if port else None
+        )
+        try:
+            yield
+        finally:
+            if stop:
+                stop()
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        console = Console(stderr=True)
+        is_drawn = self._watch.has_live_table and console.is_interactive
+        with CameraTable(self.cameras, console).live if is_drawn else nullcontext():
+            yield
+
+    async def _reload(self, file: Path) -> None:
+        """Follow changes of the file of cameras. A wrong file is told, and changes nothing."""
+        stamp = stamp_of(file)
+        while True:
+            await asyncio.sleep(RELOAD_EVERY_S)
+            if (now := stamp_of(file)) == stamp:
+                continue
+            stamp = now
+            try:
+                configuration = read_configuration(file)
+            except PlateError as error:
+                typer.echo(f"not reloaded: {error}", err=True)
+                continue
+            await self._apply(configuration)
+            typer.echo(f"reloaded {file}: {len(configuration.cameras)} cameras", err=True)
+
+    async def _apply(self, configuration: Configuration) -> None:
+        """Take over a changed configuration."""
+        is_same = configuration.sinks == self._configuration.sinks
+        self._configuration = configuration
+        if self._watch.store:
+            await asyncio.to_thread(self._watch.store.configure, configuration.cameras)
+        if not is_same:
+            await self._start_sinks()
+        await self._watcher.apply(configuration)
+
+    async def _delete_old(self, store: PassStore) -> None:
+        """Delete passes whose time is over, now and then."""
+        while True:
+            with suppress(PlateError):  # the database is away; the next round deletes more
+                await asyncio.to_thread(store.delete_expired, time.time())
+            await asyncio.sleep(RETENTION_EVERY_S)
+
+
+async def watch(plan: Watch) -> None:
+    """Watch cameras until they end, or until this process is asked to stop."""
+    async with Decoders() as decoders:
+        await Session(plan, decoders).run()
+
+
+@asynccontextmanager
+async def _running(coroutine) -> AsyncIterator[None]:  # type: ignore[no-untyped-def]
+    """Run a coroutine beside a `with` block."""
+    task = asyncio.create_task(coroutine)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@contextmanager
+def _on_stop(stop: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in STOPS:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in STOPS:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,82 @@
+"""The cameras that a command line names: a configuration, streams, devices or clips."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from orchestrator.cameras.configuration import Camera, Configuration, read_configuration
+from orchestrator.errors import SettingsError
+
+CLIP_LOOKS_PER_S = 10.0
+"""Frames of a clip that are sent for each second of it."""
+TOML = ".toml"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to watch.
+
+    Attributes:
+        configuration: The cameras.
+        file: The file of the configuration; None if the cameras stand on the command line.
+    """
+
+    configuration: Configuration
+    file: Path | None = None
+
+
+def read_target(
+    sources: Sequence[str], *, is_once: bool, looks_per_s: float | None = None
+) -> Target:
+    """Return the cameras for the arguments of a command line.
+
+    Args:
+        sources: One file CAMERAS.toml, or any number of streams, devices and clips.
+        is_once: The sources are clips, which end.
+        looks_per_s: Frames a second to send; None for the usual number.
+
+    Raises:
+        SettingsError: A file is missing or wrong, or a source is not of this kind.
+    """
+    files = [one for one in sources if one.lower().endswith(TOML)]
+    if files and len(sources) > 1:
+        raise SettingsError(f"wanted one file of cameras alone, got {len(sources)} sources")
+    if files:
+        if looks_per_s is not None:
+            raise SettingsError("--looks: wanted without a file of cameras, which says it itself")
+        return Target(read_configuration(Path(files[0])), Path(files[0]))
+    cameras = [_make_camera(one, is_once=is_once, looks_per_s=looks_per_s) for one in sources]
+    return Target(Configuration(_with_own_names(cameras)))
+
+
+def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
+    is_clip = "://" not in source and not source.startswith("/dev/")
+    if is_clip and not Path(source).is_file():
+        raise SettingsError(f"{source}: no such file")
+    if is_once and not is_clip:
+        raise SettingsError(f"--once: wanted clips, got {name_of(source)}, which has no end")
+    usual = CLIP_LOOKS_PER_S if is_clip else Camera.looks_per_s
+    return Camera(name_of(source), source, looks_per_s=looks_per_s or usual)
+
+
+def name_of(source: str) -> str:
+    """Return a name for a source: a file's name, or a stream's host, without its password."""
+    if "://" not in source:
+        return Path(source).name
+    parts = urlsplit(source)
+    return (parts.hostname or parts.scheme) + parts.path.rstrip("/")
+
+
+def _with_own_names(cameras: Sequence[Camera]) -> tuple[Camera, ...]:
+    """Number the cameras whose names are the same."""
+    total, seen = Counter(camera.name for camera in cameras), Counter[str]()
+    numbered = []
+    for camera in cameras:
+        seen[camera.name] += 1
+        suffix = f" ({seen[camera.name]})" if total[camera.name] > 1 else ""
+        numbered.append(replace(camera, name=camera.name + suffix))
+    return tuple(numbered)
