@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 
+import numpy as np
+from numpy.typing import NDArray
+
 from orchestrator.cameras.passes import Observation
 from orchestrator.cameras.tracking.looks import quality_of
 from orchestrator.plates import CANDIDATES, Plate
@@ -25,6 +28,8 @@ OTHER_TEXTS = 20.0
 """Number of texts among which the rest of a frame's probability is spread."""
 NEW_AFTER_S, NEW_AFTER_WIDTHS, NEW_AFTER_GROWTH = 2.0, 1.0, 0.2
 """Time, way and growth after which most of a look is new."""
+MOST_LIKE = 0.8
+"""Likeness of two looks at a vehicle that stands: noise and codec differ from frame to frame."""
 MOST_EVIDENCE = 6.0
 """Greatest sum of the weights: more looks add nothing."""
 TEMPERATURE = 1.0
@@ -66,7 +71,7 @@ def fuse(observations: Sequence[Observation]) -> FusedText:
     if not texts:
         return FusedText((), (0.0,) * len(weights))
     logs = {text: sum(w * log(one.score(text)) for one, w in readings) for text in texts}
-    rest = sum(w * log(one.floor) for one, w in readings)
+    rest = log(OTHER_TEXTS) + sum(w * log(one.floor) for one, w in readings)
     probabilities = _softmax([*logs.values(), rest])
     ranked = sorted(zip(logs, probabilities, strict=False), key=lambda one: (-one[1], one[0]))
     whole = sum(weights)
@@ -101,31 +106,32 @@ def _candidates(plate: Plate) -> tuple[tuple[str, float], ...]:
 def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
     """Return the weight of each reading: 1 for the best alone, and at most `MOST_EVIDENCE` in all.
 
-    Frames without a reading have the weight 0.
+    Looks that are alike share their weight. Frames without a reading have the weight 0.
     """
-    read = [one for one in observations if _candidates(one.plate)]
-    best = max((quality_of(one) for one in read), default=0.0)
-    weights, before = [], None
-    for one in observations:
-        if not _candidates(one.plate):
-            weights.append(0.0)
-            continue
-        weights.append(quality_of(one) / best * (_novelty(before, one) if before else 1.0))
-        before = one
-    whole = sum(weights)
-    most = min(1.0, MOST_EVIDENCE / whole) if whole else 1.0
-    return tuple(weight * most for weight in weights)
+    quality = np.array([quality_of(one) if _candidates(one.plate) else 0.0 for one in observations])
+    if not quality.any():
+        return (0.0,) * len(observations)
+    quality /= quality.max()
+    weights = quality / np.maximum(1.0, _likeness(observations) @ quality)
+    weights *= min(1.0, MOST_EVIDENCE / weights.sum())
+    return tuple(weights.tolist())
 
 
-def _novelty(before: Observation, now: Observation) -> float:
-    """Return the part of a look, in [0, 1], that the look before it has not shown."""
-    (ax0, ay0, ax1, ay1), (bx0, by0, bx1, by1) = before.plate.xyxy, now.plate.xyxy
-    width = max(1.0, ax1 - ax0)
-    way = ((ax0 + ax1 - bx0 - bx1) ** 2 + (ay0 + ay1 - by0 - by1) ** 2) ** 0.5 / 2 / width
-    growth = abs(log(max(1.0, bx1 - bx0) / width))
-    passed_s = max(0.0, now.time_s - before.time_s)
-    new = passed_s / NEW_AFTER_S + way / NEW_AFTER_WIDTHS + growth / NEW_AFTER_GROWTH
-    return 1 - exp(-new)
+def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
+    """Return how much of each look every other look has shown, [N, N] in [0, 1], 1 for itself."""
+    boxes = np.array([one.plate.xyxy for one in observations])
+    width = np.maximum(1.0, boxes[:, 2] - boxes[:, 0])
+    scale = float(np.median(width))
+    steps = [
+        (np.array([one.time_s for one in observations]), NEW_AFTER_S),
+        ((boxes[:, 0] + boxes[:, 2]) / 2, NEW_AFTER_WIDTHS * scale),
+        ((boxes[:, 1] + boxes[:, 3]) / 2, NEW_AFTER_WIDTHS * scale),
+        (np.log(width), NEW_AFTER_GROWTH),
+    ]
+    apart = sum(np.abs(value[:, None] - value) / unit for value, unit in steps)
+    like: NDArray[np.float64] = MOST_LIKE * np.exp(-apart)
+    np.fill_diagonal(like, 1.0)
+    return like
 
 
 def _softmax(logs: Sequence[float]) -> list[float]:

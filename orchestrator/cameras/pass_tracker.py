@@ -28,6 +28,10 @@ STANDING_GONE_S = 20.0
 """A vehicle that stood has left after frames of this time without a look: others may hide it."""
 LONGEST_INTERVAL_S = 2.0
 """Most time that one frame without a standing vehicle counts: the camera may rest in between."""
+RESTING_S = 12.0
+"""A longer time between frames is a rest of the camera: the slowest takes a frame in 10 seconds."""
+INTERVAL_SHARE = 0.2
+"""Share of the newest time between frames in the usual one."""
 BACKWARDS_S = 5.0
 """Time stamps that jump back by more than this begin a new stream."""
 LEAST_AGREEING = 2
@@ -81,7 +85,7 @@ class PassTracker:
         self._open: list[OpenPass] = []
         self._made = 0
         self._last_s: float | None = None
-        self._interval_s = 0.0
+        self._learned_s = 0.0
 
     @property
     def open_passes(self) -> int:
@@ -97,14 +101,11 @@ class PassTracker:
         events: list[PassEvent] = []
         if self._last_s is not None and frame.time_s < self._last_s - BACKWARDS_S:
             events = self.close()
-        passed_s = max(0.0, frame.time_s - self._last_s) if self._last_s is not None else 0.0
-        self._last_s = max(frame.time_s, self._last_s or frame.time_s)
-        if 0 < passed_s < GONE_S * 4:
-            self._interval_s += (passed_s - self._interval_s) * (0.2 if self._interval_s else 1.0)
+        passed_s = self._pass_time(frame.time_s)
+        events += self._close_gone(frame.time_s)
         looks = take_looks(self._camera, frame, plates, self._pixels)
-        seen = self._assign(looks, frame.time_s, passed_s)
-        seen = self._merge(seen)
-        return events + self._close_gone(self._last_s) + self._tell(seen)
+        seen = self._merge(self._assign(looks, frame.time_s, passed_s))
+        return events + self._close_gone(frame.time_s) + self._tell(seen)
 
     def advance(self, time_s: float) -> list[PassEvent]:
         """Close the passes of vehicles that have left. For times without a frame.
@@ -116,8 +117,23 @@ class PassTracker:
     def close(self) -> list[PassEvent]:
         """Close all passes, at the end of a stream. The tracker can be used again."""
         events = self._end(self._open)
-        self._open, self._last_s, self._interval_s = [], None, 0.0
+        self._open, self._last_s, self._learned_s = [], None, 0.0
         return events
+
+    def _pass_time(self, time_s: float) -> float:
+        """Return the time since the last frame, and learn the usual time between frames."""
+        last_s = time_s if self._last_s is None else self._last_s
+        passed_s = max(0.0, time_s - last_s)
+        self._last_s = max(time_s, last_s)
+        if 0 < passed_s < RESTING_S:
+            share = INTERVAL_SHARE if self._learned_s else 1.0
+            self._learned_s += (passed_s - self._learned_s) * share
+        return passed_s
+
+    @property
+    def _interval_s(self) -> float:
+        """Usual time between frames."""
+        return max(self._learned_s, 1 / self._camera.looks_per_s)
 
     def _assign(self, looks: Sequence[Look], time_s: float, passed_s: float) -> list[OpenPass]:
         """Add looks to their passes, and open passes for the others; return these passes."""

@@ -19,6 +19,11 @@ FULL_WIDTH_PX, LEAST_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""
 LEAST_QUALITY = 0.05
+CUT_SHARPNESS = 0.2
+"""Factor of the sharpness of plates that the frame's edge cuts: they may be read with certainty as
+a shorter text."""
+EDGE_PX = 2.0
+"""Distance from the frame's edge below which it may cut a plate."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Look:
         point: Its middle as parts of the frame's width and height.
         place: Its middle in frame widths.
         size: Its width in frame widths.
+        shape: Logarithm of its width over its height.
+        is_cut: Whether the frame's edge cuts it, so that text and shape may lack a part.
     """
 
     frame: Frame
@@ -38,6 +45,8 @@ class Look:
     point: tuple[float, float]
     place: tuple[float, float]
     size: float
+    shape: float
+    is_cut: bool
 
     @property
     def log_size(self) -> float:
@@ -92,12 +101,17 @@ def middle_of(plate: Plate, frame: Frame) -> tuple[float, float]:
 
 def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: float) -> Look:
     width, height = frame.size_wh
+    x0, y0, x1, y1 = plate.xyxy
+    is_cut = min(x0, y0, width - x1, height - y1) < EDGE_PX
+    sharpness *= CUT_SHARPNESS if is_cut else 1.0
     return Look(
         frame=frame,
         observation=Observation(frame.time_s, plate, sharpness),
         point=point,
         place=(point[0], point[1] * height / width),
-        size=(plate.xyxy[2] - plate.xyxy[0]) / width,
+        size=(x1 - x0) / width,
+        shape=log((x1 - x0) / (y1 - y0)),
+        is_cut=is_cut,
     )
 
 

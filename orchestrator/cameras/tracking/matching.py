@@ -31,6 +31,8 @@ FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
 """Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
 GREATEST_RATIO = 4.0
 """Greatest ratio of the sizes of a plate in two frames."""
+GREATEST_RESHAPE = 0.7
+"""Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
 STANDING_WIDTHS = 1.0
@@ -66,7 +68,8 @@ def match(
 def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
     unseen_s = max(0.0, look.observation.time_s - one.last_seen_s)
     ratio = exp(abs(look.log_size - one.motion.log_size.value))
-    if ratio > GREATEST_RATIO:
+    reshaped = 0.0 if look.is_cut or one.last_look.is_cut else look.shape - one.last_look.shape
+    if ratio > GREATEST_RATIO or abs(reshaped) > GREATEST_RESHAPE:
         return NEW_PASS
     text, is_same = compare_texts(one, look)
     away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)

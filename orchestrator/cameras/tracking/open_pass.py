@@ -22,6 +22,14 @@ MOST_CROSSINGS = 32
 """Most crossings that are kept of a pass: a vehicle may shunt all day."""
 
 
+@dataclass(frozen=True)
+class LastLook:
+    """Shape of the last look at a plate, see `Look`; the frame itself is not kept."""
+
+    shape: float
+    is_cut: bool
+
+
 @dataclass(eq=False)
 class OpenPass:
     """A pass whose vehicle is still there.
@@ -29,6 +37,7 @@ class OpenPass:
     Attributes:
         id: Id of the pass.
         motion: Its motion up to the last look.
+        last_look: What the next look is compared with.
         clock: The clock of its times.
         observations: Some of its observations, in the order of time.
         fused: Its text so far.
@@ -43,6 +52,7 @@ class OpenPass:
 
     id: str
     motion: Motion
+    last_look: LastLook
     clock: Clock
     observations: list[Observation] = field(default_factory=list)
     fused: FusedText = field(default_factory=FusedText)
@@ -60,7 +70,7 @@ class OpenPass:
     def start(cls, pass_id: str, look: Look, camera: Camera) -> OpenPass:
         """Return a pass that was seen once."""
         motion = Motion.start(look)
-        one = cls(pass_id, motion, look.frame.clock)
+        one = cls(pass_id, motion, LastLook(look.shape, look.is_cut), look.frame.clock)
         one._keep(look, motion, camera)
         return one
 
@@ -94,7 +104,8 @@ class OpenPass:
     def absorb(self, other: OpenPass) -> None:
         """Take over the looks of another pass that was the same vehicle."""
         if other.last_seen_s > self.last_seen_s:
-            self.motion, self._sides = other.motion, other._sides
+            self.motion, self.last_look = other.motion, other.last_look
+            self._sides = other._sides
             self.missed_s, self.missed_frames = other.missed_s, other.missed_frames
         both = sorted([*self.observations, *other.observations], key=lambda one: one.time_s)
         self.looks += other.looks
@@ -140,7 +151,7 @@ class OpenPass:
         return self.fused.text if self.fused.score >= camera.text_threshold else ""
 
     def _keep(self, look: Look, motion: Motion, camera: Camera) -> None:
-        self.motion = motion
+        self.motion, self.last_look = motion, LastLook(look.shape, look.is_cut)
         self.looks += 1
         self.missed_s, self.missed_frames = 0.0, 0
         self.zones += tuple(one for one in find_zones(camera, look.point) if one not in self.zones)

@@ -1,0 +1,321 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.cameras.configuration import Line, Zone
+from orchestrator.cameras.pass_tracker import PassTracker, new_pass_id
+from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.tracking.retention import MOST_OBSERVATIONS
+from orchestrator.plates import Plate, Plates
+from tests.cameras.passing import CAMERA, KnownSharpness, follow, frame, kinds, new_tracker, plate
+
+Looks = list[tuple[float, Sequence[Plate]]]
+FIRST, SECOND = "A123BC77", "M456OP199"
+
+
+def crossing(
+    times_s: Sequence[float], text: str = FIRST, *, speed: float = 300, y: float = 100
+) -> list[tuple[float, Plate]]:
+    """Return the plate of a vehicle that drives to the right, 300 pixels a second."""
+    return [(time_s, plate((100 + speed * time_s, y), text)) for time_s in times_s]
+
+
+def alone(seen: Sequence[tuple[float, Plate]]) -> Looks:
+    return [(time_s, [one]) for time_s, one in seen]
+
+
+def closed(events: Sequence[PassEvent]) -> list[str]:
+    return [event.passed.text for event in events if event.kind == "closed"]
+
+
+def test_no_frames_have_no_passes() -> None:
+    assert new_tracker().close() == []
+
+
+def test_frames_without_plates_have_no_passes() -> None:
+    assert follow(new_tracker(), [(0, []), (1, [])]) == []
+
+
+def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
+    events = follow(new_tracker(), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
+    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
+    passed = events[-1].passed
+    assert (passed.first_seen_s, passed.last_seen_s) == (0, 2.5)
+    assert passed.speed_widths_s == pytest.approx(3)
+    assert (passed.progress, passed.format, passed.id) == ("closed", "ru_car", "1")
+
+
+def test_times_may_be_irregular_and_equal() -> None:
+    times = (0, 0.03, 0.03, 0.4, 0.41, 1.2, 2.4, 2.5)
+    assert closed(follow(new_tracker(), alone(crossing(times)))) == [FIRST]
+
+
+def test_the_event_agreed_comes_with_the_second_look() -> None:
+    tracker = new_tracker()
+    (first, second) = crossing((0, 0.5))
+    assert tracker.update(frame(0), Plates((first[1],))) == []
+    assert kinds(tracker.update(frame(0.5), Plates((second[1],)))) == [("agreed", FIRST)]
+
+
+def test_readings_that_are_not_sure_enough_agree_only_later() -> None:
+    tracker = new_tracker(replace(CAMERA, agreement_threshold=0.999))
+    looks = alone(crossing((0, 0.5, 1, 1.5, 2)))
+    events = follow(tracker, looks)
+    assert events[0].kind == "agreed"
+    assert events[0].passed.last_seen_s > 0.5
+
+
+def test_two_cars_that_swap_their_places_keep_their_passes() -> None:
+    times = [number / 5 for number in range(11)]
+    looks: Looks = [
+        (t, [plate((200 + 200 * t, 150), FIRST), plate((600 - 200 * t, 155), SECOND)])
+        for t in times
+    ]
+    events = follow(new_tracker(), looks)
+    assert sorted(closed(events)) == [FIRST, SECOND]
+
+
+def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
+    times = [number / 10 for number in range(21)]
+    looks: Looks = [
+        (t, [plate((200 + 200 * t, 150), ""), plate((600 - 200 * t, 160), "")]) for t in times
+    ]
+    passes = [event.passed for event in follow(new_tracker(), looks)]
+    ends = {
+        (round(one.observations[0].plate.xyxy[0]), round(one.observations[-1].plate.xyxy[0]))
+        for one in passes
+    }
+    assert ends == {(150, 550), (550, 150)}
+
+
+def test_a_car_that_is_hidden_for_a_second_is_one_pass() -> None:
+    looks: Looks = [*alone(crossing((0, 0.25, 0.5))), (1.0, []), (1.25, [])]
+    looks += alone(crossing((1.5, 1.75, 2)))
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
+def test_a_car_that_stops_and_goes_on_is_one_pass() -> None:
+    ways = [0, 100, 200, *[260] * 40, 300, 400, 500]
+    looks: Looks = [(n / 4, [plate((200 + way, 100))]) for n, way in enumerate(ways)]
+    events = follow(new_tracker(), looks)
+    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
+
+
+def test_a_standing_car_that_is_hidden_for_fifteen_seconds_is_one_pass() -> None:
+    looks: Looks = [(n / 2, [plate((300, 100))]) for n in range(10)]
+    looks += [(5 + n / 2, [plate((300, 230), SECOND)]) for n in range(1, 3)]
+    looks += [(6 + n / 2, []) for n in range(28)]
+    looks += [(20 + n / 2, [plate((301, 100))]) for n in range(4)]
+    assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, SECOND]
+
+
+def test_cars_that_follow_each_other_are_split_by_their_texts() -> None:
+    looks = alone(crossing((0, 0.5, 1))) + alone(
+        [(1.5 + t, plate((100 + 300 * t, 100), SECOND)) for t in (0, 0.5, 1)]
+    )
+    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
+
+
+def test_another_text_at_the_same_place_is_another_pass() -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.95)]) for n in range(8)]
+    looks += [(2 + n / 4, [plate((302, 100), SECOND, 0.95)]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
+
+
+def test_a_car_that_comes_back_after_minutes_is_a_new_pass() -> None:
+    tracker = new_tracker()
+    looks = alone(crossing((0, 0.5, 1))) + alone([(180 + t, one) for t, one in crossing((0, 0.5))])
+    assert closed(follow(tracker, looks)) == [FIRST, FIRST]
+
+
+def test_a_moving_car_is_closed_when_no_frames_come() -> None:
+    tracker = new_tracker()
+    tracker.update(frame(0), Plates((plate((100, 100)),)))
+    tracker.update(frame(0.5), Plates((plate((250, 100)),)))
+    assert tracker.advance(2) == []
+    assert kinds(tracker.advance(10)) == [("closed", FIRST)]
+    assert tracker.close() == []
+
+
+def test_a_standing_car_stays_open_when_no_frames_come() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    assert tracker.advance(40_000) == []
+    tracker.update(frame(40_000), Plates((plate((301, 100)),)))
+    assert kinds(tracker.close()) == [("closed", FIRST)]
+
+
+def test_a_standing_car_whose_place_another_has_taken_is_closed() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100), FIRST, 0.95),)))
+    assert kinds(tracker.update(frame(900), Plates((plate((302, 100), SECOND, 0.95),)))) == [
+        ("closed", FIRST)
+    ]
+
+
+def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
+    row = [plate((150 + 200 * n, 100), f"A{n}23BC77") for n in range(4)]
+    tracker = new_tracker()
+    events = [event for n in range(3000) for event in tracker.update(frame(n / 2), Plates((*row,)))]
+    assert [event.kind for event in events] == ["agreed"] * 4
+    passes = [event.passed for event in tracker.close()]
+    assert [len(one.observations) for one in passes] == [MOST_OBSERVATIONS] * 4
+    assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 1499.5)}
+
+
+@pytest.mark.parametrize(
+    ("looks", "passes"),
+    [
+        pytest.param([(0, "", 0.0)], [], id="an unreadable scrap"),
+        pytest.param([(0, FIRST, 0.5)], [], id="one poor reading"),
+        pytest.param([(0, FIRST, 0.99)], [FIRST], id="one good reading"),
+        pytest.param([(n / 4, "", 0.0) for n in range(12)], [""], id="a plate nobody can read"),
+    ],
+)
+def test_what_counts_as_a_pass(looks: list[tuple[float, str, float]], passes: list[str]) -> None:
+    seen: Looks = [(t, [plate((200 + 100 * t, 100), text, score)]) for t, text, score in looks]
+    assert closed(follow(new_tracker(), seen)) == passes
+
+
+def test_a_text_below_the_threshold_is_not_shown() -> None:
+    tracker = new_tracker(replace(CAMERA, text_threshold=1.0))
+    events = follow(tracker, alone(crossing([n / 4 for n in range(8)])))
+    assert kinds(events) == [("closed", "")]
+    assert events[0].passed.candidates[0][0] == FIRST
+
+
+def test_two_boxes_with_the_same_text_in_a_frame_are_one_vehicle() -> None:
+    body = [(t, [one, plate((500, 300), FIRST, 0.6, width=200)]) for t, one in crossing((0, 0.5))]
+    assert closed(follow(new_tracker(), body)) == [FIRST]
+
+
+def test_the_best_frame_is_one_that_shows_the_text() -> None:
+    pixels = KnownSharpness({150: 0.5, 250: 0.9, 350: 0.3})
+    looks: Looks = [
+        (0.0, [plate((200, 100), score=0.8)]),
+        (0.5, [plate((300, 100), score=0.8)]),
+        (1.0, [plate((400, 100), score=0.8)]),
+        (1.5, [plate((500, 100), "A128BC77", 0.7)]),
+    ]
+    best = follow(new_tracker(pixels=pixels), looks)[-1].passed.best
+    assert best.observation.time_s == 0.5
+    assert (best.frame_jpeg, best.crop_jpeg) == (b"0.5", b"crop of 0.5")
+    assert best.size_wh == (1000, 500)
+
+
+def test_the_crop_of_a_frame_is_made_once() -> None:
+    pixels = KnownSharpness()
+    follow(new_tracker(pixels=pixels), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
+    assert len(pixels.cropped) == len(set(pixels.cropped))
+
+
+def test_directions_and_lines_and_zones_are_told() -> None:
+    camera = replace(
+        CAMERA,
+        lines=(Line("stop line", ((0.0, 0.5), (1.0, 0.5))),),
+        zones=(
+            Zone("far", ((0, 0), (1, 0), (1, 0.5), (0, 0.5))),
+            Zone("near", ((0, 0.5), (1, 0.5), (1, 1), (0, 1))),
+        ),
+    )
+    looks: Looks = [
+        (t / 2, [plate((500, 80 + 60 * t), score=0.95, width=60 + 10 * t)]) for t in range(7)
+    ]
+    events = follow(new_tracker(camera), looks)
+    assert [event.kind for event in events] == ["agreed", "updated", "closed"]
+    passed = events[-1].passed
+    assert passed.direction == "towards"
+    assert [(one.line, one.side, one.time_s) for one in passed.crossings] == [
+        ("stop line", "right", 1.5)
+    ]
+    assert passed.zones == ("far", "near")
+    assert events[0].passed.zones == ("far",)
+
+
+def test_a_car_that_stands_on_a_line_does_not_cross_it_again_and_again() -> None:
+    camera = replace(CAMERA, lines=(Line("line", ((0.0, 0.5), (1.0, 0.5))),))
+    ys = [150, 200, *[248, 252] * 10, 300, 350]
+    looks: Looks = [(n / 2, [plate((500, y))]) for n, y in enumerate(ys)]
+    passed = follow(new_tracker(camera), looks)[-1].passed
+    assert [one.side for one in passed.crossings] == ["right"]
+
+
+def test_plates_in_masks_and_outside_of_zones_are_left_out() -> None:
+    left = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))
+    masked = replace(CAMERA, masks=(Zone("left", left),))
+    zoned = replace(CAMERA, zones=(Zone("left", left),), only_in_zones=True)
+    looks: Looks = [
+        (t / 2, [plate((200 + 20 * t, 100), FIRST), plate((700 + 20 * t, 100), SECOND)])
+        for t in range(5)
+    ]
+    assert closed(follow(new_tracker(masked), looks)) == [SECOND]
+    assert closed(follow(new_tracker(zoned), looks)) == [FIRST]
+
+
+def test_other_settings_hold_from_the_next_frame_on() -> None:
+    tracker = new_tracker()
+    tracker.update(frame(0), Plates((plate((200, 100)),)))
+    everything = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    tracker.configure(replace(CAMERA, zones=(Zone("new", everything),)))
+    tracker.update(frame(0.5), Plates((plate((300, 100)),)))
+    (event,) = tracker.close()
+    assert (event.passed.zones, event.passed.first_seen_s) == (("new",), 0)
+
+
+def test_a_stream_that_changes_its_size_keeps_its_passes() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((0, 0.5, 1)):
+        tracker.update(frame(t), Plates((one,)))
+    half = plate((200 + 75 * 1.5 - 75, 50), width=50)
+    tracker.update(frame(1.5, (500, 250)), Plates((half,)))
+    (event,) = tracker.close()
+    assert len(event.passed.observations) == 4
+
+
+def test_time_stamps_that_jump_back_begin_a_new_stream() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((100, 100.5), speed=3):
+        tracker.update(frame(t), Plates((one,)))
+    assert kinds(tracker.update(frame(0), Plates(()))) == [("closed", FIRST)]
+
+
+def test_ids_sort_by_time_and_number() -> None:
+    ids = [new_pass_id(time_s, number) for time_s, number in ((1.0, 1), (1.0, 2), (1.001, 3))]
+    assert ids == sorted(ids)
+    assert [len(one) for one in ids] == [36, 36, 36]
+    assert {one[14] for one in ids} == {"7"}
+
+
+SEEN = st.builds(
+    lambda x, y, width, text, score: plate((x, y), text, score, width=width),
+    st.floats(20, 980),
+    st.floats(20, 480),
+    st.floats(5, 300),
+    st.sampled_from(["", FIRST, SECOND, "A124BC77"]),
+    st.floats(0, 1),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 4), st.lists(SEEN, max_size=4)), max_size=25))
+def test_every_pass_is_closed_once_and_agrees_once(steps: list[tuple[float, list[Plate]]]) -> None:
+    tracker: PassTracker = new_tracker()
+    time_s, looks = 0.0, []
+    for step, seen in steps:
+        time_s += step
+        looks.append((time_s, seen))
+    events = follow(tracker, looks)
+    ends = [event.passed.id for event in events if event.kind == "closed"]
+    agreed = [event.passed.id for event in events if event.kind == "agreed"]
+    assert len(set(ends)) == len(ends)
+    assert len(set(agreed)) == len(agreed)
+    assert set(agreed) <= set(ends)
+    last = {event.passed.id: event.kind for event in events}
+    assert set(last.values()) <= {"closed"}
+    assert all(event.passed.first_seen_s <= event.passed.last_seen_s for event in events)
+    assert tracker.open_passes == 0
