@@ -32,6 +32,8 @@ MOST_LIKE = 0.8
 """Likeness of two looks at a vehicle that stands: noise and codec differ from frame to frame."""
 MOST_EVIDENCE = 6.0
 """Greatest sum of the weights: more looks add nothing."""
+LEAST_TRUST = 0.1
+"""Weight of a reading with the score 0, in that of one with the score 1."""
 TEMPERATURE = 1.0
 """Divides the pooled logarithms so that scores are probabilities. Fitted on rendered clips."""
 
@@ -108,13 +110,21 @@ def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
 
     Looks that are alike share their weight. Frames without a reading have the weight 0.
     """
-    quality = np.array([quality_of(one) if _candidates(one.plate) else 0.0 for one in observations])
+    quality = np.array([_trust(one) for one in observations])
     if not quality.any():
         return (0.0,) * len(observations)
     quality /= quality.max()
     weights = quality / np.maximum(1.0, _likeness(observations) @ quality)
     weights *= min(1.0, MOST_EVIDENCE / weights.sum())
     return tuple(weights.tolist())
+
+
+def _trust(observation: Observation) -> float:
+    """Return the weight of a look alone: its quality, less if its best reading is improbable."""
+    best = max((score for _, score in _candidates(observation.plate)), default=-1.0)
+    if best < 0:
+        return 0.0
+    return quality_of(observation) * (LEAST_TRUST + (1 - LEAST_TRUST) * best)
 
 
 def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:

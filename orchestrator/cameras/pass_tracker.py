@@ -38,7 +38,7 @@ LEAST_AGREEING = 2
 """Number of frames that agree on the text of a pass."""
 SINGLE_SCORE = 0.8
 """Least score of the text of a vehicle that one frame has shown; a scrap may be read by chance."""
-UNREADABLE_LOOKS, UNREADABLE_S, UNREADABLE_DETECTION = 5, 1.0, 0.5
+UNREADABLE_LOOKS, UNREADABLE_S, UNREADABLE_DETECTION = 5, 1.0, 0.65
 """Least number of looks, time and mean detection score of a vehicle whose plate is unreadable."""
 SAME_SCORE = 0.5
 """Least score of the texts of two passes that are one vehicle."""

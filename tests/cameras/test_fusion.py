@@ -80,7 +80,7 @@ def test_the_score_grows_with_the_score_of_a_look() -> None:
 
 
 def test_a_smeared_look_that_is_certain_loses_against_three_sharp_ones() -> None:
-    smeared = look(3, WRONG, 1.0, sharpness=0.1)
+    smeared = look(3, WRONG, 1.0, sharpness=0.02)
     fused = fuse([look(0), look(1), look(2), smeared])
     assert fused.text == RIGHT
     assert fused.score > 0.95
@@ -88,7 +88,7 @@ def test_a_smeared_look_that_is_certain_loses_against_three_sharp_ones() -> None
 
 
 def test_a_smeared_look_alone_is_not_certain() -> None:
-    assert fuse([look(0, score=1.0, sharpness=0.05)]).score < 0.75
+    assert fuse([look(0, score=1.0, sharpness=0.02)]).score < 0.75
 
 
 def test_a_hundred_looks_at_a_standing_car_are_hardly_surer_than_ten() -> None:

@@ -18,7 +18,9 @@ SURE = 0.5
 FULL_WIDTH_PX, LEAST_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""
-LEAST_QUALITY = 0.05
+FULL_SHARPNESS = 0.4
+"""Sharpness from which more adds nothing to the certainty of a reading; fitted on rendered clips."""
+LEAST_QUALITY = 0.1
 CUT_SHARPNESS = 0.2
 """Factor of the sharpness of plates that the frame's edge cuts: they may be read with certainty as
 a shorter text."""
@@ -68,10 +70,11 @@ def best_text(plate: Plate) -> tuple[str, float]:
 
 
 def quality_of(observation: Observation) -> float:
-    """Return the quality of a look at a plate, in [0.05, 1], from its sharpness and its width."""
+    """Return the quality of a look at a plate, in [0.1, 1], from its sharpness and its width."""
     x0, _, x1, _ = observation.plate.xyxy
     width = (x1 - x0 - LEAST_WIDTH_PX) / (FULL_WIDTH_PX - LEAST_WIDTH_PX)
-    return max(LEAST_QUALITY, observation.sharpness * sqrt(min(1.0, max(0.0, width))))
+    sharp = min(1.0, observation.sharpness / FULL_SHARPNESS)
+    return LEAST_QUALITY + (1 - LEAST_QUALITY) * sharp * sqrt(min(1.0, max(0.0, width)))
 
 
 def take_looks(

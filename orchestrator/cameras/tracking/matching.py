@@ -25,8 +25,15 @@ TEXT_COSTS = (-8.0, -4.0, 0.0)
 """Costs of texts that differ in 0, 1 and 2 characters, if both are certain."""
 OTHER_TEXT = 20.0
 """Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
-SAME_TEXT = 0.4
-"""Least product of the scores of two like texts that tell more than the motion does."""
+SURENESS = 0.7
+"""Power of the product of two scores that tells how much their texts weigh."""
+UNLIKE, UNLIKE_SCORE, UNLIKE_SURENESS = 6, 0.05, 0.35
+"""Number of different characters that even poor readings of one plate do not have, the least score
+of such readings, and what they weigh at least."""
+SAME_TEXT = 0.5
+"""Least mean score of two like texts that tell more than the motion does."""
+MISSED_FRAME, MOST_MISSED = 1.0, 4.0
+"""Cost of each frame that did not show the plate, and the most: the detector misses few."""
 FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
 """Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
 GREATEST_RATIO = 4.0
@@ -75,7 +82,7 @@ def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> flo
     away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
     away_widths = away / max(one.motion.size, look.size)
     squared, vagueness = predicted.misfit(look)
-    motion = 0.5 * squared + vagueness
+    motion = 0.5 * squared + vagueness + min(MOST_MISSED, MISSED_FRAME * one.missed_frames)
     if one.is_standing and away_widths < STANDING_WIDTHS:
         motion = min(motion, 2 * away_widths)
     elif unseen_s > longest_s:
@@ -89,8 +96,10 @@ def compare_texts(one: OpenPass, look: Look) -> tuple[float, bool]:
     """Return the cost of the texts of a pass and a look, and whether they are surely the same."""
     if not one.fused.text or not look.text:
         return 0.0, False
-    sure = one.fused.score * look.text_score
+    sure = (one.fused.score * look.text_score) ** SURENESS
     distance = edit_distance(one.fused.text, look.text)
     if distance < len(TEXT_COSTS):
         return sure * TEXT_COSTS[distance], distance < 2 and sure >= SAME_TEXT
+    if distance >= UNLIKE and min(one.fused.score, look.text_score) >= UNLIKE_SCORE:
+        sure = max(sure, UNLIKE_SURENESS)
     return sure * OTHER_TEXT, False

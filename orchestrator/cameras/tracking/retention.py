@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import BestFrame, Observation
-from orchestrator.cameras.tracking.looks import Look, best_text, quality_of
+from orchestrator.cameras.tracking.looks import Look, best_text
 from orchestrator.cameras.tracking.plate_pixels import PlatePixels
 
 MOST_OBSERVATIONS = 48
 """Most observations that are kept of a pass."""
+LEAST_SHARPNESS, LEAST_SCORE = 0.05, 0.1
+"""Added to both, so that a blurred or unread plate still has a worth."""
 MOST_FRAMES = 3
 """Most texts whose best frame is kept: the text of a pass may still change."""
 
@@ -37,13 +40,15 @@ def thin_out(
 
 def worth_of(observation: Observation) -> float:
     """Return how well an observation shows its plate: sharp, large, and read with certainty."""
-    return quality_of(observation) * (0.1 + best_text(observation.plate)[1])
+    x0, _, x1, _ = observation.plate.xyxy
+    shown = (LEAST_SHARPNESS + observation.sharpness) * sqrt(x1 - x0)
+    return shown * (LEAST_SCORE + best_text(observation.plate)[1])
 
 
 def _loss(observations: Sequence[Observation], index: int) -> float:
     """Return what is lost with an observation: the gap that it leaves, times its worth."""
     gap = observations[index + 1].time_s - observations[index - 1].time_s
-    return gap * (0.05 + worth_of(observations[index]))
+    return gap * worth_of(observations[index])
 
 
 @dataclass
