@@ -14,7 +14,13 @@ from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import Pass, PassEvent, Progress
 from orchestrator.cameras.tracking.looks import Look, take_looks
-from orchestrator.cameras.tracking.matching import MOTION_S, OTHER_TEXT, compare_texts, match
+from orchestrator.cameras.tracking.matching import (
+    MOTION_S,
+    OTHER_TEXT,
+    compare_texts,
+    is_expected,
+    match,
+)
 from orchestrator.cameras.tracking.open_pass import OpenPass
 from orchestrator.cameras.tracking.plate_pixels import JpegPixels, PlatePixels
 from orchestrator.formats.plate_formats import Formats, russian
@@ -147,13 +153,16 @@ class PassTracker:
                 one.miss(min(passed_s, LONGEST_INTERVAL_S))
                 self._give_up_place(one, looks)
         seen = [self._open[index] for index in by_pass]
-        new = [self._start(look) for index, look in enumerate(looks) if index not in taken]
+        missed = [one for index, one in enumerate(self._open) if index not in by_pass]
+        new = [self._start(look, missed) for index, look in enumerate(looks) if index not in taken]
         self._open += new
         return seen + new
 
-    def _start(self, look: Look) -> OpenPass:
+    def _start(self, look: Look, missed: Sequence[OpenPass]) -> OpenPass:
         self._made += 1
-        return OpenPass.start(self._new_id(look.observation.time_s, self._made), look, self._camera)
+        one = OpenPass.start(self._new_id(look.observation.time_s, self._made), look, self._camera)
+        one.is_doubtful = any(is_expected(other, look) for other in missed)
+        return one
 
     @staticmethod
     def _give_up_place(one: OpenPass, looks: Sequence[Look]) -> None:
@@ -195,7 +204,8 @@ class PassTracker:
         if one.is_told:
             return True
         if one.shown_text(self._camera):
-            return one.agreeing >= LEAST_AGREEING or one.fused.score >= SINGLE_SCORE
+            is_sure = one.fused.score >= SINGLE_SCORE and not one.is_doubtful
+            return one.agreeing >= LEAST_AGREEING or is_sure
         detections = [each.plate.detection_score for each in one.observations]
         return (
             one.looks >= UNREADABLE_LOOKS

@@ -125,6 +125,13 @@ def test_another_text_at_the_same_place_is_another_pass() -> None:
     assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
 
 
+def test_one_misreading_in_the_middle_of_a_pass_is_no_pass() -> None:
+    looks = alone(crossing((0, 0.25, 0.5)))
+    looks += [(0.75, [plate((325, 100), SECOND, 0.95)])]
+    looks += alone(crossing((1, 1.25)))
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
 def test_a_car_that_comes_back_after_minutes_is_a_new_pass() -> None:
     tracker = new_tracker()
     looks = alone(crossing((0, 0.5, 1))) + alone([(180 + t, one) for t, one in crossing((0, 0.5))])

@@ -19,7 +19,7 @@ FULL_WIDTH_PX, LEAST_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""
 FULL_SHARPNESS = 0.4
-"""Sharpness from which more adds nothing to the certainty of a reading; fitted on rendered clips."""
+"""Sharpness from which more adds nothing to a reading's certainty; fitted on rendered clips."""
 LEAST_QUALITY = 0.1
 CUT_SHARPNESS = 0.2
 """Factor of the sharpness of plates that the frame's edge cuts: they may be read with certainty as

@@ -42,6 +42,8 @@ GREATEST_RESHAPE = 0.7
 """Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
+EXPECTED_FRAMES = 2
+"""Number of frames without a plate after which it is no longer expected at its place."""
 STANDING_WIDTHS = 1.0
 """Greatest distance of a standing vehicle's plate from its place, in plate widths."""
 
@@ -103,3 +105,12 @@ def compare_texts(one: OpenPass, look: Look) -> tuple[float, bool]:
     if distance >= UNLIKE and min(one.fused.score, look.text_score) >= UNLIKE_SCORE:
         sure = max(sure, UNLIKE_SURENESS)
     return sure * OTHER_TEXT, False
+
+
+def is_expected(one: OpenPass, look: Look) -> bool:
+    """Tell whether a look lies where a pass that was seen shortly before is expected."""
+    if one.missed_frames > EXPECTED_FRAMES:
+        return False
+    predicted = one.motion.predict(look.observation.time_s, MOTION_S)
+    away = hypot(look.place[0] - predicted.x.value, look.place[1] - predicted.y.value)
+    return away < max(predicted.size, look.size)

@@ -15,7 +15,7 @@ PLACE_NOISE = 0.08
 FIRST_SPEED = 7.0
 """Standard deviation of the speed of a plate that was seen once, in plate widths a second. A car of
 54 km/h makes 29 plate widths a second, of which a camera beside its lane sees a third."""
-ACCELERATION = 5.0
+ACCELERATION = 3.0
 """Standard deviation of the acceleration in plate widths a second squared: perspective more than
 brakes."""
 SIZE_NOISE, FIRST_GROWTH, GROWTH_CHANGE = 0.07, 0.7, 0.8

@@ -44,6 +44,8 @@ class OpenPass:
         looks: Number of all its looks.
         missed_s: Time of the frames since the last look that did not show it.
         missed_frames: Number of these frames.
+        is_doubtful: Whether it began where another pass was expected and not seen: its text may be
+            a misreading of that vehicle's plate.
         zones: Its zones, in their order.
         crossings: Its crossings, in their order.
         is_told: Whether its event `agreed` was given.
@@ -60,6 +62,7 @@ class OpenPass:
     looks: int = 0
     missed_s: float = 0.0
     missed_frames: int = 0
+    is_doubtful: bool = False
     zones: tuple[str, ...] = ()
     crossings: tuple[LineCrossing, ...] = ()
     is_told: bool = False
