@@ -42,8 +42,8 @@ GREATEST_RESHAPE = 0.7
 """Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
-EXPECTED_FRAMES = 2
-"""Number of frames without a plate after which it is no longer expected at its place."""
+EXPECTED_FRAMES = 1
+"""Most frames without a plate for which it is still expected at its place."""
 STANDING_WIDTHS = 1.0
 """Greatest distance of a standing vehicle's plate from its place, in plate widths."""
 
