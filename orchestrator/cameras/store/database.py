@@ -45,12 +45,12 @@ class Database:
     """
 
     def __init__(self, url: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        self._engine = _make_engine(url, busy_timeout_s)
-        self._writing = self._engine.execution_options(begin="BEGIN IMMEDIATE")
+        self.engine = _make_engine(url, busy_timeout_s)
+        self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
 
     @property
     def is_postgresql(self) -> bool:
-        return self._engine.dialect.name == POSTGRESQL
+        return self.engine.dialect.name == POSTGRESQL
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -59,7 +59,7 @@ class Database:
         Raises:
             StoreError: The database cannot be used.
         """
-        with mapped_errors(), self._engine.begin() as connection:
+        with mapped_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
@@ -73,7 +73,7 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        self._engine.dispose()
+        self.engine.dispose()
 
 
 @contextmanager

@@ -1,0 +1,92 @@
+"""A PostgreSQL server of the tests' own, in a temporary folder, on a Unix socket."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.waiting import until
+
+FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+MISSING = "needs PostgreSQL's server: apt-get install postgresql"
+OPTIONS = ("-c", "listen_addresses=", "-c", "shared_buffers=128MB", "-c", "max_connections=30")
+
+
+def find_programs() -> Path | None:
+    """Return the folder of initdb and postgres, the newest version's."""
+    on_path = shutil.which("initdb")
+    found = [*FOLDERS, *([Path(on_path).parent] if on_path else [])]
+    return next((folder for folder in found if (folder / "initdb").exists()), None)
+
+
+@dataclass
+class PostgresqlServer:
+    """A server that is started, killed and started again."""
+
+    programs: Path
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp")))
+    _server: subprocess.Popen[bytes] | None = None
+
+    def create(self) -> None:
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        command = ("-D", "cluster", "-A", "trust", "-U", "plates", "-E", "UTF8", "-N")
+        subprocess.run(
+            [self.programs / "initdb", *command, "--locale=C.UTF-8"],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            user=self._user,
+        )
+
+    def start(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self._server = subprocess.Popen(
+                [self.programs / "postgres", "-D", "cluster", "-k", self.folder, *OPTIONS],
+                cwd=self.folder,
+                user=self._user,
+                stdout=log,
+                stderr=log,
+            )
+        until(self._is_ready, "PostgreSQL to accept connections")
+
+    def kill(self) -> None:
+        """End the server as a crash does."""
+        self._end(signal.SIGKILL)
+        (self.folder / "cluster" / "postmaster.pid").unlink()
+        # Its other processes notice within a moment, and hold the shared memory until then.
+
+    def remove(self) -> None:
+        if self._server:
+            self._end(signal.SIGQUIT)
+        shutil.rmtree(self.folder)
+
+    def create_database(self, name: str) -> str:
+        """Return the URL of a new database."""
+        self._run("createdb", name)
+        return f"postgresql+psycopg://plates@/{name}?host={self.folder}"
+
+    @property
+    def _user(self) -> str | None:
+        """PostgreSQL does not run as root."""
+        return "nobody" if os.geteuid() == 0 and pwd.getpwnam("nobody") else None
+
+    def _is_ready(self) -> bool:
+        ready = [self.programs / "pg_isready", "-h", self.folder]
+        return subprocess.run(ready, capture_output=True).returncode == 0
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [self.programs / program, "-h", self.folder, "-U", "plates", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _end(self, number: signal.Signals) -> None:
+        assert self._server
+        self._server.send_signal(number)
+        self._server.wait()
+        self._server = None

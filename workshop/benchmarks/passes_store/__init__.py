@@ -1,0 +1,1 @@
+"""Measures the store of passes: filling, searching, writing, and its size."""
