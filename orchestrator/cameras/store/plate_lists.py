@@ -55,7 +55,7 @@ class PlateLists:
         with self._database.writing() as connection:
             statement = insert(connection, lists).values(row)
             statement = statement.on_conflict_do_nothing(index_elements=[lists.c.name])
-            if not connection.execute(statement).rowcount:
+            if connection.execute(statement.returning(lists.c.id)).first() is None:
                 raise StoreError(f"there is a list {name!r} already")
 
     def delete(self, name: str) -> None:

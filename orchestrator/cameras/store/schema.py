@@ -57,8 +57,9 @@ passes = sa.Table(
     sa.Column("crop", DIGEST),
     sa.Column("frame", DIGEST),
     sa.Index("ix_passes_id", "id", unique=True),
-    sa.Index("ix_passes_time", "first_seen_s", "number"),
-    sa.Index("ix_passes_camera", "camera", "first_seen_s", "number"),
+    # With the text in them, SQLite compares texts without reading the rows.
+    sa.Index("ix_passes_time", "first_seen_s", "number", "text"),
+    sa.Index("ix_passes_camera", "camera", "first_seen_s", "number", "text"),
     sa.Index("ix_passes_region", "region_code", "first_seen_s", "number"),
     sa.Index("ix_passes_text", "text", "first_seen_s", "number"),
     sa.Index("ix_passes_crop", "crop"),

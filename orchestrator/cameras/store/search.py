@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,9 +23,11 @@ from orchestrator.cameras.store.search_statements import (
     RARE,
     Dialect,
     TextCondition,
+    Walk,
     chosen_statement,
     other_conditions,
     plan_walks,
+    reach_statement,
     walk_statement,
 )
 
@@ -52,7 +55,7 @@ def search(connection: sa.Connection, query: PassQuery) -> PassPage:
     if text:
         conditions.append(dialect.matches(dialect.unindexed_text(text), text))
     _set(connection, WALK)
-    walks = plan_walks(query, text, list_id)
+    walks = _choose(connection, plan_walks(query, text, list_id), query)
     statements = [walk_statement(walk, query, conditions) for walk in walks]
     rows = [row for one in statements for row in connection.execute(one).mappings()]
     return _to_page(query, rows)
@@ -112,6 +115,20 @@ def _look_up(
     _set(connection, LOOK_UP)
     numbers = list(connection.execute(statement).scalars())
     return numbers if len(numbers) <= RARE else None
+
+
+def _choose(
+    connection: sa.Connection, groups: Sequence[list[Walk]], query: PassQuery
+) -> list[Walk]:
+    """Return the walks that have the fewest passes in a time."""
+    if len(groups) == 1:
+        return groups[0]
+
+    def reach_s(group: list[Walk]) -> float:
+        found = (connection.scalar(reach_statement(walk, query)) for walk in group)
+        return max(-inf if one is None else one for one in found)
+
+    return min(groups, key=reach_s)
 
 
 def _set(connection: sa.Connection, settings: Iterable[str]) -> None:

@@ -35,9 +35,11 @@ from orchestrator.cameras.store.text_patterns import (
 )
 
 Condition = sa.ColumnElement[bool]
-RARE = 5000
+RARE = 2000
 """Most passes that are looked up and sorted. A text that more of a million passes have fills a page
-within 10,000 steps of a walk."""
+within 25,000 steps of a walk."""
+STEPS = 1000
+"""The index whose last so many passes reach furthest into the past is the one to follow."""
 HIGHEST = "\U0010ffff"
 
 
@@ -182,19 +184,30 @@ class Walk:
         return self.table.c.number if self.table is passes else self.table.c.pass_number
 
 
-def plan_walks(query: PassQuery, text: TextCondition | None, list_id: int | None) -> list[Walk]:
-    """Return the walks whose passes, merged, hold the page. The rarest condition leads."""
+def plan_walks(
+    query: PassQuery, text: TextCondition | None, list_id: int | None
+) -> list[list[Walk]]:
+    """Return the groups of walks. The passes of one group, merged, hold the page."""
     if text and text.is_exact:
-        return [Walk(passes, passes.c.text == text.pattern)]
+        return [[Walk(passes, passes.c.text == text.pattern)]]
+    groups = [
+        [Walk(pass_zones, pass_zones.c.zone == zone) for zone in query.zones],
+        [Walk(passes, passes.c.camera == camera) for camera in query.cameras],
+    ]
     if list_id is not None:
-        return [Walk(list_hits, list_hits.c.list_id == list_id)]
-    if query.zones:
-        return [Walk(pass_zones, pass_zones.c.zone == zone) for zone in query.zones]
-    if query.cameras:
-        return [Walk(passes, passes.c.camera == camera) for camera in query.cameras]
+        groups.append([Walk(list_hits, list_hits.c.list_id == list_id)])
     if query.region_code:
-        return [Walk(passes, passes.c.region_code == query.region_code)]
-    return [Walk(passes)]
+        groups.append([Walk(passes, passes.c.region_code == query.region_code)])
+    return [group for group in groups if group] or [[Walk(passes)]]
+
+
+def reach_statement(walk: Walk, query: PassQuery) -> sa.Select[Any]:
+    """Return the statement that finds the time of a walk's last step but STEPS."""
+    time_s = walk.table.c.first_seen_s
+    statement = sa.select(time_s).where(*_in_time(query, time_s, walk.number))
+    if walk.condition is not None:
+        statement = statement.where(walk.condition)
+    return statement.order_by(time_s.desc(), walk.number.desc()).limit(1).offset(STEPS)
 
 
 def walk_statement(walk: Walk, query: PassQuery, conditions: Sequence[Condition]) -> sa.Select[Any]:

@@ -86,24 +86,20 @@ def _make_pass(
 
 
 def _make_vehicle(
-    one: PlateFormat, formats: Formats, codes: list[str], rng: random.Random
+    kind: PlateFormat, formats: Formats, codes: list[str], rng: random.Random
 ) -> tuple[str, str, str]:
-    layout = rng.choice(one.layouts).replace(BREAK, "")
+    layout = rng.choice(kind.layouts).replace(BREAK, "")
     digits = layout.count("R")
     fitting = [code for code in HOME if len(code) == digits]
     if rng.random() > HOME_SHARE or not fitting:
         fitting = [code for code in codes if len(code) == digits] or [""]
     code = rng.choice(fitting)
     region = iter(code)
-    chars = [
-        _draw(place, next(region, "0") if place == "R" else "", formats, rng) for place in layout
-    ]
-    return "".join(chars), one.name, code
+    chars = [next(region, "0") if one == "R" else _draw(one, formats, rng) for one in layout]
+    return "".join(chars), kind.name, code
 
 
-def _draw(place: str, region_digit: str, formats: Formats, rng: random.Random) -> str:
-    if place == "R":
-        return region_digit
+def _draw(place: str, formats: Formats, rng: random.Random) -> str:
     if place == "D":
         return rng.choice("0123456789")
     return rng.choice(formats.letters) if place == "L" else place.upper()

@@ -51,8 +51,8 @@ def _create_passes() -> None:
         sa.Column("frame", DIGEST),
     )
     op.create_index("ix_passes_id", "passes", ["id"], unique=True)
-    op.create_index("ix_passes_time", "passes", ["first_seen_s", "number"])
-    op.create_index("ix_passes_camera", "passes", ["camera", "first_seen_s", "number"])
+    op.create_index("ix_passes_time", "passes", ["first_seen_s", "number", "text"])
+    op.create_index("ix_passes_camera", "passes", ["camera", "first_seen_s", "number", "text"])
     op.create_index("ix_passes_region", "passes", ["region_code", "first_seen_s", "number"])
     op.create_index("ix_passes_text", "passes", ["text", "first_seen_s", "number"])
     op.create_index("ix_passes_crop", "passes", ["crop"])
