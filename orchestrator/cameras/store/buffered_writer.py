@@ -134,7 +134,8 @@ class BufferedWriter:
             self.rows.write(connection, events)
 
     def _replay_batch(self) -> None:
-        files = self.spool.oldest(BATCH)
+        # After a failure, one event shows whether the database is back.
+        files = self.spool.oldest(1 if self._failures else BATCH)
         try:
             self._write([one.event for one in files])
         except RejectedValue:

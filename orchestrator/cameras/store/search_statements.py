@@ -104,9 +104,11 @@ class Dialect:
             found = found.where(self.matches(table.c.text, text))
         else:
             found = sa.select(sa.literal_column("rowid", number.type).label("number"))
+            # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
+            column = sa.literal_column("+pass_texts.text", sa.String)
             found = found.select_from(table).where(
                 sa.literal_column("pass_texts").op("MATCH")(_to_match(text)),
-                self.matches(table.c.text, text, wrapped=True),
+                self.matches(column, text, wrapped=True),
             )
         return found.limit(RARE + 1)
 

@@ -77,7 +77,7 @@ def _make_tables(url: str) -> None:
 
 def _empty_tables(url: str) -> None:
     database = Database(url)
-    names = ", ".join(METADATA.tables)
     with database.writing() as connection:
-        connection.execute(sa.text(f"TRUNCATE {names}, pass_texts RESTART IDENTITY"))
+        for table in reversed(METADATA.sorted_tables):
+            connection.execute(sa.delete(table))
     database.close()

@@ -1,0 +1,70 @@
+"""Pictures in a folder and in S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
+from orchestrator.cameras.store.pictures import (
+    PictureFolder,
+    PictureStore,
+    digest_of,
+    open_pictures,
+    put_all,
+)
+from orchestrator.errors import SettingsError
+from tests.cli.archive.storage import open_s3, s3_server
+
+JPEG = b"a picture"
+DIGEST = digest_of(JPEG)
+
+
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.server)])
+def pictures(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PictureStore]:
+    if request.param == "folder":
+        yield open_pictures(str(tmp_path / "pictures"))
+        return
+    with s3_server() as environ:
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        open_s3(environ).create_dir("bucket")
+        yield open_pictures("s3://bucket/cars", environ)
+
+
+def test_a_picture_returns_until_it_is_removed(pictures: PictureStore) -> None:
+    put_all(pictures, [JPEG, JPEG, b""])
+    assert pictures.get(DIGEST) == JPEG
+
+    pictures.remove(DIGEST)
+    pictures.remove(DIGEST)
+    with pytest.raises(UnknownName, match=DIGEST.hex()):
+        pictures.get(DIGEST)
+
+
+def test_a_picture_lies_in_two_levels_of_folders(tmp_path: Path) -> None:
+    folder = PictureFolder(tmp_path / "pictures")
+    folder.put(DIGEST, JPEG)
+    folder.put(DIGEST, JPEG)
+
+    name = DIGEST.hex()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files == [tmp_path / "pictures" / name[:2] / name[2:4] / f"{name}.jpg"]
+    folder.remove(DIGEST)
+    assert list((tmp_path / "pictures").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pictures").touch()
+
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        put_all(PictureFolder(tmp_path / "pictures"), [JPEG])
+
+
+def test_a_bucket_without_a_name_is_told() -> None:
+    with pytest.raises(SettingsError, match="s3://bucket/folder"):
+        open_pictures("s3://")
