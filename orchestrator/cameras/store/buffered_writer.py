@@ -48,6 +48,7 @@ class BufferedWriter:
     monotonic: Callable[[], float] = time.monotonic
     last_error: str = ""
     _cameras: Sequence[Camera] = ()
+    """Cameras that the database does not know yet."""
     _is_prepared: bool = False
     _failures: int = 0
     _retry_at: float = float("-inf")
@@ -68,14 +69,16 @@ class BufferedWriter:
         with self._lock:
             if not self._is_prepared:
                 upgrade(self.database)
+                self._is_prepared = True
+            if self._cameras:
                 with self.database.writing() as connection:
                     _keep_cameras(connection, self._cameras)
-                self._is_prepared = True
+                self._cameras = ()
 
     def configure(self, configured: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention, now or when the database is back."""
         with self._lock:
-            self._cameras, self._is_prepared = configured, False
+            self._cameras = configured
             self._try(self.prepare)
 
     def write(self, events: Sequence[AddressedEvent]) -> None:
@@ -158,8 +161,6 @@ class BufferedWriter:
 
 
 def _keep_cameras(connection: sa.Connection, configured: Sequence[Camera]) -> None:
-    if not configured:
-        return
     statement = insert(connection, cameras)
     values = {name: statement.excluded[name] for name in ("lists", "retention_days")}
     upsert = statement.on_conflict_do_update(index_elements=[cameras.c.name], set_=values)

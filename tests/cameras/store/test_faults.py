@@ -25,7 +25,7 @@ from tests.cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make
 from tests.waiting import until
 
 PICTURE_BYTES = 20_000
-DISK_BYTES = 1_500_000
+DISK_BYTES = 1_200_000
 
 
 def make_heavy_event(pass_id: str) -> PassEvent:
@@ -128,7 +128,7 @@ def test_a_value_that_the_database_rejects_stops_no_other(
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder on a disk of 1.5 MB."""
+    """Return a folder on a disk of 1.2 MB."""
     folder = tmp_path / "tiny"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder]
@@ -161,9 +161,7 @@ def test_a_full_disk_loses_no_pass(tiny_disk: Path, tmp_path: Path, full: str) -
 def _make_long_event(pass_id: str) -> PassEvent:
     """Return an event with many readings."""
     event = make_heavy_event(pass_id)
-    return replace(
-        event, passed=replace(event.passed, observations=event.passed.observations * 50)
-    )
+    return replace(event, passed=replace(event.passed, observations=event.passed.observations * 50))
 
 
 def test_a_store_without_any_room_tells_the_writer(tmp_path: Path) -> None:

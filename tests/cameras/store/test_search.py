@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.configuration import Camera, Store
 from orchestrator.cameras.store import search_statements
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
-from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.pass_store import PassStore, open_store
 from orchestrator.errors import ParameterError
+from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
 
 CYRILLIC = "\u0430123\u0432\u044177"
 """The text of `a` in small Cyrillic letters."""
 
 
-@pytest.fixture
-def filled(store: PassStore) -> PassStore:
-    """Return a store with four passes, `a` the oldest, and one that could not be read."""
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
+)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PassStore]:
+    """Return a store that tests only read."""
+    folder = tmp_path_factory.mktemp("filled")
+    url = f"sqlite:///{folder / 'passes.db'}"
+    if request.param == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("server")
+        url = server.create_database("searched")
+    store = open_store(Store(url=url), folder)
+    fill(store)
+    yield store
+    store.close()
+
+
+def fill(store: PassStore) -> None:
+    """Write four passes, `a` the oldest, and one that could not be read."""
     store.lists.create("residents")
     store.lists.put("residents", [ListEntry("M001MM199")])
     store.configure([Camera("yard", "rtsp://yard", lists=("residents",))])
@@ -36,7 +55,6 @@ def filled(store: PassStore) -> PassStore:
         ],
         [],
     )
-    return store
 
 
 QUERIES = [
@@ -104,12 +122,13 @@ def test_frequent_texts_are_found_by_a_walk(
         pytest.param({"text": "A123BC77"}, id="whole text"),
     ],
 )
-def test_pages_follow_each_other(filled: PassStore, conditions: dict[str, Any]) -> None:
-    filled.write([make_event(f"f{at}", "A123BC177", first_seen_s=NOW_S) for at in range(5)], [])
-    everything = find_ids(filled, PassQuery(**conditions))
+def test_pages_follow_each_other(store: PassStore, conditions: dict[str, Any]) -> None:
+    fill(store)
+    store.write([make_event(f"f{at}", "A123BC177", first_seen_s=NOW_S) for at in range(5)], [])
+    everything = find_ids(store, PassQuery(**conditions))
 
-    first = filled.search(PassQuery(**conditions, limit=1), REQUESTER)
-    rest = filled.search(PassQuery(**conditions, limit=50, cursor=first.cursor or "0_0"), REQUESTER)
+    first = store.search(PassQuery(**conditions, limit=1), REQUESTER)
+    rest = store.search(PassQuery(**conditions, limit=50, cursor=first.cursor or "0_0"), REQUESTER)
 
     assert [one.id for one in first.passes + rest.passes] == everything
     assert rest.cursor == ""
