@@ -19,7 +19,7 @@ from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PictureError, RequestError
 from orchestrator.gateway.errors import GatewayError
 from orchestrator.gateway.grpc.server import SERVICE, Servicer
-from orchestrator.gateway.http import kserve_routes, rest_routes
+from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.imaging.decoding import decode
@@ -34,7 +34,8 @@ MOST_PIXELS = 1_000_000
 LIMITS = Limits(body_mb=8, pixels=MOST_PIXELS, crop_pixels=MOST_PIXELS, pictures=4)
 LONGEST_REFUSAL = 4096
 """Bytes in which a caller is told what was wrong, whatever was sent."""
-CALLERS = {200, 400, 404, 405, 411, 413, 415}
+ANSWERED = (200, 201)
+CALLERS = {*ANSWERED, 400, 404, 405, 411, 413, 415}
 """HTTP's statuses of an answer, and of what a caller did wrong."""
 READER_SIZE = (1, 3, 24, 94)
 
@@ -100,6 +101,7 @@ APP = Starlette(
     routes=[
         *kserve_routes.infer_routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
         *rest_routes.infer_routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
+        *snapshot_routes.routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
     ]
 )
 INFER = Servicer(SERVICE_OF_ALL, LIMITS).service(
@@ -163,6 +165,10 @@ def _ask_crops(sent: Sent) -> str:
     return _ask_http("/v1/read", "", {"Content-Type": sent.said}, sent.body)
 
 
+def _ask_snapshot(sent: Sent) -> str:
+    return _ask_http("/v1/plate-reader/", "", {"Content-Type": sent.said}, sent.body)
+
+
 def _ask_query(sent: Sent) -> str:
     return _ask_http("/v1/recognize", sent.said, {}, sent.body)
 
@@ -191,7 +197,7 @@ def _judge(status: int, told: bytes) -> str:
     _check_error()
     if status not in CALLERS:
         raise Fault(f"status: wanted an answer or a refusal, got {status}: {told[:200]!r}")
-    return "answered" if status == 200 else check_refusal(told.decode())
+    return "answered" if status in ANSWERED else check_refusal(told.decode())
 
 
 def _check_error() -> None:
@@ -240,6 +246,7 @@ DOORS: dict[str, Callable[[Sent], str]] = {
     "rest": _ask_rest,
     "crops": _ask_crops,
     "query": _ask_query,
+    "snapshot": _ask_snapshot,
 }
 NAMES = tuple(DOORS)
 

@@ -9,8 +9,12 @@ from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.gateway.errors import FAILED, Outcome
 from orchestrator.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
 from orchestrator.gateway.http.problem_details import problem
+from orchestrator.gateway.http.rest import FILE
 
 Json = dict[str, Any]
+
+PICTURES = ("image/jpeg", "image/png", "image/webp", "image/bmp", FILE)
+"""Content types of a picture."""
 
 PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
     "detection_threshold": (

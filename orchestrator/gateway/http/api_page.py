@@ -132,7 +132,8 @@ def _parameters(document: Json, parameters: Iterable[Json]) -> str:
 def _body(body: Json) -> str:
     rows = []
     for kind, content in body["content"].items():
-        kinds = content["schema"].get("oneOf", [])
+        schema = content["schema"]
+        kinds = schema.get("oneOf", [schema] if "properties" in schema else [])
         fields = {name: one["properties"][name] for one in kinds for name in one["required"]}
         for one in kinds:
             fields |= one["properties"]
@@ -154,8 +155,7 @@ def _answers(document: Json, responses: Json) -> Iterator[str]:
             if status.startswith("2"):
                 yield from _answer(status, kind, answer, content)
             else:
-                values = [one["value"] for one in content["examples"].values()]
-                failed.append((status, "; ".join(map(_problem_link, values))))
+                failed.append((status, _failures(answer, content)))
     if failed:
         yield _table("Problems", ("Status", "Problem"), failed)
 
@@ -171,6 +171,13 @@ def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str
         yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
 
 
+def _failures(answer: Json, content: Json) -> str:
+    """Return the problems of a status as links, or its description if they are in another form."""
+    values = [one["value"] for one in content["examples"].values()]
+    is_problem = all("reason" in value for value in values)
+    return "; ".join(map(_problem_link, values)) if is_problem else _inline(answer["description"])
+
+
 def _problem_link(value: Json) -> str:
     return f'<a href="#{anchor_of(value["reason"])}">{escape(value["title"])}</a>'
 
@@ -178,16 +185,19 @@ def _problem_link(value: Json) -> str:
 def _keys(document: Json) -> str:
     needed = {} not in document["security"]
     schemes = document["components"]["securitySchemes"].values()
-    ways = " or ".join(
-        f"<code>{escape(one['name'])}: KEY</code>"
-        if "name" in one
-        else "<code>Authorization: Bearer KEY</code>"
-        for one in schemes
-    )
+    ways = " or ".join(f"<code>{escape(_header_of(one))}</code>" for one in schemes)
     return (
         '<section id="keys">\n<h2>Keys</h2>\n<p>Calls '
         f"{'need a key' if needed else 'may have a key'}, as the header {ways}.</p>\n</section>"
     )
+
+
+def _header_of(scheme: Json) -> str:
+    """Return the header that carries a key."""
+    if scheme["type"] == "http":
+        return "Authorization: Bearer KEY"
+    name = scheme["name"]
+    return f"{name}: Token KEY" if name == "Authorization" else f"{name}: KEY"
 
 
 def _schemas(document: Json) -> str:

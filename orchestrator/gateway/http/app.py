@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from orchestrator.errors import ServerError
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import LEAVING, GatewayError, MethodNotAllowed, NotFound, Outcome
-from orchestrator.gateway.http import kserve_routes, rest_routes
+from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
 from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
@@ -35,6 +35,7 @@ def make_app(service: DataPlane) -> ASGIApp:
     ]
     if service.options.has_plates:
         routes += rest_routes.infer_routes(service)
+        routes += snapshot_routes.routes(service)
         routes += rest_routes.document_routes(service)
         routes += page_routes.routes(service.options)
     return _guarded(service, _router(service, routes))
@@ -126,6 +127,8 @@ async def _reject(
 
 
 def _api_of(path: str) -> HttpApi:
+    if path in snapshot_routes.PATHS:
+        return snapshot_routes.SNAPSHOT
     return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
 
 

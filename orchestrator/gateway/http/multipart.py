@@ -20,6 +20,7 @@ LONGEST_NAME = 100  # characters of a file's name in the answer
 LONGEST_BOUNDARY = 70  # RFC 2046, section 5.1.1
 MOST_HEADERS = 8  # in each part; browsers and curl send two
 LONGEST_HEADER = 4096  # bytes
+MOST_OTHERS = 64  # further fields of a form whose other fields are ignored
 
 
 class FormError(RequestError):
@@ -54,21 +55,47 @@ class Form:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def parse(body: bytes, content_type: str, most: int) -> Form:
+@dataclass(frozen=True)
+class FormFields:
+    """The fields that a form may have.
+
+    Attributes:
+        pictures: Names of a picture's field.
+        labels: Names of the texts that are kept.
+        is_strict: A field of another name, or a second label of one name, is an error. Otherwise
+            the former is ignored, and the last label is kept.
+    """
+
+    pictures: tuple[str, ...] = FIELDS
+    labels: tuple[str, ...] = LABELS
+    is_strict: bool = True
+
+    @property
+    def most_texts(self) -> int:
+        """The most fields without a picture."""
+        return len(self.labels) if self.is_strict else MOST_OTHERS
+
+
+OURS = FormFields()
+"""The fields of `/v1/recognize` and `/v1/read`."""
+
+
+def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) -> Form:
     """Return the pictures and labels of a form.
 
     Args:
         body: The whole body.
         content_type: The header Content-Type, which names the boundary.
         most: Most pictures that the form may have.
+        fields: The fields that it may have.
 
     Raises:
         FormError: The form is damaged, or has no picture, too many, pictures in fields of several
             names, or an unknown field.
     """
     boundary = _boundary_of(content_type)
-    _check_delimiters(body, b"--" + boundary, most)
-    reader = _Reader(most)
+    _check_delimiters(body, b"--" + boundary, most, most + fields.most_texts)
+    reader = _Reader(most, fields)
     parser = MultipartParser(
         boundary,
         reader.callbacks(),
@@ -82,7 +109,8 @@ def parse(body: bytes, content_type: str, most: int) -> Form:
     if not reader.is_whole:
         raise FormError("form: wanted its closing boundary at the end, got none")
     if not reader.pictures:
-        raise FormError(f"form: wanted 1 to {most} fields named {FIELDS[0]}, got none")
+        number = f"1 to {most} fields" if most > 1 else "a field"
+        raise FormError(f"form: wanted {number} named {fields.pictures[0]}, got none")
     return Form(tuple(reader.pictures), reader.labels)
 
 
@@ -99,7 +127,7 @@ def _boundary_of(content_type: str) -> bytes:
     return boundary
 
 
-def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
+def _check_delimiters(body: bytes, delimiter: bytes, most: int, most_parts: int) -> None:
     """Refuse bodies that the parser would read byte by byte: 32 MB would take it 8 seconds.
 
     RFC 2046 allows delimiters only around parts. It also allows blanks after a delimiter, but no
@@ -109,7 +137,7 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
     while start >= 0:
         count += 1
         end = start + len(delimiter)
-        if count > most + len(LABELS) + 1:
+        if count > most_parts + 1:
             raise FormError(f"form: wanted 1 to {most} pictures, got more")
         if body.startswith((b" ", b"\t"), end):
             raise FormError("form: wanted a line break behind each boundary, got a blank")
@@ -119,11 +147,11 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
 class _Reader:
     """Collects the parts that the parser finds."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, fields: FormFields) -> None:
         self.pictures: list[Part] = []
         self.labels: dict[str, str] = {}
         self.is_whole = False
-        self._most = most
+        self._most, self._fields = most, fields
         self._pictures_name = ""
 
     def callbacks(self) -> Any:
@@ -154,13 +182,18 @@ class _Reader:
     def _check_field(self) -> None:
         disposition, options = parse_options_header(self._disposition)
         self._name = options.get(b"name", b"").decode(errors="replace")
-        if disposition != b"form-data" or self._name not in (*FIELDS, *LABELS):
+        if self._fields.is_strict:
+            self._check_strictly(disposition)
+        if self._name in self._fields.pictures:
+            self._check_picture_field()
+        self._filename = shown(options.get(b"filename", b"").decode(errors="replace"))
+
+    def _check_strictly(self, disposition: bytes) -> None:
+        is_known = self._name in (*self._fields.pictures, *self._fields.labels)
+        if disposition != b"form-data" or not is_known:
             raise FormError(f"form: wanted fields named {FIELDS_TEXT}, got {shown(self._name)!r}")
         if self._name in self.labels:
             raise FormError(f"form: wanted {self._name} once, got it again")
-        if self._name in FIELDS:
-            self._check_picture_field()
-        self._filename = shown(options.get(b"filename", b"").decode(errors="replace"))
 
     def _check_picture_field(self) -> None:
         self._pictures_name = self._pictures_name or self._name
@@ -176,9 +209,9 @@ class _Reader:
         self._content += data[start:end]
 
     def _end(self) -> None:
-        if self._name in LABELS:
+        if self._name in self._fields.labels:
             self.labels[self._name] = _text_of(self._name, self._content)
-        else:
+        elif self._name in self._fields.pictures:
             self.pictures.append(Part(self._filename, self._content))
 
     def _finish(self) -> None:

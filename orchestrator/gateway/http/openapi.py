@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from orchestrator.gateway.http import schemas
+from orchestrator.gateway.http import schemas, snapshot_openapi, snapshot_schemas
 from orchestrator.gateway.http.api_examples import (
     CALL,
     EMPTY,
@@ -15,6 +15,7 @@ from orchestrator.gateway.http.api_examples import (
     LABELLED,
     LABELS,
     PARAMETERS,
+    PICTURES,
     PROBLEMS,
     READ,
     RECOGNIZED,
@@ -23,15 +24,15 @@ from orchestrator.gateway.http.api_examples import (
 )
 from orchestrator.gateway.http.multipart import FIELDS
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
-from orchestrator.gateway.http.rest import FILE, FORM, LONGEST_ID
+from orchestrator.gateway.http.rest import FORM, LONGEST_ID
+from orchestrator.gateway.http.snapshot_bodies import PATH
 from orchestrator.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
-VERSION = "1.2.0"
+VERSION = "1.3.0"
 """Of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
 HOST = "http://localhost:8000"  # of the examples
-PICTURES = ("image/jpeg", "image/png", "image/webp", "image/bmp", FILE)
 KEYED: list[Json] = [{"bearer": []}, {"key": []}]
 
 
@@ -60,10 +61,17 @@ def document(wants_keys: bool, limits: Limits) -> Json:
         "paths": {
             "/v1/recognize": {"post": _recognize(limits)},
             "/v1/read": {"post": _read(limits)},
+            PATH: {"post": snapshot_openapi.operation(HOST, _token_too(wants_keys))},
         }
         | {path: {"get": operation} for path, operation in _service().items()},
         "components": _components(),
     }
+
+
+def _token_too(wants_keys: bool) -> list[Json]:
+    """Return the ways to send a key, with the one of Plate Recognizer's clients."""
+    ways: list[Json] = [*KEYED, {"token": []}]
+    return ways if wants_keys else [{}, *ways]
 
 
 def _introduction(limits: Limits) -> str:
@@ -253,6 +261,12 @@ def _components() -> Json:
         "securitySchemes": {
             "bearer": {"type": "http", "scheme": "bearer", "description": "An API key"},
             "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+            "token": {
+                "type": "apiKey",
+                "in": "header",
+                "name": "Authorization",
+                "description": "`Token KEY`, as clients of Plate Recognizer write it",
+            },
         },
     }
 
@@ -268,6 +282,8 @@ def _schemas() -> Json:
     answers = (
         *(schemas.Recognition, schemas.Readings, schemas.Problem),
         *(schemas.Alive, schemas.Ready),
+        *(snapshot_schemas.SnapshotAnswer, snapshot_schemas.SnapshotError),
+        snapshot_schemas.EngineConfig,
     )
     _, definitions = models_json_schema(
         [(answer, "validation") for answer in answers],

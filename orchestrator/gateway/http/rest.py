@@ -132,10 +132,10 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
     async def answer(picture: Part, id: str) -> RecognizedPicture:
         inputs = (PictureFile(ENCODED, picture.content),)
         request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        arrays = _arrays_of(await infer(request))
+        arrays = arrays_of(await infer(request))
         plates = tuple(map(Plate.fields_of, from_arrays(arrays)))
         about = _describe(picture, limits.pixels)
-        return _validated(RecognizedPicture, **about, plates=plates, seconds=stages_of(arrays))
+        return validated(RecognizedPicture, **about, plates=plates, seconds=stages_of(arrays))
 
     pictures = await _each(call, answer, limits.call_s)
     return Recognition(**call.header(), pictures=pictures)
@@ -154,11 +154,11 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
     async def answer(crop: Part, id: str) -> ReadPicture:
         inputs = (PictureFile(ENCODED_CROP, crop.content),)
         request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        plates = from_arrays(_arrays_of(await infer(request)), outputs)
+        plates = from_arrays(arrays_of(await infer(request)), outputs)
         if len(plates) != 1:
             raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
         about = _describe(crop, limits.crop_pixels)
-        return _validated(ReadPicture, **about, plate=Reading.fields_of(plates[0]))
+        return validated(ReadPicture, **about, plate=Reading.fields_of(plates[0]))
 
     pictures = await _each(call, answer, limits.call_s)
     return Readings(**call.header(), pictures=pictures)
@@ -236,11 +236,12 @@ async def _by(deadline: float, answer: Awaitable[A]) -> A:
     )
 
 
-def _arrays_of(response: InferenceResponse) -> Arrays:
+def arrays_of(response: InferenceResponse) -> Arrays:
+    """Return the outputs of a response by their names."""
     return {tensor.name: to_array(tensor) for tensor in response.outputs}
 
 
-def _validated(kind: type[A], **values: Any) -> A:
+def validated(kind: type[A], **values: Any) -> A:
     """Return an answer that was checked against the API's schema."""
     try:
         return kind.model_validate(values)

@@ -26,7 +26,8 @@ else:
 
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 HASH = re.compile(r"[0-9a-f]{64}")
-BEARER = re.compile(r"bearer +(\S+)", re.ASCII | re.IGNORECASE)
+BEARER = re.compile(r"(?:bearer|token) +(\S+)", re.ASCII | re.IGNORECASE)
+"""Value of the header Authorization. Clients of Plate Recognizer write `Token KEY`."""
 KEY = re.compile(r"[!-~]{1,256}")
 """Pattern of a key: visible ASCII without spaces."""
 LOOK_AGAIN_S = 5.0

@@ -14,6 +14,9 @@ from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
 from orchestrator.gateway.http.rest import Infer, RestRequest, read, recognize, request_id
 from orchestrator.gateway.http.schemas import Alive, Model, Ready
+from orchestrator.gateway.http.snapshot import recognize as snapshot
+from orchestrator.gateway.http.snapshot_bodies import JSON, PATH, take_apart
+from orchestrator.gateway.http.snapshot_routes import render_error
 from orchestrator.gateway.options import Limits
 
 Answer = Callable[[RestRequest, Infer, Limits], Awaitable[Model]]
@@ -39,6 +42,7 @@ def rest_app(infer: Infer) -> Starlette:
         routes=[
             Route("/v1/recognize", _post(recognize, infer), methods=["POST"]),
             Route("/v1/read", _post(read, infer), methods=["POST"]),
+            Route(PATH, _snapshot(infer), methods=["POST"]),
             *(Route(path, look, methods=["GET"]) for path in paths),
         ]
     )
@@ -58,6 +62,20 @@ def _post(answer: Answer, infer: Infer) -> Callable[[Request], Awaitable[Respons
             outcome = outcome_of(error)
             headers = headers_of(outcome)
             return JSONResponse(problem(outcome), outcome.status, headers, MEDIA_TYPE)
+
+    return post
+
+
+def _snapshot(infer: Infer) -> Callable[[Request], Awaitable[Response]]:
+    async def post(request: Request) -> Response:
+        try:
+            call = take_apart(await request.body(), request.headers.get("content-type", ""))
+            return Response((await snapshot(call, infer, "", {})).to_json(), 201, media_type=JSON)
+        except PlateError as error:
+            outcome = outcome_of(error)
+            response = render_error(outcome)
+            response.headers.update(headers_of(outcome))
+            return response
 
     return post
 

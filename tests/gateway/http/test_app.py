@@ -27,6 +27,7 @@ def options(tmp_path: Path) -> GatewayOptions:
         pytest.param(
             make_app, "/v2/health/ready", b'"error":"this gateway is about to end', id="kserve"
         ),
+        pytest.param(make_app, "/v1/plate-reader/", b'another","status_code":503', id="snapshot"),
         pytest.param(make_metrics_app, "/readyz", b'"reason":"leaving"', id="metrics"),
     ],
 )
@@ -43,6 +44,8 @@ def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
     ("path", "method", "allowed", "kind"),
     [
         ("/v1/recognize", "GET", {"POST"}, "recognize"),
+        ("/v1/plate-reader/", "GET", {"POST"}, "plate-reader"),
+        ("/v1/plate-reader", "PUT", {"POST"}, "plate-reader"),
         ("/v2/models/plate_reader/infer", "HEAD", {"POST"}, "infer"),
         ("/metrics", "POST", {"GET", "HEAD"}, "metrics"),
         ("/healthz", "DELETE", {"GET", "HEAD"}, "other"),

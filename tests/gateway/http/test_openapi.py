@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ParameterError
-from orchestrator.gateway.http import schemas
+from orchestrator.gateway.http import schemas, snapshot_schemas
 from orchestrator.gateway.http.api_examples import LABELS, PARAMETERS, PROBLEMS
 from orchestrator.gateway.http.labels import Labels, labels_of
 from orchestrator.gateway.http.multipart import FIELDS
@@ -21,12 +21,15 @@ OPERATIONS = [
     for method, operation in methods.items()
 ]
 POSTS = [pytest.param(path, id=path) for path in ("/v1/recognize", "/v1/read")]
+MODELS = vars(schemas) | vars(snapshot_schemas)
 ANSWERS = [
-    pytest.param(getattr(schemas, content["schema"]["$ref"].rpartition("/")[2]), example["value"],
+    pytest.param(MODELS[content["schema"]["$ref"].rpartition("/")[2]], example["value"],
                  id=f"{path} {name}")
     for path, methods in DOCUMENT["paths"].items()
     for operation in methods.values()
-    for content in operation["responses"]["200"]["content"].values()
+    for status, answer in operation["responses"].items()
+    if status.startswith("2")
+    for content in answer["content"].values()
     for name, example in content.get("examples", {}).items()
 ]  # fmt: skip
 PROBLEM_EXAMPLES = [
@@ -55,10 +58,10 @@ def found(reference: str) -> Any:
 
 def test_every_path_of_the_contract_is_described_under_a_name_of_its_own() -> None:
     assert set(DOCUMENT["paths"]) == {
-        *("/v1/recognize", "/v1/read", "/healthz", "/readyz", "/metrics"),
+        *("/v1/recognize", "/v1/read", "/v1/plate-reader/", "/healthz", "/readyz", "/metrics"),
         *("/openapi.json", "/docs"),
     }
-    assert len({operation.values[0]["operationId"] for operation in OPERATIONS}) == 7
+    assert len({operation.values[0]["operationId"] for operation in OPERATIONS}) == 8
 
 
 def test_every_reference_leads_somewhere() -> None:
@@ -79,6 +82,13 @@ def test_an_example_is_a_problem(status: str, example: Any) -> None:
 @pytest.mark.parametrize("path", POSTS)
 def test_every_refusal_is_an_answer_of_a_call(path: str) -> None:
     assert list(DOCUMENT["paths"][path]["post"]["responses"]) == ["200", *PROBLEMS]
+
+
+def test_the_snapshot_api_answers_errors_in_its_own_form() -> None:
+    responses = DOCUMENT["paths"]["/v1/plate-reader/"]["post"]["responses"]
+    assert "401" not in responses
+    (example,) = responses["403"]["content"]["application/json"]["examples"].values()
+    assert example["value"] == {"detail": "wanted a valid key, got none", "status_code": 403}
 
 
 @pytest.mark.parametrize("status", ["429", "503"])

@@ -223,6 +223,7 @@ def test_a_key_that_is_wanted_and_missing_is_asked_for(keys: Keys | None) -> Non
     [
         pytest.param({"authorization": f"Bearer {SECRET}"}, id="bearer"),
         pytest.param({"authorization": f"bearer  {SECRET} "}, id="small"),
+        pytest.param({"authorization": f"Token {SECRET}"}, id="token"),
         pytest.param({"x-api-key": SECRET}, id="x-api-key"),
     ],
 )

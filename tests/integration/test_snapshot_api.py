@@ -1,0 +1,103 @@
+"""A client of Plate Recognizer's snapshot API, with the gateway's address in place of theirs."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import requests
+
+from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import Address, Limits
+from orchestrator.supervisor.ports import free_ports
+from tests.gateway.key_files import write_keys
+from tests.integration.conftest import InFront
+from tests.samples import STREET, TEXTS
+
+KEY = "kept-secret-for-a-test"
+PLATES = sorted(text.lower() for text in TEXTS)
+
+
+@pytest.fixture
+def guarded(gateway: InFront, tmp_path: Path) -> Iterator[InFront]:
+    """A gateway that wants keys, and takes bodies of 1 MiB."""
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    options = replace(
+        gateway.options,
+        http=http,
+        grpc=grpc,
+        metrics=metrics,
+        wants_keys=True,
+        keys=write_keys(tmp_path, usual=KEY),
+        audit=tmp_path / "audit.jsonl",
+        limits=Limits(calls=6, body_mb=1),
+    )
+    started = start(options)
+    try:
+        yield InFront(options, f"http://{http}")
+    finally:
+        started.stop()
+
+
+def post(url: str, file: bytes, **headers: str) -> requests.Response:
+    return requests.post(
+        f"{url}/v1/plate-reader/", files={"upload": file}, headers=headers, timeout=60
+    )
+
+
+@pytest.mark.parametrize("path", ["/v1/plate-reader/", "/v1/plate-reader"])
+def test_a_client_changes_the_address_alone(gateway: InFront, path: str) -> None:
+    with STREET.open("rb") as file:
+        response = requests.post(
+            gateway.url + path,
+            data={"regions": ["ru", "kz"], "config": json.dumps({}), "camera_id": "gate-7"},
+            files={"upload": file},
+            timeout=60,
+        )
+    told = response.json()
+    assert response.status_code == 201
+    assert sorted(one["plate"] for one in told["results"]) == PLATES
+    assert {one["region"]["code"] for one in told["results"]} == {"ru"}
+    assert (told["filename"], told["camera_id"]) == (STREET.name, "gate-7")
+    assert told["processing_time"] > 1
+
+
+def test_large_json_is_answered(gateway: InFront) -> None:
+    file = STREET.read_bytes() + bytes(300_000)
+    upload = b64encode(file).decode()
+    response = requests.post(
+        f"{gateway.url}/v1/plate-reader/", json={"upload": upload, "mmc": True}, timeout=60
+    )
+    assert response.status_code == 201, response.text
+    assert sorted(one["plate"] for one in response.json()["results"]) == PLATES
+
+
+def test_their_token_is_a_key_of_ours(guarded: InFront) -> None:
+    file = STREET.read_bytes()
+    assert post(guarded.url, file, Authorization=f"Token {KEY}").status_code == 201
+    refused = post(guarded.url, file, Authorization="Token another")
+    assert refused.status_code == 403
+    assert refused.json() == {"detail": "the key is not known", "status_code": 403}
+    assert post(guarded.url, file).status_code == 403
+    told = [json.loads(line) for line in guarded.options.audit.read_text().splitlines()]
+    assert {(one["what"], one["client"], one["reason"]) for one in told} == {
+        ("plate-reader", "key:usual", "ok"),
+        ("plate-reader", "127.0.0.1", "key"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("file", "status", "detail"),
+    [
+        pytest.param(b"no picture", 400, "encoded_image: wanted a JPEG, PNG", id="no picture"),
+        pytest.param(bytes(2**20), 413, "body: wanted at most 1048576 bytes", id="too large"),
+    ],
+)
+def test_an_error_has_their_form(guarded: InFront, file: bytes, status: int, detail: str) -> None:
+    refused = post(guarded.url, file, Authorization=f"Token {KEY}")
+    told = refused.json()
+    assert (refused.status_code, told["status_code"]) == (status, status)
+    assert told.keys() == {"detail", "status_code"}
+    assert told["detail"].startswith(detail)
