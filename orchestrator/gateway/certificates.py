@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc
 
 from orchestrator.errors import ServerError
+from orchestrator.gateway.certificate_dates import expiry_of
 from orchestrator.system.file_stamps import stamp_of
 
 EVERY_S = 10.0
@@ -25,6 +26,9 @@ class Certificate:
         chain: The file of the certificate and its chain.
         private_key: The file of its key.
 
+    Attributes:
+        expires: Unix time at which it, or a certificate of its chain, expires; None for unknown.
+
     Raises:
         ServerError: They cannot be read, or do not belong together.
     """
@@ -34,9 +38,14 @@ class Certificate:
         self._stamps = [stamp_of(file) for file in self.files]
         self._contexts: list[ssl.SSLContext] = []
         try:
-            self.pair = self._read()
+            self._load()
         except OSError as error:  # ssl.SSLError is one
             raise ServerError(f"certificate: cannot be used: {error.strerror or error}") from error
+
+    @property
+    def name(self) -> str:
+        """Name of the certificate's file, without its folder."""
+        return self.files[0].name
 
     def serve_with(self, contexts: Sequence[ssl.SSLContext]) -> None:
         """Keep these contexts of HTTP servers at the newest certificate."""
@@ -61,7 +70,7 @@ class Certificate:
             return
         self._stamps = stamps
         try:
-            self.pair = self._read()
+            self._load()
             for context in self._contexts:
                 context.load_cert_chain(*self.files)
         except OSError as error:
@@ -71,6 +80,14 @@ class Certificate:
 
     def _configure(self) -> grpc.ServerCertificateConfiguration:
         return grpc.ssl_server_certificate_configuration([self.pair])
+
+    def _load(self) -> None:
+        self.pair = self._read()
+        try:
+            self.expires: float | None = expiry_of(self.pair[1])
+        except ValueError as error:
+            self.expires = None
+            logger.warning("cannot tell when the certificate expires: %s", error)
 
     def _read(self) -> tuple[bytes, bytes]:
         """Return key and chain, as gRPC wants them, after a check that they belong together."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
 from orchestrator.errors import RequestError
+from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.errors import (
     ANSWERED,
     CANCELLED,
@@ -113,13 +114,18 @@ def count_plates(response: InferenceResponse) -> int:
 class DataPlane:
     """The data plane behind all protocols. It must be created inside its event loop."""
 
-    def __init__(self, options: GatewayOptions) -> None:
+    def __init__(self, options: GatewayOptions, certificate: Certificate | None = None) -> None:
         """Begin without any calls.
+
+        Args:
+            options: Options of the gateway.
+            certificate: The TLS certificate that metrics watch; None without TLS.
 
         Raises:
             SettingsError: The file of keys or of the audit cannot be used.
         """
         self.options, self.limits = options, options.limits.share(options.processes)
+        self.certificate = certificate
         self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
@@ -248,15 +254,24 @@ class DataPlane:
         dropped = repeated = 0
         while True:
             self.metrics.refresh()
-            if self._keys:
-                self._keys.look()
-                self.metrics.keys_broken.set(self._keys.is_broken)
+            self._note_ends(time.time())
             self.metrics.repeated.inc(self.triton.retries.count - repeated)
             repeated = self.triton.retries.count
             self.metrics.connections.set(len(self.connections))
             self.metrics.connections_dropped.inc(self._dropped - dropped)
             dropped = self._dropped
             await asyncio.sleep(REFRESH_S)
+
+    def _note_ends(self, now: float) -> None:
+        """Tell the metrics how long keys and certificate last."""
+        if self._keys:
+            self._keys.look()
+            self.metrics.keys_broken.set(self._keys.is_broken)
+            ends = self._keys.ends().items()
+            self.metrics.note_key_ends({name: end - now for name, end in ends})
+        if self.certificate and self.certificate.expires is not None:
+            within_s = self.certificate.expires - now
+            self.metrics.note_certificate(self.certificate.name, within_s)
 
     @property
     def _dropped(self) -> int:

@@ -70,8 +70,8 @@ async def serve(options: GatewayOptions) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    service = DataPlane(options)
     certificate = _certificate_of(options)
+    service = DataPlane(options, certificate)
     servers = list(_http_servers(service))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)

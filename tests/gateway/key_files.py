@@ -13,3 +13,10 @@ def write_keys(folder: Path, **keys: str) -> Path:
     file = folder / "keys.toml"
     file.write_text("".join(tables))
     return file
+
+
+def write_expiring_key(folder: Path) -> Path:
+    """Write a file with one key, `guest`, that expires in 2100."""
+    file = folder / "keys.toml"
+    file.write_text(f'[guest]\nsha256 = "{hash_of("guest")}"\nexpires = 2100-01-01\n')
+    return file

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ParameterError, PlateError
+from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.data_plane import DataPlane, count_plates
 from orchestrator.gateway.errors import KeysUnavailable
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy import api_keys
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
-from tests.gateway.key_files import write_keys
+from tests.client.certificates import make_certificate
+from tests.gateway.key_files import write_expiring_key, write_keys
 from tests.gateway.loops import run
 
 STAGES = Tensor("stage_seconds", "FP32", (7,), bytes(28))
@@ -83,6 +86,26 @@ async def test_no_key_is_accepted_while_the_file_of_keys_is_broken(tmp_path, mon
         file.write_text(table)
         assert not await keys_broken(service)
         assert await admit(service, header) == "admitted"
+
+
+async def test_the_metrics_tell_when_keys_and_certificate_expire(tmp_path: Path) -> None:
+    files = make_certificate(tmp_path, "DNS:localhost")
+    certificate = Certificate(files.chain, files.private_key)
+    options = GatewayOptions(
+        keys=write_expiring_key(tmp_path), audit=tmp_path / "audit", limits=Limits(calls=1)
+    )
+    async with closing(DataPlane(options, certificate)) as service:
+        assert not await keys_broken(service)
+        told = service.metrics.render().decode()
+    ends = dict(
+        re.findall(r"^plates_gateway_(\w+_expires_in_seconds\{.+\}) (.+)$", told, re.MULTILINE)
+    )
+    assert ends.keys() == {
+        'key_expires_in_seconds{key="guest"}', 'certificate_expires_in_seconds{file="chain.pem"}'
+    }  # fmt: skip
+    two_days = float(ends['certificate_expires_in_seconds{file="chain.pem"}'])
+    assert 2 * 86400 - 600 < two_days <= 2 * 86400
+    assert float(ends['key_expires_in_seconds{key="guest"}']) > 365 * 86400
 
 
 async def test_the_timeout_of_a_request_to_an_operators_model_is_checked(tmp_path: Path) -> None:

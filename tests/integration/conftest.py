@@ -16,6 +16,7 @@ from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
+from tests.gateway.key_files import write_expiring_key
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
 
@@ -42,6 +43,7 @@ class InFront:
 @pytest.fixture(scope="session")
 def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    folder = tmp_path_factory.mktemp("gateway")
     options = GatewayOptions(
         triton_http=server.options.http_url,
         triton_grpc=server.options.grpc_url,
@@ -49,7 +51,8 @@ def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         http=http,
         grpc=grpc,
         metrics=metrics,
-        audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+        audit=folder / "audit.jsonl",
+        keys=write_expiring_key(folder),
         canary=WEIGHTS,
         limits=Limits(calls=6),
     )

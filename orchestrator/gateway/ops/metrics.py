@@ -6,9 +6,11 @@ this module is imported. Each process then reports the sums over all processes.
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import (
     CollectorRegistry,
@@ -78,7 +80,7 @@ class Metrics:
             counts: Returns the numbers of calls in each state now.
         """
         disable_created_metrics()  # type: ignore[no-untyped-call]  # process-wide; only we count
-        self._counts, self._keys = counts, set[str]()
+        self._counts, self._keys, self._ending = counts, set[str](), set[str]()
         self._registry = CollectorRegistry()
         self._reasons = tuple(sorted({ANSWERED.reason, *_reasons_of(PlateError)}))
         self._calls = self._counter("calls", "Calls that ended.", "front", "model", "reason")
@@ -105,6 +107,12 @@ class Metrics:
         )
         self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
         self.keys_broken = self._gauge("keys_broken", "1 where the file of keys cannot be read.")
+        self._certificate = self._soonest(
+            "certificate_expires_in_seconds", "Seconds until the TLS certificate expires.", "file"
+        )
+        self._key_ends = self._soonest(
+            "key_expires_in_seconds", "Seconds until a key expires; +Inf: no more.", "key"
+        )
         self._begin()
 
     def _counter(self, name: str, description: str, *labels: str) -> Counter:
@@ -113,6 +121,16 @@ class Metrics:
     def _gauge(self, name: str, description: str) -> Gauge:
         return Gauge(
             PREFIX + name, description, registry=self._registry, multiprocess_mode="livesum"
+        )
+
+    def _soonest(self, name: str, description: str, label: str) -> Gauge:
+        """Return a gauge that is alike in all processes, up to the moment of their look."""
+        return Gauge(
+            PREFIX + name,
+            description,
+            [label],
+            registry=self._registry,
+            multiprocess_mode="livemin",
         )
 
     def _begin(self) -> None:
@@ -145,6 +163,23 @@ class Metrics:
     def note_death(self, model: str, reason: str) -> None:
         """Count a worker that died, by its model and its signal, exit status or hang."""
         self._deaths.labels(model, reason.split(" ", maxsplit=1)[0]).inc()
+
+    def note_certificate(self, file: str, within_s: float) -> None:
+        """Tell in how many seconds the certificate of a file expires."""
+        self._certificate.labels(file).set(within_s)
+
+    def note_key_ends(self, within_s: Mapping[str, float]) -> None:
+        """Tell in how many seconds keys expire, by their names.
+
+        A key that is gone, or expires no more, stays as a label: prometheus_client cannot take
+        one back where there are several processes.
+        """
+        shown = dict(itertools.islice(within_s.items(), MOST_KEYS))
+        for name in self._ending - shown.keys():
+            self._key_ends.labels(name).set(math.inf)
+        for name, seconds in shown.items():
+            self._key_ends.labels(name).set(seconds)
+        self._ending |= shown.keys()
 
     def _key_of(self, client: str) -> str:
         name = client.removeprefix(KEY_PREFIX)

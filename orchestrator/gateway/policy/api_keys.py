@@ -68,9 +68,14 @@ class Key:
         if self.expires is not None:
             _start_of(self.expires)
 
+    @property
+    def end(self) -> float | None:
+        """The Unix time from which on the key is refused; None if it never expires."""
+        return None if self.expires is None else _start_of(self.expires)
+
     def is_expired(self, now: float) -> bool:
         """Tell whether the key is refused at a Unix time."""
-        return self.expires is not None and now >= _start_of(self.expires)
+        return self.end is not None and now >= self.end
 
 
 def _start_of(day: str) -> float:
@@ -101,6 +106,11 @@ class Keys:
             other = self._names.setdefault(key.sha256, name)
             if other != name:
                 raise SettingsError(f"[{name}] wanted a key of its own, got that of [{other}]")
+
+    def ends(self) -> dict[str, float]:
+        """Return the Unix times at which keys expire, by their names, the soonest first."""
+        ends = {name: key.end for name, key in self.by_name.items() if key.end is not None}
+        return dict(sorted(ends.items(), key=lambda one: one[1]))
 
     def client_of(self, key: str, limits: Limits) -> Client:
         """Return the client of a key.
@@ -204,6 +214,13 @@ class KeyFile:
         if self.is_broken:
             raise KeysUnavailable("the service cannot read its file of keys; its log says why")
         return self._keys
+
+    def ends(self) -> dict[str, float]:
+        """Return the Unix times at which keys expire, by their names, the soonest first.
+
+        They are those of the last file that could be read.
+        """
+        return self._keys.ends()
 
     def look(self) -> None:
         """Read the file again, if the next check is due and the file has changed."""

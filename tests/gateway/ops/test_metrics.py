@@ -1,5 +1,6 @@
 """Every call is counted, over all processes of a gateway, and no caller makes a label."""
 
+import math
 import os
 import subprocess
 import sys
@@ -154,6 +155,8 @@ from orchestrator.gateway.ops.metrics import Metrics
 metrics = Metrics(lambda: Counts(1, 0, 0, 0, 0))
 metrics.note("rest", Entry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
 metrics.connections.set(3)
+metrics.note_key_ends({"north": 60.0})
+metrics.note_certificate("chain.pem", 30.0)
 metrics.refresh()
 """
 
@@ -178,9 +181,39 @@ def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) 
     assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (4, 20)
     assert counted["call_seconds_bucket['rest', '0.05']"] == 2
     assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
+    ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
+    assert [counted[end] for end in ends] == [60, 30]
     families = [(one.name, one.type) for one in text_string_to_metric_families(page.decode())]
     assert len(families) == len(set(families))
     alone = make()
     alone.note("rest", Entry("key:north", "x", "plate_reader"))
+    alone.note_key_ends({"north": 60.0})
+    alone.note_certificate("chain.pem", 30.0)
     alone_page = alone.render().decode()
     assert {*families} == {(f.name, f.type) for f in text_string_to_metric_families(alone_page)}
+
+
+def test_the_ends_of_keys_and_of_the_certificate_are_told() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({"north": -5.0, "south": 60.0})
+    metrics.note_certificate("chain.pem", 3600.0)
+    told = samples_of(metrics.render())
+    assert told == {
+        "key_expires_in_seconds['north']": -5.0,
+        "key_expires_in_seconds['south']": 60.0,
+        "certificate_expires_in_seconds['chain.pem']": 3600.0,
+    }
+
+
+def test_a_key_that_is_gone_expires_no_more() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({"north": 5.0})
+    metrics.note_key_ends({})
+    assert samples_of(metrics.render()) == {"key_expires_in_seconds['north']": math.inf}
+
+
+def test_the_first_thousand_ends_of_keys_are_told() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({f"key-{number}": 1.0 + number for number in range(1001)})
+    told = samples_of(metrics.render())
+    assert (len(told), max(told.values())) == (1000, 1000.0)

@@ -267,3 +267,10 @@ def test_a_header_that_comes_twice_is_refused(name: str) -> None:
 def test_a_key_where_there_is_no_file_of_keys_is_not_known() -> None:
     with pytest.raises(Unauthenticated, match="the key is not known"):
         caller({"x-api-key": SECRET})
+
+
+def test_keys_with_a_last_day_end_the_soonest_first() -> None:
+    days = {"a": "2027-01-02", "b": None, "c": "1970-01-02"}
+    hashes = {name: sha256(name.encode()).hexdigest() for name in days}
+    keys = Keys({name: Key(hashes[name], expires=day) for name, day in days.items()})
+    assert list(keys.ends().items()) == [("c", 86400.0), ("a", 1798848000.0)]
