@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.files import Bgr, read_file, shorten
+from orchestrator.imaging.heic import is_heic, to_jpeg
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -32,11 +33,13 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
     """Return a picture in the form that is sent. This needs neither PyTorch nor PIL.
 
     Args:
-        picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file. Or uint8
-            [H, W, 3] BGR as array or tensor on any device. Or a PIL picture of 8 bits a channel.
+        picture: Path, bytes or binary file object of a JPEG, PNG, WebP, BMP or, with the package
+            pillow-heif, HEIC file. Or uint8 [H, W, 3] BGR as array or tensor on any device. Or a
+            PIL picture of 8 bits a channel.
 
     Returns:
-        The bytes of a file as they are, everything else as uint8 [H, W, 3] BGR.
+        The bytes of a file as they are, of a HEIC file as JPEG, and everything else as uint8
+        [H, W, 3] BGR.
 
     Raises:
         PictureError: The value holds no picture.
@@ -88,7 +91,12 @@ def _read_file(file: Any) -> bytes:
 def _some(content: bytes, name: str) -> bytes:
     if not content:
         raise PictureError(f"{name}: wanted a JPEG, PNG, WebP or BMP file, got no bytes")
-    return content
+    if not is_heic(content):
+        return content
+    try:
+        return to_jpeg(content)
+    except PictureError as error:
+        raise PictureError(f"{name}: {error}") from error
 
 
 def _from_pil(picture: Any) -> Bgr:

@@ -14,9 +14,11 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import COMMANDS, app
 from orchestrator.errors import RequestError, ServerError
+from orchestrator.imaging import heic
 from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.system.distribution import read_version
 from tests.cli.no_server import NoServer
+from tests.imaging.heic_files import heic_of
 from tests.samples import PROJECT, STREET
 
 PLATE = Plate(
@@ -206,13 +208,39 @@ class TestNothing:
         assert done.stderr.startswith("plates: wanted pictures, folders, archives or URLs")
 
     def test_skipped_files_are_counted_by_kind(self, run, tmp_path, photos) -> None:
-        for name in ("a.gif", "b.GIF", "c.heic", "notes", ".hidden.gif"):
+        for name in ("a.gif", "b.GIF", "c.tiff", "notes", ".hidden.gif"):
             (photos / name).touch()
         lines = run(photos).stderr.splitlines()
         assert lines[-2] == (
             "skipped 4 files that are not JPEG, PNG, WebP or BMP: "
-            "2 .gif, 1 .heic, 1 without a suffix"
+            "2 .gif, 1 .tiff, 1 without a suffix"
         )
+
+    def test_skipped_clips_lead_on(self, run, photos) -> None:
+        (photos / "a.MP4").touch()
+        (photos / "b.mov").touch()
+        assert run(photos).stderr.splitlines()[-3:-1] == [
+            "skipped 2 files that are not JPEG, PNG, WebP or BMP: 1 .mp4, 1 .mov",
+            "to read a clip: plates watch --once clip.mp4",
+        ]
+
+    def test_heic_files_are_skipped_where_nothing_reads_them(
+        self, run, photos, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(heic, "can_read", lambda: False)
+        (photos / "a.heic").touch()
+        assert run(photos).stderr.splitlines()[-3:-1] == [
+            "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .heic",
+            "to read HEIC files: pip install pillow-heif",
+        ]
+
+    def test_a_heic_file_of_a_folder_is_recognised_and_drawn(self, run, tmp_path) -> None:
+        (tmp_path / "phone").mkdir()
+        (tmp_path / "phone" / "IMG_1.HEIC").write_bytes(heic_of(STREET))
+        done = run("phone", "--json", "--annotate", "drawn")
+        assert done.exit_code == 0, done.stderr
+        assert names(done.stdout) == ["phone/IMG_1.HEIC"]
+        assert [path.name for path in (tmp_path / "drawn").iterdir()] == ["IMG_1.jpg"]
 
 
 class TestSources:

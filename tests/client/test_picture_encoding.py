@@ -11,6 +11,8 @@ from PIL import Image
 
 from orchestrator.client.picture_encoding import check_several, load_picture
 from orchestrator.errors import PictureError
+from tests.imaging.heic_files import heic_of
+from tests.samples import STREET
 
 FILE = b"the bytes of a file"
 BGR = np.array([[[1, 2, 3], [4, 5, 6]]], np.uint8)
@@ -178,3 +180,14 @@ def test_several_pictures_are_taken_for_several(pictures: object) -> None:
 def test_one_picture_is_not_taken_for_several(picture: object) -> None:
     with pytest.raises(PictureError, match="pictures: wanted several pictures, got one"):
         check_several("pictures", picture)
+
+
+def test_a_heic_file_is_sent_as_jpeg(tmp_path: Path) -> None:
+    (tmp_path / "a.heic").write_bytes(heic_of(STREET))
+    assert load_picture(tmp_path / "a.heic")[:2] == b"\xff\xd8"
+
+
+def test_a_damaged_heic_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.heic").write_bytes(heic_of(STREET)[:100])
+    with pytest.raises(PictureError, match=r"a\.heic: damaged HEIC file"):
+        load_picture(tmp_path / "a.heic")

@@ -13,6 +13,7 @@ from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.formats.transliteration import in_cyrillic
+from orchestrator.imaging.heic import is_heic, to_jpeg
 from orchestrator.plates import Plates
 from orchestrator.system.retry import WORTH_ANOTHER_TRY
 
@@ -63,7 +64,7 @@ class Recognizer:
     def recognize(self, source: Source) -> FinishedPicture:
         """Return the result of a picture; an error with it is part of the result."""
         try:
-            encoded = source.read()
+            encoded = _readable(source.read())
             found = self.client.recognize(encoded, **self.parameters)
             plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
         except PlateError as error:
@@ -76,6 +77,11 @@ class Recognizer:
             return FinishedPicture(entry, self.maker.make(encoded, latin, source.below))
         except PictureError as error:  # the server can read it, but OpenCV here cannot
             return FinishedPicture(entry, unmade=_plain(error))
+
+
+def _readable(file: bytes) -> bytes:
+    """Return a HEIC file as JPEG, for the server and for drawings; other files as they are."""
+    return to_jpeg(file) if is_heic(file) else file
 
 
 def _plain(error: PlateError) -> str:

@@ -6,12 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from orchestrator.imaging import heic
 from orchestrator.imaging.files import SUFFIXES
 
 MOST_KINDS = 8
 """Most kinds of files that are reported by name; the rest only by number."""
 NO_SUFFIX = "without a suffix"
 WANTED = "JPEG, PNG, WebP or BMP"
+CLIPS = {".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm"}
+CLIP_HINT = "to read a clip: plates watch --once clip.mp4"
+HEIC_HINT = "to read HEIC files: pip install pillow-heif"
 
 
 class Skipped:
@@ -29,7 +33,7 @@ class Skipped:
     def is_picture(self, path: PurePath) -> bool:
         """Tell whether a file has the name of a picture; count it if it has not."""
         suffix = path.suffix.lower()
-        if suffix in SUFFIXES:
+        if suffix in SUFFIXES or (suffix in heic.SUFFIXES and heic.can_read()):
             return True
         self.kinds[suffix or NO_SUFFIX] += 1
         return False
@@ -42,6 +46,10 @@ class Skipped:
                 named.append("others")
             are = "is" if count == 1 else "are"
             yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(named)}"
+        if self.kinds.keys() & heic.SUFFIXES:
+            yield HEIC_HINT
+        if self.kinds.keys() & CLIPS:
+            yield CLIP_HINT
         if self.made:
             yield f"skipped {_files(self.made)} that an earlier --annotate or --crops wrote"
 

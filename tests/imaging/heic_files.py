@@ -1,0 +1,18 @@
+"""HEIC files, made of other pictures."""
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+
+def heic_of(picture: Path, orientation: int = 1) -> bytes:
+    """Return a picture as a HEIC file, whose EXIF data have an orientation."""
+    pillow_heif = pytest.importorskip("pillow_heif", reason="needs the extra heic")
+    exif, file = Image.Exif(), io.BytesIO()
+    exif[0x112] = orientation
+    with Image.open(picture) as opened:
+        made = pillow_heif.from_pillow(opened)
+    made.save(file, quality=90, exif=exif.tobytes())
+    return file.getvalue()
