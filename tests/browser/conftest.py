@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +48,39 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """URL of a gateway in front of a real server; without a browser none is started."""
+def options(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayOptions]:
+    """Options of gateways in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     with own_server(ServerOptions(pictures=1)) as served:
-        gateway = start(
-            GatewayOptions(
-                triton_http=served.http_url,
-                triton_grpc=served.grpc_url,
-                triton_metrics=served.metrics_url,
-                http=http,
-                grpc=None,
-                metrics=metrics,
-                audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
-                canary=WEIGHTS,
-                limits=Limits(calls=6),
-            )
+        yield GatewayOptions(
+            triton_http=served.http_url,
+            triton_grpc=served.grpc_url,
+            triton_metrics=served.metrics_url,
+            http=http,
+            grpc=None,
+            metrics=metrics,
+            audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+            canary=WEIGHTS,
+            limits=Limits(calls=6),
         )
-        try:
-            until(lambda: _is_ready(f"http://{http}/readyz"), "a ready gateway")
-            yield f"http://{http}/"
-        finally:
-            gateway.stop()
+
+
+@contextmanager
+def running(options: GatewayOptions) -> Iterator[str]:
+    """Run a gateway until the end of the block; gives its URL."""
+    gateway = start(options)
+    try:
+        until(lambda: _is_ready(f"http://{options.http}/readyz"), "a ready gateway")
+        yield f"http://{options.http}/"
+    finally:
+        gateway.stop()
+
+
+@pytest.fixture(scope="module")
+def url(options: GatewayOptions) -> Iterator[str]:
+    """URL of a gateway."""
+    with running(options) as served:
+        yield served
 
 
 def _is_ready(url: str) -> bool:

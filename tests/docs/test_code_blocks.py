@@ -25,6 +25,7 @@ CHECKED = {"python", "sh", "toml", "yaml", "json"}
 NOT_RUN = {
     "text": "what a command prints, or a drawing",
     "js": "run by tests/integration/test_client_docs.py, where there is Node",
+    "html": "run by tests/browser/test_page_of_another_site.py",
     "go": "run by tests/integration/test_client_docs.py, where there is Go",
     "dockerfile": "needs Docker",
     "protobuf": "parts of a config.pbtxt, which a part alone is not",
