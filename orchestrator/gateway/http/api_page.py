@@ -1,56 +1,17 @@
-"""The API's documentation as an HTML page, without scripts or files of other sites."""
+"""The API's documentation as an HTML page, in the design of the page and with its files alone."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
+from orchestrator.gateway.http.api_forms import form
 from orchestrator.gateway.http.problem_details import KINDS, anchor_of
 
 Json = dict[str, Any]
-
-STYLE = """
-:root { color-scheme: light dark; --text: #1b1f24; --faint: #57606a; --ground: #ffffff;
-  --panel: #f4f6f8; --line: #d0d7de; --link: #0550ae; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e6edf3; --faint: #9da7b3; --ground: #0f1318; --panel: #1a2027;
-    --line: #3a434d; --link: #7cb7ff; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 62rem; color: var(--text);
-  background: var(--ground); font: 1rem/1.55 system-ui, sans-serif; }
-h1 { font-size: 1.75rem; line-height: 1.25; }
-h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.3rem; }
-h3 { margin-top: 1.75rem; font-size: 1.05rem; }
-a { color: var(--link); }
-a:focus-visible, pre:focus-visible, .wide:focus-visible { outline: 2px solid var(--link);
-  outline-offset: 2px; }
-code, pre { font: 0.9em/1.5 ui-monospace, monospace; }
-h2 code { overflow-wrap: anywhere; font-size: 1em; font-weight: 600; }
-pre { padding: 0.75rem 1rem; overflow-x: auto; background: var(--panel);
-  border: 1px solid var(--line); border-radius: 6px; }
-.wide { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; }
-th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); }
-thead th { color: var(--faint); font-weight: 600; }
-tbody th { font-weight: 400; white-space: nowrap; }
-dt { margin-top: 1rem; font-weight: 600; }
-dd { margin: 0.15rem 0 0; }
-summary { padding: 0.35rem 0; cursor: pointer; }
-.faint { color: var(--faint); }
-"""
-_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-CSP = (
-    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""The page's Content-Security-Policy: its own style and nothing else."""
 
 CODE = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
@@ -69,12 +30,24 @@ def page(document: Json) -> str:
         ]
     )
     title = escape(document["info"]["title"])
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}: API</title>\n<style>{STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}: API</title>
+<link rel="icon" href="page/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="page/page.css">
+<link rel="stylesheet" href="page/docs.css">
+<script type="module" src="page/docs.js"></script>
+</head>
+<body>
+{body}
+</main>
+</div>
+</body>
+</html>
+"""
 
 
 def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
@@ -85,44 +58,75 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
 
 def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
     info = document["info"]
-    links = [
-        f'<li><a href="#{escape(one["operationId"])}"><code>{escape(f"{method} {path}")}</code>'
-        f"</a> {_inline(one['summary'])}</li>"
-        for method, path, one in operations
-    ]
-    return (
-        f"<header>\n<h1>{escape(info['title'])}</h1>\n<p>{_inline(info['description'])}</p>\n"
-        f'<p class="faint">API version {escape(info["version"])}; for programs: '
-        '<a href="/openapi.json">openapi.json</a></p>\n</header>\n'
-        f'<nav aria-label="Contents">\n<ul>\n{"".join(links)}\n'
-        '<li><a href="#keys">Keys</a></li>\n<li><a href="#fields">Fields of the answers</a></li>\n'
-        '<li><a href="#problems">Problems</a></li>\n</ul>\n</nav>\n<main>'
-    )
+    return f"""<a class="skip" href="#main">To the text</a>
+<header class="site">
+<div class="brand">
+<img src="page/icon.svg" width="36" height="36" alt="">
+<h1>{escape(info["title"])}: API</h1>
+</div>
+<nav aria-label="Site">
+<a href="./">Page</a>
+<a href="openapi.json">openapi.json</a>
+</nav>
+</header>
+<div class="columns">
+{_contents(document, [*operations])}
+<main id="main">
+<div class="intro">
+<p>{_inline(info["description"])}</p>
+<p class="faint">API version {escape(info["version"])}</p>
+</div>"""
+
+
+def _contents(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+    """Return the links to all parts of the page, operations by their tags."""
+    parts = ['<nav class="contents" aria-label="Contents">']
+    for tag in document["tags"]:
+        links = "".join(
+            f'<li><a href="#{escape(one["operationId"])}">{_method(method)}'
+            f"<code>{escape(path)}</code></a></li>\n"
+            for method, path, one in operations
+            if tag["name"] in one.get("tags", ())
+        )
+        parts.append(f"<h2>{escape(tag['name'].capitalize())}</h2>\n<ul>\n{links}</ul>")
+    others = {"keys": "Keys", "fields": "Fields of the answers", "problems": "Problems"}
+    links = "".join(f'<li><a href="#{one}">{text}</a></li>\n' for one, text in others.items())
+    return "\n".join([*parts, f"<h2>Of all calls</h2>\n<ul>\n{links}</ul>", "</nav>"])
+
+
+def _method(name: str) -> str:
+    return f'<span class="method {escape(name.lower())}">{escape(name)}</span>'
 
 
 def _operation(document: Json, method: str, path: str, operation: Json) -> str:
     parts = [
         f'<section id="{escape(operation["operationId"])}">',
-        f"<h2><code>{escape(f'{method} {path}')}</code></h2>",
-        f"<p>{_inline(operation['summary'])}.</p>",
+        f"<h2>{_method(method)} <code>{escape(path)}</code></h2>",
+        f'<p class="summary">{_inline(operation["summary"])}.</p>',
     ]
     if "description" in operation:
         parts.append(f"<p>{_inline(operation['description'])}</p>")
+    parameters = [_resolved(document, one) for one in operation.get("parameters", ())]
+    if "requestBody" in operation:
+        parts.append(form(path, operation, parameters))
+    elif operation["responses"]:
+        address = escape(path.lstrip("/"))
+        parts.append(f'<p><a class="button" href="{address}">Open {escape(path)}</a></p>')
     if "x-codeSamples" in operation:
         lines = "\n".join(sample["source"] for sample in operation["x-codeSamples"])
         parts += ["<h3>Call</h3>", _block(lines, "Calls with curl")]
-    if "parameters" in operation:
-        parts += ["<h3>Parameters</h3>", _parameters(document, operation["parameters"])]
+    if parameters:
+        parts += ["<h3>Parameters</h3>", _parameters(parameters)]
     if "requestBody" in operation:
         parts += ["<h3>Body</h3>", _body(operation["requestBody"])]
     parts += ["<h3>Answers</h3>", *_answers(document, operation["responses"]), "</section>"]
     return "\n".join(parts)
 
 
-def _parameters(document: Json, parameters: Iterable[Json]) -> str:
+def _parameters(parameters: Iterable[Json]) -> str:
     rows = []
-    for parameter in (_resolved(document, one) for one in parameters):
-        example = f" Example: <code>{escape(parameter['example'])}</code>"
+    for parameter in parameters:
+        example = f" Example: <code>{escape(str(parameter['example']))}</code>"
         about = _inline(parameter["description"]) + "." + example
         where = escape(parameter["in"])
         rows.append((parameter["name"], where, _type_of(parameter["schema"]), about))
@@ -224,7 +228,7 @@ def _problems() -> str:
         '<section id="problems">\n<h2>Problems</h2>\n<p>A call that has no answer ends with '
         "<code>application/problem+json</code>; its <code>type</code> leads here.</p>\n<dl>\n"
         + "\n".join(entries)
-        + "\n</dl>\n</section>\n</main>"
+        + "\n</dl>\n</section>"
     )
 
 
@@ -238,7 +242,7 @@ def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) 
         for first, *others in rows
     ]
     return (
-        f'<div class="wide" role="region" aria-label="{escape(label)}" tabindex="0"><table>\n'
+        f'<div class="wide" role="group" aria-label="{escape(label)}" tabindex="0"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n"
         "</table></div>"
     )

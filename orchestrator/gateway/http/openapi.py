@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
-
-from orchestrator.gateway.http import schemas, snapshot_openapi, snapshot_schemas
+from orchestrator.gateway.http import schemas, snapshot_openapi
 from orchestrator.gateway.http.api_examples import (
     CALL,
     EMPTY,
@@ -23,6 +20,7 @@ from orchestrator.gateway.http.api_examples import (
     Json,
 )
 from orchestrator.gateway.http.multipart import FIELDS
+from orchestrator.gateway.http.openapi_schemas import describe_answers
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.rest import FORM, LONGEST_ID
 from orchestrator.gateway.http.snapshot_bodies import PATH
@@ -166,10 +164,22 @@ def _look(name: str, summary: str, answer: Json, *problems: str) -> Json:
 def _parameters(names: Iterable[str]) -> list[Json]:
     described = {**{name: PARAMETERS[name] for name in names}, **LABELS}
     query = [
-        {"name": name, "in": "query", "description": about, "schema": schema, "example": example}
+        {
+            "name": name,
+            "in": "query",
+            "description": about,
+            "schema": schema,
+            "example": _typed(schema, example),
+        }
         for name, (about, schema, example) in described.items()
     ]
     return [*query, {"$ref": "#/components/parameters/request_id"}]
+
+
+def _typed(schema: Json, example: str) -> object:
+    """Return an example as a value of its schema's type."""
+    kinds: dict[str, Callable[[str], object]] = {"number": float, "integer": int}
+    return kinds.get(schema["type"], str)(example)
 
 
 def _body(limits: Limits, what: str) -> Json:
@@ -239,7 +249,7 @@ def _sample(path: str, arguments: str) -> Json:
 
 def _components() -> Json:
     return {
-        "schemas": _schemas(),
+        "schemas": describe_answers(),
         "responses": {f"Problem{status}": _problem_response(status) for status in PROBLEMS},
         "parameters": {
             "request_id": {
@@ -269,25 +279,3 @@ def _components() -> Json:
             },
         },
     }
-
-
-class _Untitled(GenerateJsonSchema):
-    """A field's name is its title."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
-def _schemas() -> Json:
-    answers = (
-        *(schemas.Recognition, schemas.Readings, schemas.Problem),
-        *(schemas.Alive, schemas.Ready),
-        *(snapshot_schemas.SnapshotAnswer, snapshot_schemas.SnapshotError),
-        snapshot_schemas.EngineConfig,
-    )
-    _, definitions = models_json_schema(
-        [(answer, "validation") for answer in answers],
-        ref_template="#/components/schemas/{model}",
-        schema_generator=_Untitled,
-    )
-    return dict(definitions["$defs"])

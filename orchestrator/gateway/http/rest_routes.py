@@ -13,9 +13,10 @@ from starlette.routing import Route
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http import rest
-from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.http.api_page import page
 from orchestrator.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.http.page.routes import GUARDED
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.schemas import Model
 from orchestrator.gateway.ops.tracing import trace_of
@@ -56,7 +57,7 @@ def document_routes(service: DataPlane) -> list[Route]:
         return Response(api, media_type=JSON)
 
     async def docs(_request: Request) -> Response:
-        return Response(html, media_type=HTML, headers={"content-security-policy": CSP})
+        return Response(html, media_type=HTML, headers=GUARDED)
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 

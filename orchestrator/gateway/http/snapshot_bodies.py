@@ -128,6 +128,9 @@ def _config_of(text: str) -> Any:
     if not text.strip():
         return None
     try:
-        return orjson.loads(text)
+        config = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise ParameterError(f"config: wanted JSON, got a damaged one: {error}") from error
+    if not isinstance(config, dict):
+        raise ParameterError(f"config: wanted a JSON object, got {type(config).__name__}")
+    return config

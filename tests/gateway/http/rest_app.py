@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from orchestrator.errors import PlateError
 from orchestrator.gateway.errors import outcome_of
-from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.http.api_page import page
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
 from orchestrator.gateway.http.rest import Infer, RestRequest, read, recognize, request_id
@@ -34,7 +34,7 @@ def rest_app(infer: Infer) -> Starlette:
             case "/metrics":
                 return PlainTextResponse("")
             case "/docs":
-                return HTMLResponse(page(described), headers={"Content-Security-Policy": CSP})
+                return HTMLResponse(page(described))
         return JSONResponse(described)
 
     paths = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")

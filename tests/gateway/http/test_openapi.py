@@ -108,6 +108,18 @@ def test_the_example_of_a_parameter_is_accepted(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("path", POSTS)
+def test_the_example_of_a_parameter_has_its_type(path: str) -> None:
+    types = {"number": float, "integer": int, "string": str}
+    parameters = [one for one in DOCUMENT["paths"][path]["post"]["parameters"] if "name" in one]
+    assert parameters
+    assert [
+        one["name"]
+        for one in parameters
+        if type(one["example"]) is not types[one["schema"]["type"]]
+    ] == []
+
+
 @pytest.mark.parametrize("edge", ["minimum", "maximum"])
 @pytest.mark.parametrize(
     "name", ["detector_side_px", "detection_threshold", "text_threshold", "max_plates"]

@@ -168,7 +168,9 @@ def test_a_number_of_a_camera_comes_back_as_text() -> None:
     ("values", "message"),
     [
         pytest.param({"config": "{"}, "config: wanted JSON, got a damaged one", id="no JSON"),
-        pytest.param({"config": "[]"}, "config: Input should be", id="no object"),
+        pytest.param({"config": "[]"}, "config: wanted a JSON object, got list", id="no object"),
+        pytest.param({"config": "null"}, "config: wanted a JSON object, got NoneType", id="null"),
+        pytest.param({"config": []}, "config: Input should be", id="a list"),
         pytest.param(
             {"config": {"threshold_d": 2}}, "config.threshold_d: Input should be", id="range"
         ),

@@ -21,6 +21,8 @@ SAMPLES = ("sample-street.jpg", "sample-kinds.jpg", "sample-car.jpg")
 FILES = {
     "page.css": "text/css",
     "results.css": "text/css",
+    "docs.css": "text/css",
+    "docs.js": "text/javascript",
     **dict.fromkeys(SCRIPTS, "text/javascript"),
     "icon.svg": "image/svg+xml",
     **dict.fromkeys(SAMPLES, "image/jpeg"),
