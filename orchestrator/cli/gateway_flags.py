@@ -249,7 +249,8 @@ class GatewayFlags:
         for text in self.cors_origins:
             if not is_origin(text):
                 raise SettingsError(
-                    f"cors_origin: wanted an origin as https://shop.example, got {text!r}"
+                    "cors_origin: wanted an origin as https://shop.example, without a path or "
+                    f"a last slash, got {text!r}"
                 )
 
     def _check_files(self) -> None:

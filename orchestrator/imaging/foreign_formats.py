@@ -24,7 +24,7 @@ class ForeignFormat:
 
 TIFF = ForeignFormat("a TIFF or a camera's raw")
 JPEG_2000, JPEG_XL = ForeignFormat("a JPEG 2000"), ForeignFormat("a JPEG XL")
-HEIC = ForeignFormat("a HEIC", "convert it to JPEG; plates recognize does so")
+HEIC = ForeignFormat("a HEIC", "convert it to JPEG, as plates recognize does")
 VIDEO = ForeignFormat("a video", "export a frame of it as JPEG, or try plates watch --once")
 BY_PREFIX = {
     b"GIF8": ForeignFormat("a GIF", "export its first frame as PNG or JPEG"),

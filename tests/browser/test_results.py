@@ -237,7 +237,21 @@ def test_copies_say_what_the_server_said(open_page: Open, broken: Path) -> None:
     rows = [*csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()")))]
     assert [row["text"] for row in rows] == [*TEXTS, ""]
     assert [float(row["x0"]) for row in rows[:3]] == [plate["xyxy"][0] for plate in first["plates"]]
+    natives = [plate["text_native"] for plate in first["plates"]]
+    assert [row["text_native"] for row in rows] == [*natives, ""]
     assert (rows[3]["picture"], rows[3]["problem"]) == (broken.name, "picture")
+    assert rows[3]["message"] == "This picture cannot be used. Try another one."
+
+
+def test_a_picture_without_plates_has_a_row(open_page: Open, tmp_path: Path) -> None:
+    cv2.imwrite(str(tmp_path / "grey.png"), np.full((300, 400, 3), 128, np.uint8))
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    choose(page, tmp_path / "grey.png")
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.get_by_text("Copied: CSV").wait_for()
+    (row,) = csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()")))
+    assert (row["picture"], row["text"], row["problem"]) == ("grey.png", "", "")
+    assert row["message"] == "No plates found"
 
 
 def test_without_a_clipboard_the_text_is_there_to_be_copied(page: Any) -> None:

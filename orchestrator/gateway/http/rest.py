@@ -29,6 +29,7 @@ from orchestrator.errors import (
     ModelError,
     Overloaded,
     ParameterError,
+    PictureError,
     PlateError,
     ServerError,
 )
@@ -63,7 +64,8 @@ Infer = Callable[[InferenceRequest], Awaitable[InferenceResponse]]
 
 FORM = "multipart/form-data"
 FILE = "application/octet-stream"
-UNSAID = ("", FILE, "application/x-www-form-urlencoded")
+OF_CURL = "application/x-www-form-urlencoded"
+UNSAID = ("", FILE, OF_CURL)
 """Content types that carry no information. curl sends the last one with any bytes."""
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
@@ -172,7 +174,7 @@ def _take_apart(sent: RestRequest, limits: Limits) -> Call:
         UnsupportedMedia: The content type is not understood.
     """
     query = _each_once(sent.query)
-    form = _form_of(sent, limits.pictures)
+    form = _form_of(sent, limits.pictures, limits.pixels)
     labels = labels_of(query, form.labels)
     parameters = {name: value for name, value in query.items() if name not in LABELS}
     return Call(sent.id, form.pictures, parameters, labels)
@@ -185,14 +187,30 @@ def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(query)
 
 
-def _form_of(sent: RestRequest, most: int) -> Form:
+def _form_of(sent: RestRequest, most: int, most_pixels: int) -> Form:
     """Return the body's form, or a form of one picture if the body is a picture."""
     kind = sent.content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         return parse(sent.body, sent.content_type, most)
     if kind not in UNSAID and not kind.startswith("image/"):
         raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
+    if kind == OF_CURL:
+        _check_unchanged(sent.body, most_pixels)
     return Form((Part("", sent.body),))
+
+
+def _check_unchanged(body: bytes, most_pixels: int) -> None:
+    """Check the header of a picture that curl has sent. Its option -d drops bytes of files.
+
+    Raises:
+        PictureError: It is no picture, or none any more.
+    """
+    try:
+        check_file(from_base64(body), most_pixels)
+    except PictureError as error:
+        raise PictureError(
+            f"{error}; curl sends files unchanged with --data-binary, not with -d"
+        ) from error
 
 
 def _describe(picture: Part, most_pixels: int) -> dict[str, Any]:

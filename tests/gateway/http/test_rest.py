@@ -140,6 +140,15 @@ def test_a_body_of_another_type_is_refused(answer, content_type: str) -> None:
         asyncio.run(answer(RestRequest(FILE, content_type), FakeInfer(), LIMITS))
 
 
+def test_a_file_that_curl_has_changed_is_told_how_to_send_it() -> None:
+    infer, type_of_curl = FakeInfer(), "application/x-www-form-urlencoded"
+    damaged = picture_file(".png").translate(None, b"\r\n")
+    with pytest.raises(PictureError, match=r"got .* with --data-binary, not with -d"):
+        recognized(RestRequest(damaged, type_of_curl), infer)
+    assert infer.calls == []
+    assert len(recognized(RestRequest(FILE, type_of_curl), infer)["pictures"]) == 1
+
+
 def test_one_picture_that_fails_fails_the_call() -> None:
     with pytest.raises(PictureError, match="damaged"):
         recognized(RestRequest(FILE), FakeInfer([PictureError("damaged")]))

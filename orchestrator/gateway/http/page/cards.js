@@ -3,7 +3,7 @@
 
 import { describe, describeUnread } from "./plates.js";
 import { makeThumbnail, mark } from "./stage.js";
-import { clone, countOf, element, milliseconds, pair, say, words } from "./words.js";
+import { clone, countOf, element, isLocal, milliseconds, pair, say, sayProblem, words } from "./words.js";
 
 export function makeCard(name, number, again) {
   const card = clone("card");
@@ -50,9 +50,8 @@ export function forgetPicture(card) {
 // Returns what a problem says to the reader.
 export function showProblem(card, problem) {
   setState(card, "failed");
-  const isOurs = problem.reason in words && problem.reason.startsWith("wanted_"); // no use in trying again
-  const known = isOurs ? say(problem.reason) : words.problems[problem.reason];
-  const told = known ?? (problem.reason === "offline" ? say("offline") : say("unknown", { status: problem.status }));
+  const isOurs = isLocal(problem); // no use in trying again
+  const told = sayProblem(problem);
   const box = card.querySelector(".problem");
   box.hidden = false;
   box.querySelector(".words").textContent = told;

@@ -1,6 +1,6 @@
 // Copies and files of the results.
 
-import { announce, clone, element, find, say } from "./words.js";
+import { announce, clone, countOf, element, find, say, sayProblem } from "./words.js";
 
 const SHOWN_MS = 2000; // how long a button says that it has copied
 
@@ -50,14 +50,22 @@ export function toJson(answers) {
   return JSON.stringify({ pictures: answers }, null, 2);
 }
 
+const COLUMNS = ["picture", "text", "text_native", "text_score", "detection_score", "x0", "y0", "x1", "y1", "format", "region_code", "region", "problem", "message"];
+
+// A row for each plate; a picture without plates has one, too.
 export function toCsv(answers) {
-  const head = ["picture", "text", "text_score", "detection_score", "x0", "y0", "x1", "y1", "format", "region_code", "region", "problem"];
-  const rows = answers.flatMap(({ name, plates, problem }) =>
-    problem
-      ? [[name, ...Array(10).fill(""), problem.reason ?? problem.status]]
-      : plates.map((one) => [name, one.text, one.text_score, one.detection_score, ...one.xyxy, one.format, one.region?.code ?? "", one.region?.name ?? "", ""]),
-  );
-  return [head, ...rows].map((row) => row.map(cell).join(",") + "\r\n").join("");
+  const rows = answers.flatMap(({ name, plates, problem }) => {
+    if (problem) return [{ picture: name, problem: problem.reason ?? problem.status, message: sayProblem(problem) }];
+    return plates.length ? plates.map((one) => rowOf(name, one)) : [{ picture: name, message: countOf([]) }];
+  });
+  const lines = rows.map((row) => COLUMNS.map((column) => row[column] ?? ""));
+  return [COLUMNS, ...lines].map((row) => row.map(cell).join(",") + "\r\n").join("");
+}
+
+function rowOf(picture, plate) {
+  const [x0, y0, x1, y1] = plate.xyxy;
+  const region = { region_code: plate.region?.code, region: plate.region?.name };
+  return { picture, ...plate, x0, y0, x1, y1, ...region };
 }
 
 // RFC 4180; a spreadsheet would take a file's name that begins with = for a formula.

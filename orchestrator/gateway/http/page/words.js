@@ -46,6 +46,16 @@ export function textOf(plate) {
   return plate.text ? spellingsOf(plate)[0].text : "";
 }
 
+// A problem that the page itself has found in a file.
+export function isLocal(problem) {
+  return problem.reason in words && problem.reason.startsWith("wanted_");
+}
+
+export function sayProblem(problem) {
+  if (isLocal(problem) || problem.reason === "offline") return say(problem.reason);
+  return words.problems[problem.reason] ?? say("unknown", { status: problem.status });
+}
+
 // Elements
 
 export const find = (id) => document.getElementById(id);
