@@ -142,10 +142,11 @@ def _body(body: Json) -> str:
         for one in kinds:
             fields |= one["properties"]
         parts = [
-            f"field <code>{escape(name)}</code>: {_type_of(field)}. {_inline(field['description'])}"
+            f"<li>field <code>{escape(name)}</code>: {_type_of(field)}. "
+            f"{_inline(field['description'])}</li>"
             for name, field in fields.items()
         ]
-        rows.append((kind, "; ".join(parts) or "one picture"))
+        rows.append((kind, f"<ul>{''.join(parts)}</ul>" if parts else "one picture"))
     return f"<p>{_inline(body['description'])}.</p>\n" + _table(
         "Body", ("Content type", "Holds"), rows
     )
