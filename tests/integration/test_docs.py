@@ -121,7 +121,7 @@ def test_a_command_that_asks_the_server_works(gateway: InFront, folder: Path, li
         line = line.replace("curl ", "curl --silent --show-error --fail-with-body ", 1)
     printed = run(["sh", "-c", line], folder)
     wanted = TEXTS if "car.jpg" in line and "max_plates=" not in line else [""]
-    assert all(text in printed for text in wanted)
+    assert all(text in printed.upper() for text in wanted)  # Plate Recognizer's API writes a123bc77
 
 
 def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
