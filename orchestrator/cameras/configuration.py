@@ -93,7 +93,7 @@ class Camera:
     """
 
     name: str
-    url: str
+    url: str = field(repr=False)
     looks_per_s: float = 4.0
     text_threshold: float = 0.6
     agreement_threshold: float = 0.9

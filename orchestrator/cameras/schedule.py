@@ -1,4 +1,4 @@
-"""Tells whether a camera is watched at a given time."""
+"""The hours of a camera: whether it is watched at a moment."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from datetime import datetime
 from orchestrator.cameras.configuration import DAYS, Schedule, to_minutes
 
 
-def is_watched(schedule: Schedule, now: datetime) -> bool:
-    """Tell whether a camera is watched now.
+def is_watched(schedule: Schedule, at: datetime) -> bool:
+    """Tell whether a camera is watched at a local time.
 
-    Hours past midnight belong to the day on which they began.
-
-    Args:
-        schedule: The camera's hours.
-        now: Local time.
+    Hours past midnight belong to the day on which they start. If `start` and `end` are the same,
+    the camera is watched for 24 hours from `start`.
     """
     start, end = to_minutes(schedule.start), to_minutes(schedule.end)
-    minute, today = now.hour * 60 + now.minute, now.weekday()
+    minute = at.hour * 60 + at.minute
+    today, yesterday = DAYS[at.weekday()], DAYS[at.weekday() - 1]
     if start < end:
-        return DAYS[today] in schedule.days and start <= minute < end
-    is_of_today = DAYS[today] in schedule.days and minute >= start
-    is_of_yesterday = DAYS[today - 1] in schedule.days and minute < end
-    return is_of_today or is_of_yesterday
+        return today in schedule.days and start <= minute < end
+    return (today in schedule.days and minute >= start) or (
+        yesterday in schedule.days and minute < end
+    )

@@ -1,45 +1,63 @@
-"""Short clips in files, encoded by PyAV."""
+"""Short clips for tests: a box drives across a street, encoded in memory."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+import io
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import av
+import cv2
 import numpy as np
 
-from orchestrator.imaging.files import Bgr
-
 SIZE_WH = (320, 180)
+RATE = 25
 
 
-def moving_frames(count: int, size_wh: tuple[int, int] = SIZE_WH) -> Iterable[Bgr]:
-    """Yield frames with noise, in which a white block moves from left to right."""
+@cache
+def street(count: int, *, box_from: int = 0, noise: float = 1.5) -> tuple[np.ndarray, ...]:
+    """Return frames of a street in which a box drives from a frame on, 6 pixels a frame."""
     rng = np.random.default_rng(7)
-    width, height = size_wh
-    for number in range(count):
-        frame = rng.integers(60, 90, (height, width, 3)).astype(np.uint8)
-        x = number * (width - 40) // max(1, count - 1)
-        frame[height // 2 : height // 2 + 20, x : x + 40] = 250
-        yield frame
+    coarse = rng.integers(60, 160, (23, 40, 3), dtype=np.uint8)
+    empty = cv2.resize(coarse, SIZE_WH, interpolation=cv2.INTER_CUBIC)
+    frames = []
+    for index in range(count):
+        frame = empty.copy()
+        left = 6 * (index - box_from) - 60
+        cv2.rectangle(frame, (left, 90), (left + 60, 130), (240, 240, 250), -1)
+        frames.append((frame + rng.normal(0, noise, frame.shape)).clip(0, 255).astype(np.uint8))
+    return tuple(frames)
 
 
-def write_clip(
-    path: Path, frames: Iterable[Bgr], rate: int = 10, gop: int = 10, codec: str = "libx264"
-) -> Path:
-    """Write a clip; the container follows from the suffix."""
-    options = {"movflags": "faststart"} if path.suffix == ".mp4" else {}
-    with av.open(str(path), "w", options=options) as container:
-        stream = None
-        for frame in frames:
-            if stream is None:
-                stream = container.add_stream(codec, rate=Fraction(rate))
-                stream.width, stream.height = frame.shape[1], frame.shape[0]
-                stream.pix_fmt = "yuv420p"
-                stream.codec_context.gop_size = gop
-                stream.options = {"tune": "zerolatency", "preset": "ultrafast"}
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="bgr24")))
-        assert stream
+def encode(
+    frames: Sequence[np.ndarray],
+    *,
+    codec: str = "libx264",
+    gop: int = RATE,
+    form: str = "mp4",
+    rotation: int = 0,
+) -> bytes:
+    """Return a clip of 25 frames a second, to be rotated counterclockwise when it is shown."""
+    file = io.BytesIO()
+    with av.open(file, "w", format=form) as container:
+        stream = container.add_stream(codec, rate=RATE)
+        stream.height, stream.width = frames[0].shape[:2]
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.set_display_rotation(rotation)
+        context = stream.codec_context
+        context.thread_count, context.gop_size = 1, gop
+        context.options = {"preset": "ultrafast", "tune": "zerolatency", "sc_threshold": "0"}
+        context.time_base = Fraction(1, RATE)
+        for index, frame in enumerate(frames):
+            seen = av.VideoFrame.from_ndarray(frame, format="bgr24")
+            seen.pts, seen.time_base = index, Fraction(1, RATE)
+            container.mux(stream.encode(seen))
         container.mux(stream.encode(None))
-    return path
+    return file.getvalue()
+
+
+def write_jpegs(frames: Sequence[np.ndarray], folder: Path) -> Path:
+    """Write frames as 000.jpg and so on."""
+    for index, frame in enumerate(frames):
+        cv2.imwrite(str(folder / f"{index:03d}.jpg"), frame)
+    return folder

@@ -1,26 +1,66 @@
-"""An RTSP server for tests: runs with the system's Python, which has GStreamer's bindings.
+"""A camera: plays the pictures of a folder over RTSP, in a loop. Runs with Debian's Python.
 
-usage: rtsp_server.py PORT PIPELINE
+    /usr/bin/python3 rtsp_server.py FOLDER PORT
 
-It prints a line when it serves `rtsp://127.0.0.1:PORT/stream`.
+The folder holds 000.jpg, 001.jpg and so on. PORT 0 takes any. The port is printed when the server
+listens. A line `WIDTH HEIGHT` on the standard input changes the size of the picture. The end of the
+input ends the server.
 """
 
 import sys
+import threading
 
 import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
-from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402 - after the versions
+from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 
-Gst.init(None)
-server = GstRtspServer.RTSPServer()
-server.set_address("127.0.0.1")
-server.set_service(sys.argv[1])
-factory = GstRtspServer.RTSPMediaFactory()
-factory.set_launch(f"( {sys.argv[2]} ! rtph264pay name=pay0 pt=96 config-interval=1 )")
-factory.set_shared(True)
-server.get_mount_points().add_factory("/stream", factory)
-server.attach(None)
-print("serving", flush=True)
-GLib.MainLoop().run()
+PIPELINE = (
+    "( multifilesrc location={folder}/%03d.jpg loop=true"
+    " caps=image/jpeg,framerate=25/1 ! jpegdec ! videoconvert"
+    " ! videoscale ! capsfilter name=size caps=video/x-raw,width=320,height=180"
+    " ! x264enc tune=zerolatency speed-preset=ultrafast threads=1 key-int-max=25"
+    " ! video/x-h264,profile=constrained-baseline ! rtph264pay name=pay0 pt=96 config-interval=-1 )"
+)
+
+
+class Camera:
+    """The RTSP server and what it plays."""
+
+    def __init__(self, folder: str, port: str) -> None:
+        self.media = None
+        self.server = GstRtspServer.RTSPServer()
+        self.server.set_service(port)
+        factory = GstRtspServer.RTSPMediaFactory()
+        factory.set_launch(PIPELINE.replace("", "").format(folder=folder))
+        factory.set_shared(True)
+        factory.connect("media-configure", self.configure)
+        self.server.get_mount_points().add_factory("/street", factory)
+        self.server.attach(None)
+
+    def configure(self, _: object, media: object) -> None:
+        """Keep what is played, to change it later."""
+        self.media = media
+
+    def resize(self, line: str) -> None:
+        """Change the size of the picture."""
+        width, height = line.split()
+        caps = Gst.Caps.from_string(f"video/x-raw,width={width},height={height}")
+        self.media.get_element().get_by_name("size").set_property("caps", caps)
+
+
+def main() -> None:
+    """Serve until the standard input ends."""
+    Gst.init(None)
+    camera = Camera(*sys.argv[1:])
+    loop = GLib.MainLoop()
+    threading.Thread(target=loop.run, daemon=True).start()
+    sys.stdout.write(f"{camera.server.get_bound_port()}\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        camera.resize(line.strip())
+
+
+if __name__ == "__main__":
+    main()

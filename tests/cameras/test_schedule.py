@@ -5,33 +5,30 @@ import pytest
 from orchestrator.cameras.configuration import Schedule
 from orchestrator.cameras.schedule import is_watched
 
-WORK = Schedule(("mon", "fri"), "06:00", "22:00")
-NIGHTS = Schedule(("fri",), "22:00", "06:00")
-MONDAY, FRIDAY, SATURDAY, SUNDAY = 23, 27, 28, 29  # November 2026
-
-
-def at(day: int, hour: int, minute: int = 0) -> datetime:
-    return datetime(2026, 11, day, hour, minute)
+MONDAY, TUESDAY, SATURDAY = "2026-11-23", "2026-11-24", "2026-11-28"
+WORK = Schedule(days=("mon", "tue"), start="08:00", end="18:00")
+NIGHT = Schedule(days=("mon",), start="22:00", end="06:00")
 
 
 @pytest.mark.parametrize(
-    ("schedule", "now", "wanted"),
+    ("schedule", "at", "watched"),
     [
-        pytest.param(Schedule(), at(SUNDAY, 0), True, id="always-first-minute"),
-        pytest.param(Schedule(), at(SUNDAY, 23, 59), True, id="always-last-minute"),
-        pytest.param(WORK, at(MONDAY, 5, 59), False, id="before"),
-        pytest.param(WORK, at(MONDAY, 6), True, id="start"),
-        pytest.param(WORK, at(MONDAY, 21, 59), True, id="last-minute"),
-        pytest.param(WORK, at(MONDAY, 22), False, id="end"),
-        pytest.param(WORK, at(SATURDAY, 12), False, id="other-day"),
-        pytest.param(NIGHTS, at(FRIDAY, 21, 59), False, id="before-the-night"),
-        pytest.param(NIGHTS, at(FRIDAY, 22), True, id="night"),
-        pytest.param(NIGHTS, at(FRIDAY, 5), False, id="morning-before"),
-        pytest.param(NIGHTS, at(SATURDAY, 5, 59), True, id="morning-after"),
-        pytest.param(NIGHTS, at(SATURDAY, 6), False, id="night-is-over"),
-        pytest.param(NIGHTS, at(SUNDAY, 5), False, id="a-day-later"),
-        pytest.param(Schedule(("sun",), "22:00", "06:00"), at(MONDAY, 1), True, id="sunday"),
+        pytest.param(Schedule(), f"{SATURDAY}T23:59:59", True, id="always"),
+        pytest.param(WORK, f"{MONDAY}T07:59:59", False, id="before the start"),
+        pytest.param(WORK, f"{MONDAY}T08:00:00", True, id="first minute"),
+        pytest.param(WORK, f"{MONDAY}T17:59:59", True, id="last minute"),
+        pytest.param(WORK, f"{MONDAY}T18:00:00", False, id="at the end"),
+        pytest.param(WORK, f"{SATURDAY}T12:00:00", False, id="another day"),
+        pytest.param(NIGHT, f"{MONDAY}T21:59:00", False, id="before the night"),
+        pytest.param(NIGHT, f"{MONDAY}T23:00:00", True, id="before midnight"),
+        pytest.param(NIGHT, f"{TUESDAY}T05:59:00", True, id="after midnight"),
+        pytest.param(NIGHT, f"{TUESDAY}T06:00:00", False, id="after the night"),
+        pytest.param(NIGHT, f"{MONDAY}T03:00:00", False, id="the night of the day before"),
+        pytest.param(
+            Schedule(("mon",), "12:00", "12:00"), f"{TUESDAY}T11:59:00", True, id="24 hours"
+        ),
+        pytest.param(Schedule(days=()), f"{MONDAY}T12:00:00", False, id="no day"),
     ],
 )
-def test_hours(schedule: Schedule, now: datetime, wanted: bool) -> None:
-    assert is_watched(schedule, now) is wanted
+def test_a_camera_is_watched_in_its_hours(schedule: Schedule, at: str, watched: bool) -> None:
+    assert is_watched(schedule, datetime.fromisoformat(at)) is watched

@@ -1,231 +1,197 @@
-"""Runs decoding processes, watches them, and gives the frames of each camera."""
+"""Decoders: child processes that play cameras, watched and started again when one hangs."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+import itertools
 import logging
-import socket
-import subprocess
-import sys
+import random
 import time
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from itertools import count
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
 
 from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.frames import Frame
-from orchestrator.cameras.sources.messages import Head, pack, receive_message
-from orchestrator.cameras.sources.source_status import SourceStatus
+from orchestrator.cameras.sources.camera_stream import CameraStream
+from orchestrator.cameras.sources.children import COMMAND, Child
+from orchestrator.cameras.sources.limits import Limits
+from orchestrator.cameras.sources.messages import Message, Report
+from orchestrator.errors import ServerError
 from orchestrator.system.backoff import exponential_s
-from orchestrator.system.subprocesses import prepare_child, without_secrets
 
 LOG = logging.getLogger(__name__)
 PER_PROCESS = 4
-"""Cameras in one process. If one hangs, the others of its process start again with it."""
-HANG_S = 40.0
-"""A source that does nothing for so long hangs; timeouts end connecting and reading earlier."""
-SILENT_S, START_S = 15.0, 60.0
-"""A process that tells nothing for so long hangs; the second limit is that of its start."""
-WATCH_EVERY_S = 0.5
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0
-"""Pauses before a process is started again; they double."""
-NO_TIME_S = -1.0
-"""Time before every frame of a file."""
-LIMIT = 64 * 2**20
-"""Bytes that are read ahead from a process."""
+"""Cameras in one process. More save memory; fewer are interrupted when one hangs."""
+
+START_S = 60.0
+"""Longest time until a new process gives its first sign."""
+
+Isolate = Callable[[CameraStream, float], None]
 
 
-class CameraStream:
-    """The frames of one camera, see `FrameStream`.
+class DecoderGroup:
+    """The cameras of one child process.
 
-    Attributes:
-        status: The state of the source.
+    Args:
+        limits: Limits of sources.
+        command: Command of the process; the number of its socket follows.
+        isolate: Takes a camera that hung, and the pause before it is opened again, to play it in a
+            process of its own.
     """
 
-    def __init__(self, camera: Camera, process: _Process, id_: int) -> None:
-        self.camera = camera
-        self.id = id_
-        self.status = SourceStatus()
-        self.age_s = 0.0
-        self._process = process
-        self._before = SourceStatus()
-        self._last_s = NO_TIME_S
-        self._is_asked = False
-        self._ready = asyncio.Event()
-        self._frames: asyncio.Queue[Frame | None] = asyncio.Queue()
-        self.is_ended = False
+    def __init__(self, limits: Limits, command: Sequence[str], isolate: Isolate) -> None:
+        self._limits, self._command, self._isolate = limits, command, isolate
+        self._child: Child | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._pauses: dict[int, float] = {}
+        self.streams: dict[int, CameraStream] = {}
 
-    async def ready(self) -> bool:
-        """Wait for a frame. Return False at the end of the stream."""
-        await self._ready.wait()
-        return not self.is_ended
+    def add(self, stream: CameraStream, pause_s: float = 0.0) -> None:
+        """Play a camera in this process, too, after a pause."""
+        self.streams[stream.number] = stream
+        self._pauses[stream.number] = pause_s
+        stream.send, stream.leave = self._send, lambda: self._remove(stream)
+        self._send(stream.opening())
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="decoder")
 
-    async def next(self) -> Frame | None:
-        """Return the newest frame, or a file's next one; None if there is none any more."""
-        self._ready.clear()
-        if self.is_ended:
-            return None
-        self._is_asked = True
-        self._process.send({"kind": "take", "id": self.id})
-        return await self._frames.get()
+    async def end(self) -> None:
+        """End the process."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
-    async def close(self) -> None:
-        """Stop the source."""
-        self._process.remove(self)
-        self.end()
+    @property
+    def pid(self) -> int | None:
+        """Id of the process; None while there is none."""
+        return self._child.process.pid if self._child else None
 
-    def obey(self, head: Head, body: bytes) -> None:
-        """Take a message of the decoding process."""
-        if head["kind"] == "ready":
-            self._ready.set()
-        elif head["kind"] == "frame":
-            size = head["size_wh"][0], head["size_wh"][1]
-            name = self.camera.name
-            frame = Frame(name, head["number"], head["time_s"], head["clock"], body, size)
-            self._last_s = frame.time_s
-            self._answer(frame)
-        elif head["kind"] == "ended":
-            self.end()
-        else:
-            values = head["status"] | {"size_wh": tuple(head["status"]["size_wh"])}
-            self.status, self.age_s = self._total(SourceStatus(**values)), head["age_s"]
+    @property
+    def has_ended(self) -> bool:
+        """Whether its process ended because its last camera was closed."""
+        return self._task is not None and self._task.done()
 
-    def end(self) -> None:
-        """End the stream; whoever waits for a frame gets none."""
-        self.is_ended = True
-        self._ready.set()
-        self._answer(None)
+    def _remove(self, stream: CameraStream) -> None:
+        self.streams.pop(stream.number, None)
+        if not self.streams and self._task is not None:
+            self._task.cancel()
 
-    def lose_process(self) -> None:
-        """Forget the frame that was asked for: the process that had it has ended."""
-        if self.is_ended:
-            return
-        self._ready.clear()
-        self.age_s = 0.0
-        self._before = self.status = replace(self.status, state="connecting")
-        self._answer(None)
+    def _send(self, message: Message) -> None:
+        if self._child is not None:
+            self._child.send(message)
 
-    def describe(self) -> Head:
-        """Return the message that makes a process follow this camera."""
-        camera = json.loads(json.dumps(asdict(self.camera)))
-        return {"kind": "open", "id": self.id, "camera": camera, "after_s": self._last_s}
-
-    def _answer(self, frame: Frame | None) -> None:
-        """Give a frame to the one who has asked for it, or tell that there is none."""
-        if self._is_asked:
-            self._is_asked = False
-            self._frames.put_nowait(frame)
-
-    def _total(self, status: SourceStatus) -> SourceStatus:
-        """Add the counts of the processes before."""
-        names = ("decoded", "sent", "dropped", "reconnects")
-        counts = {name: getattr(status, name) + getattr(self._before, name) for name in names}
-        return replace(status, **counts)
-
-
-@dataclass(eq=False)
-class _Process:
-    """One decoding process, which is started again when it ends or hangs."""
-
-    streams: dict[int, CameraStream] = field(default_factory=dict)
-    child: subprocess.Popen[bytes] | None = None
-    writer: asyncio.StreamWriter | None = None
-    heard_s: float = 0.0
-    has_spoken: bool = False
-    restarts: int = 0
-
-    def add(self, stream: CameraStream) -> None:
-        self.streams[stream.id] = stream
-        self.send(stream.describe())
-
-    def remove(self, stream: CameraStream) -> None:
-        if self.streams.pop(stream.id, None):
-            self.send({"kind": "close", "id": stream.id})
-
-    def send(self, head: Head) -> None:
-        """Send a message; a process that has ended gets none."""
-        if self.writer and not self.writer.is_closing():
-            self.writer.write(pack(head))
-
-    async def run(self) -> None:
-        """Run the process, again and again, until the task is cancelled."""
+    async def _run(self) -> None:
+        """Keep a process running for the cameras, until this task is cancelled."""
         failures = 0
         while True:
             started_s = time.monotonic()
             try:
-                await self._run_once()
-            finally:
-                self._kill()
-            failures = 0 if time.monotonic() - started_s > SILENT_S else failures + 1
-            self.restarts += 1
-            LOG.warning("a decoding process has ended and is started again")
-            await asyncio.sleep(exponential_s(failures, FIRST_PAUSE_S, LONGEST_PAUSE_S))
+                reason, guilty = await self._run_once()
+            except ServerError as error:
+                reason, guilty = str(error), None
+            LOG.warning("%s", reason)
+            for stream in [*self.streams.values()]:
+                stream.interrupt(reason)
+            if guilty in self.streams:
+                self._delay(self.streams[guilty])
+            if time.monotonic() - started_s > self._limits.settled_s:
+                failures = 0
+            if guilty is None:
+                await asyncio.sleep(self._pause_s(failures))
+                failures += 1
 
-    async def _run_once(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.child = _start(theirs)
-        reader, self.writer = await asyncio.open_connection(sock=ours, limit=LIMIT)
-        self.heard_s, self.has_spoken = time.monotonic(), False
-        for stream in self.streams.values():
-            if not stream.is_ended:
-                self.send(stream.describe())
-        watching = asyncio.create_task(self._watch())
+    def _delay(self, stream: CameraStream) -> None:
+        """Open a camera that hung after a pause, and where it can interrupt no other."""
+        pause_s = self._pause_s(stream.attempts - 1)
+        if len(self.streams) == 1:
+            self._pauses[stream.number] = pause_s
+        else:
+            del self.streams[stream.number]
+            self._isolate(stream, pause_s)
+
+    def _pause_s(self, failures: int) -> float:
+        longest_s = exponential_s(
+            failures, self._limits.first_pause_s, self._limits.longest_pause_s
+        )
+        return longest_s * random.uniform(0.5, 1)
+
+    async def _run_once(self) -> tuple[str, int | None]:
+        """Run one process. Return why it ended, and the number of the camera that hung."""
+        child = await Child.start(self._command)
         try:
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while True:
-                    self._hand_out(*await receive_message(reader))
-        finally:
-            watching.cancel()
-            self.writer.close()
+            self._child = child
             for stream in self.streams.values():
-                stream.lose_process()
+                if stream.status.state != "ended":
+                    child.send(stream.opening(self._pauses.pop(stream.number, 0.0)))
+            return await self._serve(child)
+        finally:
+            self._child = None
+            await child.end()
 
-    def _hand_out(self, head: Head, body: bytes) -> None:
-        self.heard_s, self.has_spoken = time.monotonic(), True
-        if stream := self.streams.get(head["id"]):
-            stream.obey(head, body)
-
-    async def _watch(self) -> None:
-        """Kill the process when it or one of its sources hangs."""
+    async def _serve(self, child: Child) -> tuple[str, int | None]:
+        hang_s = self._limits.hang_s
+        silence_s = max(START_S, hang_s)
         while True:
-            await asyncio.sleep(WATCH_EVERY_S)
-            hanging = [one.camera.name for one in self.streams.values() if one.age_s > HANG_S]
-            limit_s = SILENT_S if self.has_spoken else START_S
-            is_silent = bool(self.streams) and time.monotonic() - self.heard_s > limit_s
-            if hanging or is_silent:
-                LOG.error("decoding of %s hangs", ", ".join(hanging) or "all cameras")
-                self._kill()
-
-    def _kill(self) -> None:
-        if self.child:
-            self.child.kill()
-            self.child.wait()
+            try:
+                message = await asyncio.wait_for(child.read(), silence_s)
+                silence_s = hang_s
+            except asyncio.TimeoutError:
+                return f"a decoder gave no sign for {silence_s:g} s. It is started again", None
+            except EOFError:
+                return "a decoder has ended. It is started again", None
+            stream = self.streams.get(message.id)
+            if stream is not None:
+                stream.receive(message)
+                if isinstance(message, Report) and message.silent_s > hang_s:
+                    name = stream.camera.name
+                    return (
+                        f"the source of camera {name} hung. Its decoder is started again",
+                        message.id,
+                    )
 
 
 class Decoders:
-    """Decodes the frames of any number of cameras, in watched processes.
-
-    Example:
-        ```python
-        async with Decoders() as decoders:
-            stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
-            while await stream.ready():
-                frame = await stream.next()
-        ```
+    """All child processes that decode.
 
     Args:
-        per_process: Most cameras in one process.
+        per_process: Cameras in one process.
+        limits: Limits of sources.
+        command: Command of a process; the number of its socket follows.
     """
 
-    def __init__(self, per_process: int = PER_PROCESS) -> None:
-        self._per_process = per_process
-        self._processes: list[_Process] = []
-        self._tasks: list[asyncio.Task[None]] = []
-        self._ids = count()
+    def __init__(
+        self,
+        per_process: int = PER_PROCESS,
+        limits: Limits | None = None,
+        *,
+        command: Sequence[str] = COMMAND,
+    ) -> None:
+        self._per_process, self._limits, self._command = per_process, limits or Limits(), command
+        self._numbers = itertools.count(1)
+        self._isolated: set[DecoderGroup] = set()
+        self.groups: list[DecoderGroup] = []
+
+    def open(self, camera: Camera) -> CameraStream:
+        """Play a camera. An event loop must run."""
+        stream = CameraStream(next(self._numbers), camera, self._limits)
+        self.groups = [group for group in self.groups if not group.has_ended]
+        self._isolated &= {*self.groups}
+        free = (one for one in self.groups if self._has_place(one))
+        group = next(free, None) or self._new_group()
+        group.add(stream)
+        return stream
+
+    def _has_place(self, group: DecoderGroup) -> bool:
+        return group not in self._isolated and 0 < len(group.streams) < self._per_process
+
+    def _new_group(self) -> DecoderGroup:
+        group = DecoderGroup(self._limits, self._command, self._isolate)
+        self.groups.append(group)
+        return group
+
+    def _isolate(self, stream: CameraStream, pause_s: float) -> None:
+        group = self._new_group()
+        self._isolated.add(group)
+        group.add(stream, pause_s)
 
     async def __aenter__(self) -> Decoders:
         return self
@@ -234,37 +200,9 @@ class Decoders:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        traceback: TracebackType | None,
+        trace: TracebackType | None,
     ) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def open(self, camera: Camera) -> CameraStream:
-        """Start to follow a camera."""
-        process = self._choose_process()
-        stream = CameraStream(camera, process, next(self._ids))
-        process.add(stream)
-        return stream
-
-    def _choose_process(self) -> _Process:
-        """Return the fullest process with room, or a new one."""
-        with_room = [one for one in self._processes if len(one.streams) < self._per_process]
-        if with_room:
-            return max(with_room, key=lambda one: len(one.streams))
-        process = _Process()
-        self._processes.append(process)
-        self._tasks.append(asyncio.create_task(process.run()))
-        return process
-
-
-def _start(connection: socket.socket) -> subprocess.Popen[Any]:
-    """Start a decoding process with its end of the connection."""
-    number = connection.fileno()
-    return subprocess.Popen(
-        [sys.executable, "-m", "orchestrator.cameras.sources", str(number)],
-        stdin=subprocess.DEVNULL,
-        pass_fds=[number],
-        env=without_secrets(),
-        preexec_fn=prepare_child,
-    )
+        for group in self.groups:
+            for stream in [*group.streams.values()]:
+                await stream.close()
+            await group.end()

@@ -1,65 +1,149 @@
-"""The messages between the watcher and its decoding processes.
+"""The protocol between the process of the watcher and a child process that decodes.
 
-Each message is a head and a body. The head is JSON, with the key `kind`; the body is bytes, often
-none. On the wire: length of the head and of the body (two 32-bit little-endian integers), head,
-body.
+Each holds one end of a stream socket. A message has three parts: its head, two unsigned 32-bit
+numbers in network byte order; a JSON object of as many bytes as the first number says; and a JPEG
+picture of as many bytes as the second says, in `frame` only. The object's key `kind` is one of
+`KINDS`; its other keys are the fields of that class.
 
-| from the watcher | |
-|---|---|
-| `open` | `id`, `camera`, `after_s`: follow this camera; of a file, from this time on |
-| `take` | `id`: send the newest frame, or the next one if there is none; a file's next frame |
-| `close` | `id`: stop |
-
-| to the watcher | |
-|---|---|
-| `ready` | `id`: there is a frame to take. It comes once for each frame that was taken |
-| `frame` | `id`, `number`, `time_s`, `clock`, `size_wh`; the body is a JPEG file |
-| `ended` | `id`: there will be no more frames |
-| `status` | `id`, `status`, `age_s`: state, and seconds since the source last did something |
+The parent sends `open` and `close` for each camera. The child sends `ready` once when a frame is
+there. The parent sends `want` when it has use for a frame. The child answers each `want` with the
+newest `frame`, or with `nothing`; so at most one frame of a camera is on its way. Twice a second
+the child sends a `report` of each camera, which is its heartbeat, too. `ended` follows a file's
+last frame. A child ends when its socket is closed.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field
 
-LENGTHS = struct.Struct("<II")
-Head = dict[str, Any]
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.sources.limits import Limits
+from orchestrator.system.toml_files import build
 
-
-class BlockingReader(Protocol):
-    """A file that is read with blocking calls."""
-
-    def read(self, size: int, /) -> bytes: ...
+HEAD = struct.Struct("!II")
 
 
-class AsyncReader(Protocol):
-    """The part of `asyncio.StreamReader` that is needed."""
+@dataclass(frozen=True)
+class Message:
+    """Base of all messages.
 
-    async def readexactly(self, n: int) -> bytes: ...
+    Attributes:
+        id: Number of the camera.
+    """
+
+    id: int
 
 
-def pack(head: Head, body: bytes = b"") -> bytes:
+@dataclass(frozen=True)
+class Open(Message):
+    """Begin to play a camera.
+
+    Attributes:
+        camera: Its configuration.
+        limits: Limits of its source.
+        number: Frames that earlier processes have had of it.
+        after_s: Time of the last frame of a file that was handed on; None from its start.
+        pause_s: Pause before it is opened.
+    """
+
+    camera: Camera
+    limits: Limits
+    number: int = 0
+    after_s: float | None = None
+    pause_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Close(Message):
+    """Stop playing a camera."""
+
+
+@dataclass(frozen=True)
+class Want(Message):
+    """Send the newest frame."""
+
+
+@dataclass(frozen=True)
+class Ready(Message):
+    """A frame is there."""
+
+
+@dataclass(frozen=True)
+class Nothing(Message):
+    """There is no frame for the last `want`."""
+
+
+@dataclass(frozen=True)
+class Ended(Message):
+    """A file has ended. `error` is a sentence if it could not be played."""
+
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Picture(Message):
+    """A frame. See `orchestrator.cameras.frames`."""
+
+    number: int
+    time_s: float
+    clock: str
+    size_wh: tuple[int, ...]
+    jpeg: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True)
+class Report(Message):
+    """The state of a camera in the child. See `SourceStatus`.
+
+    Attributes:
+        silent_s: Age of the thread's heartbeat.
+    """
+
+    state: str
+    silent_s: float
+    number: int = 0
+    decoded: int = 0
+    dropped: int = 0
+    reconnects: int = 0
+    last_error: str = ""
+    motion: bool = False
+
+
+KINDS: dict[str, type[Message]] = {
+    "open": Open,
+    "close": Close,
+    "want": Want,
+    "ready": Ready,
+    "frame": Picture,
+    "nothing": Nothing,
+    "ended": Ended,
+    "report": Report,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def pack(message: Message) -> bytes:
     """Return the bytes of a message."""
-    text = json.dumps(head).encode()
-    return LENGTHS.pack(len(text), len(body)) + text + body
+    fields = asdict(message)
+    jpeg = fields.pop("jpeg", b"")
+    text = json.dumps({"kind": NAMES[type(message)], **fields}).encode()
+    return b"".join((HEAD.pack(len(text), len(jpeg)), text, jpeg))
 
 
-def read_message(reader: BlockingReader) -> tuple[Head, bytes] | None:
-    """Return the next message, or None at the end."""
-    lengths = reader.read(LENGTHS.size)
-    if len(lengths) < LENGTHS.size:
-        return None
-    head, body = LENGTHS.unpack(lengths)
-    return json.loads(reader.read(head)), reader.read(body)
-
-
-async def receive_message(reader: AsyncReader) -> tuple[Head, bytes]:
-    """Return the next message.
+def unpack(text: bytes, jpeg: bytes) -> Message:
+    """Return the message of a JSON object and a picture.
 
     Raises:
-        asyncio.IncompleteReadError: The other side has ended.
+        SettingsError: A camera in it is not valid.
+        KeyError, TypeError: The message is of another version.
     """
-    head, body = LENGTHS.unpack(await reader.readexactly(LENGTHS.size))
-    return json.loads(await reader.readexactly(head)), await reader.readexactly(body)
+    fields = json.loads(text)
+    kind = KINDS[fields.pop("kind")]
+    if kind is Picture:
+        fields |= {"jpeg": jpeg, "size_wh": tuple(fields["size_wh"])}
+    if kind is Open:
+        fields["camera"] = build(Camera, fields["camera"])
+        fields["limits"] = Limits(**fields["limits"])
+    return kind(**fields)

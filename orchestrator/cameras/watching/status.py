@@ -22,7 +22,7 @@ class StreamStatus(Protocol):
     @property
     def last_error(self) -> str: ...
     @property
-    def delay_s(self) -> float: ...
+    def delay_s(self) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CameraStatus:
             last_text=loop.counts.last_text,
             dropped=stream.dropped,
             dropped_share=stream.dropped_share,
-            delay_s=stream.delay_s,
+            delay_s=stream.delay_s or 0.0,
             reconnects=stream.reconnects,
             error=loop.health.last_error or stream.last_error,
         )

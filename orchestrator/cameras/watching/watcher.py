@@ -13,7 +13,9 @@ from orchestrator.cameras.watching.camera_loop import CameraLoop, FrameStream, R
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 
 LOG = logging.getLogger(__name__)
-OF_THE_STREAM = ("url", "looks_per_s", "motion_threshold", "masks", "schedule")
+OF_THE_STREAM = (
+    *("url", "looks_per_s", "motion_threshold", "masks", "zones", "only_in_zones", "schedule"),
+)
 """Settings that the source needs; a camera whose other settings change keeps its stream."""
 
 

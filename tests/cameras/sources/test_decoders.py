@@ -1,217 +1,325 @@
-"""Real decoding processes, over files and over streams of a small server."""
+"""Cameras in real child processes: files, HTTP streams, hangs and ends of processes."""
+
+from __future__ import annotations
 
 import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
-from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.configuration import Camera, Schedule
 from orchestrator.cameras.frames import Frame
-from orchestrator.cameras.sources import decoders as decoders_module
-from orchestrator.cameras.sources.decoders import CameraStream, Decoders
-from tests.cameras.clips import moving_frames, write_clip
+from orchestrator.cameras.sources.camera_stream import CameraStream
+from orchestrator.cameras.sources.decoders import Decoders
+from orchestrator.cameras.sources.limits import Limits
+from orchestrator.errors import SettingsError
+from tests.cameras.clips import encode, street
+from tests.cameras.servers import HttpCamera, http_camera
+from tests.cameras.streams import WITHIN_S, take, take_all, wait
+from tests.samples import PROJECT
+from tests.waiting import until
 
 pytestmark = pytest.mark.server
-LIMIT_S = 60
+QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
 
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_clip(tmp_path_factory.mktemp("clip") / "clip.mp4", moving_frames(30))
+    """Four seconds with a box that drives."""
+    file = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    file.write_bytes(encode(street(100)))
+    return file
 
 
-@pytest.fixture(scope="module")
-def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clip of a minute, in a form that can be read while it is being sent."""
-    path = tmp_path_factory.mktemp("clip") / "clip.ts"
-    return write_clip(path, moving_frames(600), codec="mpeg2video")
+@pytest.fixture
+def http() -> Iterator[HttpCamera]:
+    with http_camera(street(125)) as camera:
+        yield camera
 
 
-def follow(act: Callable[[Decoders], Awaitable[None]], per_process: int = 4) -> None:
+@pytest.mark.parametrize("pause_s", [0.0, 0.1])
+def test_a_file_gives_every_look_however_slow_it_is_read(clip: Path, pause_s: float) -> None:
+    async def run() -> tuple[list[Frame], CameraStream]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+            return await take_all(stream, pause_s), stream
+
+    frames, stream = asyncio.run(run())
+    assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
+    assert [frame.number for frame in frames] == [1 + 5 * n for n in range(20)]
+    assert {(frame.camera, frame.clock, frame.size_wh) for frame in frames} == {
+        ("gate", "file", (320, 180))
+    }
+    status = stream.status
+    assert (status.state, status.sent, status.dropped, status.decoded) == ("ended", 20, 0, 100)
+
+
+def test_the_picture_is_the_frame(clip: Path) -> None:
+    async def run() -> list[Frame]:
+        async with Decoders(limits=QUICK) as decoders:
+            return await take_all(decoders.open(Camera("gate", str(clip), looks_per_s=1)))
+
+    drawn = street(100)
+    for index, frame in enumerate(asyncio.run(run())):
+        picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), cv2.IMREAD_COLOR)
+        assert cv2.PSNR(picture, drawn[25 * index]) > 25
+
+
+def test_a_look_at_a_file_survives_that_its_taker_is_cancelled(clip: Path) -> None:
+    async def run() -> list[Frame]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+            assert await stream.ready()
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(stream.next(), 1e-6)
+            return await take_all(stream)
+
+    assert len(asyncio.run(run())) == 20
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        pytest.param(None, "gate: cannot open clip.mp4: there is no such file", id="no file"),
+        pytest.param(b"no video" * 999, "gate: cannot open clip.mp4: the data are no", id="text"),
+    ],
+)
+def test_a_file_that_cannot_be_played_is_an_error(
+    tmp_path: Path, content: bytes | None, error: str
+) -> None:
+    file = tmp_path / "clip.mp4"
+    _ = content is None or file.write_bytes(content)
+
     async def run() -> None:
-        async with Decoders(per_process) as decoders:
-            await asyncio.wait_for(act(decoders), LIMIT_S)
+        async with Decoders(limits=QUICK) as decoders:
+            await asyncio.wait_for(decoders.open(Camera("gate", str(file))).ready(), WITHIN_S)
+
+    with pytest.raises(SettingsError, match=error):
+        asyncio.run(run())
+
+
+def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> None:
+    async def run() -> tuple[list[Frame], CameraStream]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+            frames = await take(stream, 7)
+            os.kill(decoders.groups[0].pid or 0, signal.SIGKILL)
+            return frames + await take_all(stream), stream
+
+    frames, stream = asyncio.run(run())
+    assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
+    assert stream.status.reconnects == 1
+    assert stream.status.last_error == "a decoder has ended. It is started again"
+
+
+def test_a_hung_camera_has_its_process_started_again_and_the_others_come_back(
+    tmp_path: Path, http: HttpCamera
+) -> None:
+    pipe = tmp_path / "pipe.mp4"
+    os.mkfifo(pipe)  # nobody writes, so that opening it blocks in the kernel for ever
+    limits = Limits(hang_s=2.0, first_pause_s=0.1, longest_pause_s=600, rest_look_s=0.5)
+
+    async def run() -> tuple[CameraStream, CameraStream]:
+        async with Decoders(limits=limits) as decoders:
+            well = decoders.open(Camera("well", http.url()))
+            await take(well, 1)
+            hung = decoders.open(Camera("hung", str(pipe)))
+            pid = decoders.groups[0].pid
+            await wait(lambda: hung.status.reconnects, "an end of the hung camera's process")
+            await wait(lambda: decoders.groups[0].pid not in (None, pid), "another process")
+            await take(well, 2)
+            apart = [[*group.streams.values()] for group in decoders.groups]
+            assert apart == [[well], [hung]]  # it interrupts no other camera any more
+            return well, hung
+
+    well, hung = asyncio.run(run())
+    assert "the source of camera hung hung" in hung.status.last_error
+    assert well.status.reconnects >= 1
+
+
+def test_a_file_that_hangs_again_and_again_is_given_up(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.mp4"
+    os.mkfifo(pipe)
+    limits = Limits(hang_s=1.5, first_pause_s=0.01, longest_pause_s=0.01)
+
+    async def run() -> None:
+        async with Decoders(limits=limits) as decoders:
+            await asyncio.wait_for(decoders.open(Camera("hung", str(pipe))).ready(), WITHIN_S)
+
+    with pytest.raises(SettingsError, match="hung: the source of camera hung hung"):
+        asyncio.run(run())
+
+
+def test_a_process_that_is_stopped_is_started_again(http: HttpCamera) -> None:
+    async def run() -> None:
+        async with Decoders(limits=Limits(hang_s=2, first_pause_s=0.1)) as decoders:
+            stream = decoders.open(Camera("gate", http.url()))
+            await take(stream, 1)
+            os.kill(decoders.groups[0].pid or 0, signal.SIGSTOP)
+            await wait(lambda: "no sign" in stream.status.last_error, "the watchdog's report")
+            await take(stream, 1)
 
     asyncio.run(run())
 
 
-async def collect(stream: CameraStream) -> list[Frame]:
-    frames = []
-    while await stream.ready():
-        if frame := await stream.next():
-            frames.append(frame)
-    return frames
+def test_a_stream_that_ends_is_opened_again(http: HttpCamera) -> None:
+    async def run() -> CameraStream:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url()))
+            (first,) = await take(stream, 1)
+            http.ends = True
+            await wait(lambda: stream.status.reconnects, "another connection")
+            http.ends = False
+            (later,) = await take(stream, 1)
+            assert later.number > first.number
+            assert later.time_s > first.time_s
+            return stream
+
+    stream = asyncio.run(run())
+    assert (stream.status.clock, http.connections >= 2) == ("wall", True)
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():
-        await asyncio.sleep(0.02)
+def test_frames_that_nobody_asked_for_are_dropped_and_the_newest_is_sent(http: HttpCamera) -> None:
+    async def run() -> tuple[Frame, CameraStream]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url(), looks_per_s=10, motion_threshold=0))
+            await take(stream, 1)
+            await wait(lambda: stream.status.dropped >= 5, "frames that are dropped")
+            asked_s = time.time()
+            (frame,) = await take(stream, 1)
+            assert frame.time_s > asked_s - 0.5
+            return frame, stream
+
+    _, stream = asyncio.run(run())
+    assert stream.status.dropped_share == stream.status.dropped / (2 + stream.status.dropped)
 
 
-@asynccontextmanager
-async def serving(path: Path, *, bytes_per_s: int, port: int = 0) -> AsyncIterator[str]:
-    """Send a file again and again over HTTP, at the pace of a live stream."""
+def test_a_picture_that_is_repeated_is_told_and_not_sent_again(http: HttpCamera) -> None:
+    async def run() -> None:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
+            await take(stream, 1)
+            http.repeats = True
+            await wait(lambda: stream.status.state == "frozen", "a frozen stream")
+            await stream.next()  # one may wait from before
+            decoded = stream.status.decoded
+            await wait(lambda: stream.status.decoded > decoded + 10, "more frames")
+            sent = stream.status.sent
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(stream.ready(), 0.5)
+            http.repeats = False
+            await take(stream, 2)
+            await wait(lambda: stream.status.state == "playing", "a stream that plays again")
+            assert stream.status.sent == sent + 2
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\n\r\n")
-            content = path.read_bytes()
-            step = bytes_per_s // 20
-            for start in range(0, len(content), step):
-                writer.write(content[start : start + step])
-                await writer.drain()
-                await asyncio.sleep(0.05)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", port)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/stream.ts"
+    asyncio.run(run())
 
 
-def test_no_frame_of_a_file_is_dropped_and_it_ends(clip: Path) -> None:
-    async def act(decoders: Decoders) -> None:
-        stream = decoders.open(Camera("clip", str(clip), looks_per_s=5))
-        frames = await collect(stream)
-        assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(15)])
-        assert {(frame.camera, frame.clock, frame.size_wh) for frame in frames} == {
-            ("clip", "file", (320, 180))
-        }
-        picture = cv2.imdecode(np.frombuffer(frames[0].jpeg, np.uint8), cv2.IMREAD_COLOR)
-        wanted = next(iter(moving_frames(30)))
-        assert abs(picture.astype(float) - wanted).mean() < 12
-        assert (stream.status.dropped, stream.status.last_error) == (0, "")
+def test_a_scene_that_rests_has_a_look_now_and_then(http: HttpCamera) -> None:
+    http.frames = street(50, box_from=1000)
+    limits = Limits(rest_look_s=1.0)
 
-    follow(act)
+    async def run() -> list[Frame]:
+        async with Decoders(limits=limits) as decoders:
+            return await take(decoders.open(Camera("gate", http.url(), looks_per_s=10)), 3)
+
+    times = [frame.time_s for frame in asyncio.run(run())]
+    assert times[2] - times[0] >= 1.5
 
 
-def test_a_live_stream_gives_the_newest_frame_and_drops_the_others(long_clip: Path) -> None:
-    async def act(decoders: Decoders) -> None:
-        rate = long_clip.stat().st_size // 60
-        async with serving(long_clip, bytes_per_s=4 * rate) as url:
-            stream = decoders.open(Camera("gate", url, looks_per_s=20, motion_threshold=0))
-            assert await stream.ready()
-            first = await stream.next()
-            await until(lambda: stream.status.dropped > 3)
-            assert await stream.ready()
-            second = await stream.next()
-            assert first
-            assert second
-            assert second.number - first.number > 3
-            assert (stream.status.state, second.clock) == ("playing", "wall")
-            await stream.close()
+def test_a_clip_of_a_web_server_is_a_file(http: HttpCamera, clip: Path) -> None:
+    http.files["clip.mp4"] = clip.read_bytes()
 
-    follow(act)
+    async def run() -> list[Frame]:
+        async with Decoders(limits=QUICK) as decoders:
+            return await take_all(decoders.open(Camera("a", http.url("clip.mp4"), looks_per_s=5)))
+
+    frames = asyncio.run(run())
+    assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
 
 
-def test_a_stream_that_is_away_comes_back_by_itself(long_clip: Path, free_port: int) -> None:
-    async def act(decoders: Decoders) -> None:
-        url = f"http://user:secret@127.0.0.1:{free_port}/stream.ts"
-        stream = decoders.open(Camera("gate", url))
-        await until(lambda: stream.status.reconnects > 0)
-        assert stream.status.state in ("waiting", "connecting")
-        assert "refused" in stream.status.last_error
-        assert "secret" not in repr(stream.status)
-        async with serving(long_clip, bytes_per_s=2**20, port=free_port):
-            assert await stream.ready()
-            assert await stream.next()
-            before = stream.status.reconnects
-        await until(lambda: stream.status.reconnects > before)
-        await stream.close()
+def test_cameras_come_and_go_while_others_play(http: HttpCamera) -> None:
+    async def run() -> list[int]:
+        async with Decoders(per_process=2, limits=QUICK) as decoders:
+            first = decoders.open(Camera("1", http.url()))
+            await take(first, 1)
+            others = [decoders.open(Camera(str(n), http.url())) for n in (2, 3)]
+            for stream in others:
+                await take(stream, 1)
+            sizes = [len(group.streams) for group in decoders.groups]
+            await others[1].close()
+            await wait(lambda: decoders.groups[1].has_ended, "an end of the empty process")
+            await take(first, 1)
+            assert first.status.reconnects == 0
+            assert not await others[1].ready()
+            assert await others[1].next() is None
+            return sizes
 
-    follow(act)
-
-
-def test_a_whole_file_may_come_over_http(clip: Path, free_port: int) -> None:
-    async def act(decoders: Decoders) -> None:
-        command = [sys.executable, "-m", "http.server", str(free_port), "--bind", "127.0.0.1"]
-        with subprocess.Popen(command, cwd=clip.parent, stderr=subprocess.DEVNULL) as server:
-            url = f"http://127.0.0.1:{free_port}/{clip.name}"
-            try:
-                frames = await collect(decoders.open(Camera("clip", url, looks_per_s=5)))
-            finally:
-                server.kill()
-        assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(15)])
-        assert {frame.clock for frame in frames} == {"file"}
-
-    follow(act)
+    assert asyncio.run(run()) == [2, 1]
 
 
-def test_the_last_frame_of_a_large_file_comes_before_its_end(tmp_path: Path) -> None:
-    path = write_clip(tmp_path / "large.mp4", moving_frames(4, (1920, 1080)))
+def test_outside_of_its_hours_a_camera_is_not_connected(http: HttpCamera) -> None:
+    async def run() -> None:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url(), schedule=Schedule(days=())))
+            await wait(lambda: stream.status.state == "off", "a camera that is off")
 
-    async def act(decoders: Decoders) -> None:
-        for _ in range(3):
-            stream = decoders.open(Camera("clip", str(path), looks_per_s=10))
-            assert len(await collect(stream)) == 4
-            await stream.close()
-
-    follow(act)
+    asyncio.run(run())
+    assert http.connections == 0
 
 
-def test_a_killed_process_is_replaced_and_its_cameras_go_on(long_clip: Path) -> None:
-    async def act(decoders: Decoders) -> None:
-        rate = long_clip.stat().st_size // 60
-        async with serving(long_clip, bytes_per_s=rate) as url:
-            streams = [decoders.open(Camera(name, url, motion_threshold=0)) for name in "ab"]
-            for stream in streams:
-                assert await stream.ready()
-                assert await stream.next()
-            (process,) = decoders._processes
-            assert process.child
-            os.kill(process.child.pid, signal.SIGKILL)
-            await until(lambda: process.restarts == 1)
-            for stream in streams:
-                assert await stream.ready()
-                assert await stream.next()
-                await stream.close()
-
-    follow(act)
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_file_goes_on_where_it_was_when_its_process_ends_or_hangs(
-    clip: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+def test_no_password_is_logged_or_told(
+    http: HttpCamera, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(decoders_module, "SILENT_S", 3.0)
+    url = http.url("private?password=s3cret", "admin:s3cret@")
 
-    async def act(decoders: Decoders) -> None:
-        stream = decoders.open(Camera("clip", str(clip), looks_per_s=5))
-        assert await stream.ready()
-        first = await stream.next()
-        (process,) = decoders._processes
-        assert process.child
-        os.kill(process.child.pid, number)
-        await until(lambda: process.restarts > 0)
-        times = [frame.time_s for frame in (first, *await collect(stream)) if frame]
-        assert times == pytest.approx([n / 5 for n in range(15)])
+    async def run() -> CameraStream:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", url))
+            await wait(lambda: stream.status.reconnects, "a second attempt")
+            return stream
 
-    follow(act)
+    told = asyncio.run(run()).status.last_error
+    err = capfd.readouterr().err
+    assert told == (
+        f"cannot open http://127.0.0.1:{http.port}: user name or password are wrong (401)"
+    )
+    assert f"gate: {told}" in caplog.messages
+    assert "s3cret" not in told + err + caplog.text
 
 
-def test_cameras_share_processes_and_end_with_them(clip: Path) -> None:
-    async def act(decoders: Decoders) -> None:
-        for number in range(5):
-            decoders.open(Camera(str(number), str(clip)))
-        processes = decoders._processes
-        assert [len(process.streams) for process in processes] == [2, 2, 1]
-        await until(lambda: all(process.child for process in processes))
-        children.extend(process.child.pid for process in processes if process.child)
+PARENT = """
+import asyncio, sys
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.sources.decoders import Decoders
 
-    children: list[int] = []
-    follow(act, per_process=2)
-    assert len(children) == 3
-    for pid in children:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+async def run():
+    async with Decoders() as decoders:
+        await decoders.open(Camera("gate", sys.argv[1])).ready()
+        print(decoders.groups[0].pid, flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(run())
+"""
+
+
+def test_a_child_ends_with_its_parent(http: HttpCamera) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, http.url()], cwd=PROJECT, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        parent.kill()
+    until(lambda: not Path(f"/proc/{child}").exists() or _is_zombie(child), "an end of the child")
+
+
+def _is_zombie(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

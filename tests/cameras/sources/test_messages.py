@@ -1,28 +1,43 @@
-import asyncio
-import io
-
 import pytest
 
-from orchestrator.cameras.sources.messages import pack, read_message, receive_message
+from orchestrator.cameras.configuration import Camera, Schedule, Zone
+from orchestrator.cameras.sources.limits import Limits
+from orchestrator.cameras.sources.messages import (
+    HEAD,
+    KINDS,
+    Close,
+    Ended,
+    Message,
+    Nothing,
+    Open,
+    Picture,
+    Ready,
+    Report,
+    Want,
+    pack,
+    unpack,
+)
 
-HEAD = {"kind": "frame", "id": 3, "size_wh": [4, 2]}
+ZONE = Zone("gate", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)))
+CAMERA = Camera(
+    "Einfahrt Süd", "rtsp://u:p@cam/1", masks=(ZONE,), schedule=Schedule(("mon",), "08:00", "18:00")
+)
+MESSAGES = [
+    Open(1, CAMERA, Limits(read_s=3), number=7, after_s=1.5, pause_s=2.0),
+    Close(1), Want(2), Ready(3), Nothing(4), Ended(5, "it failed"),
+    Picture(6, 10, 1.5, "file", (320, 180), b"\xff\xd8 a picture"),
+    Report(7, "playing", 0.1, number=9, decoded=8, dropped=7, reconnects=6, last_error="no"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("body", [b"", b"\0" * 100_000])
-def test_a_message_is_read_as_it_was_packed(body: bytes) -> None:
-    reader = io.BytesIO(pack(HEAD, body) + pack({"kind": "close"}))
-    assert read_message(reader) == (HEAD, body)
-    assert read_message(reader) == ({"kind": "close"}, b"")
-    assert read_message(reader) is None
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_arrives_as_it_was_sent(message: Message) -> None:
+    packed = pack(message)
+    text_bytes, jpeg_bytes = HEAD.unpack_from(packed)
+    rest = packed[HEAD.size :]
+    assert len(rest) == text_bytes + jpeg_bytes
+    assert unpack(rest[:text_bytes], rest[text_bytes:]) == message
 
 
-def test_a_message_is_received_as_it_was_packed() -> None:
-    async def run() -> None:
-        reader = asyncio.StreamReader()
-        reader.feed_data(pack(HEAD, b"jpeg"))
-        reader.feed_eof()
-        assert await receive_message(reader) == (HEAD, b"jpeg")
-        with pytest.raises(asyncio.IncompleteReadError):
-            await receive_message(reader)
-
-    asyncio.run(run())
+def test_every_kind_of_message_is_tested() -> None:
+    assert {type(message) for message in MESSAGES} == {*KINDS.values()}

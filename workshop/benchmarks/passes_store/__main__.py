@@ -45,7 +45,7 @@ def main(
     print(format_table(("search", "median ms", "worst ms", "found"), rows))
     for one in timed if plans else ():
         print("\n".join((f"\n{one.kind}:", *one.plan)))
-    print(format_table(("events a write", "events/s"), time_writes(store)))
+    print(format_table(("events a write", "events/s"), [*time_writes(store)]))
     database.close()
     store.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -111,12 +111,12 @@ def _misread(text: str, edits: int, rng: random.Random) -> str:
     return "".join(chars)
 
 
-def _span(rng: random.Random) -> dict[str, float]:
+def _in_an_hour(rng: random.Random) -> PassQuery:
     start_s = END_S - SPAN_S * rng.uniform(0.1, 0.9)
-    return {"from_s": start_s, "until_s": start_s + 3600}
+    return PassQuery(cameras=(rng.choice(CAMERAS),), from_s=start_s, until_s=start_s + 3600)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[str, random.Random], PassQuery]] = {
     "newest": lambda text, rng: PassQuery(),
     "whole text": lambda text, rng: PassQuery(text),
     "prefix of four": lambda text, rng: PassQuery(text[:4] + "*"),
@@ -130,7 +130,7 @@ KINDS = {
     "part that is nowhere": lambda text, rng: PassQuery(parts=("QQ" + text[-2:],)),
     "one edit": lambda text, rng: PassQuery(_misread(text, 1, rng), edits=1),
     "two edits": lambda text, rng: PassQuery(_misread(text, 2, rng), edits=2),
-    "camera and an hour": lambda text, rng: PassQuery(cameras=(rng.choice(CAMERAS),), **_span(rng)),
+    "camera and an hour": lambda text, rng: _in_an_hour(rng),
     "three cameras": lambda text, rng: PassQuery(cameras=tuple(rng.sample(CAMERAS, 3))),
     "region": lambda text, rng: PassQuery(region_code=text[-2:]),
     "region and camera": lambda text, rng: PassQuery(

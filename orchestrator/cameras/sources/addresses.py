@@ -1,0 +1,69 @@
+"""Addresses of sources: how FFmpeg opens them, and what may be shown of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from orchestrator.cameras.sources.limits import Limits
+
+DEVICES = "/dev/"
+NETWORK = ("rtsp", "rtsps", "http", "https")
+
+
+@dataclass(frozen=True)
+class Address:
+    """How a source is opened.
+
+    Attributes:
+        url: Address for FFmpeg, secrets included.
+        shown: The address without user, password, path and query, which may all hold secrets.
+        is_file: Whether it is a file on this machine.
+        format: FFmpeg's name of the input format; None lets FFmpeg find it.
+        options: Options of FFmpeg.
+    """
+
+    url: str = field(repr=False)
+    shown: str
+    is_file: bool = False
+    format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+
+
+def parse_address(url: str, limits: Limits) -> Address:
+    """Tell from a camera's URL how to open it."""
+    scheme, separator, rest = url.partition("://")
+    if url.startswith(DEVICES):
+        return Address(url, url, format="v4l2")
+    if not separator or scheme == "file":
+        path = rest if separator else url
+        return Address(f"file:{path}", Path(path).name, is_file=True)
+    return Address(url, show(url), options=_options(scheme.lower(), limits))
+
+
+def show(url: str) -> str:
+    """Return scheme, host and port of a URL. Cameras take passwords in the path and query, too."""
+    try:
+        parts = urlsplit(url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # no valid port or IPv6 address
+        return "the camera"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def _options(scheme: str, limits: Limits) -> dict[str, str]:
+    """Return FFmpeg's options. Its `timeout` is in microseconds.
+
+    RTSP runs over TCP, because UDP loses packets; sound is not asked for.
+    """
+    timeout_us = str(int(limits.read_s * 1e6))
+    if scheme in ("rtsp", "rtsps"):
+        return {
+            "rtsp_transport": "tcp",
+            "timeout": timeout_us,
+            "allowed_media_types": "video",
+            "fflags": "nobuffer",
+        }
+    return {"timeout": timeout_us, "rw_timeout": timeout_us} if scheme in NETWORK else {}

@@ -1,0 +1,131 @@
+"""Captures: open sources whose packets are read and decoded one by one, through PyAV."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import TypeAlias
+
+import av
+from av.container import InputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from orchestrator.cameras.sources.addresses import Address
+from orchestrator.cameras.sources.failures import SourceError, describe
+from orchestrator.cameras.sources.limits import Limits
+
+VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+
+
+class Capture:
+    """An open source.
+
+    Attributes:
+        is_clip: Whether it is a file, here or on a web server, and not a live stream.
+        start_s: Time stamp of the first frame of a file.
+    """
+
+    def __init__(self, container: InputContainer, stream: VideoStream, address: Address) -> None:
+        self._container, self._stream, self._address = container, stream, address
+        self.is_clip = address.is_file or _has_end(container)
+        self.start_s = float((stream.start_time or 0) * (stream.time_base or 0))
+        stream.codec_context.thread_count = 1
+
+    @classmethod
+    def open(cls, address: Address, limits: Limits) -> Capture:
+        """Open a source and find its video.
+
+        Raises:
+            SourceError: It cannot be opened, or has no video.
+        """
+        started_s = time.monotonic()
+        try:
+            container = av.open(
+                address.url,
+                mode="r",
+                format=address.format,
+                options=address.options,
+                timeout=(limits.open_s, limits.read_s),
+            )
+        except (av.FFmpegError, OSError, ValueError) as error:
+            timed_out = time.monotonic() - started_s >= min(limits.open_s, limits.read_s)
+            raise SourceError(describe(error, address, "open", timed_out=timed_out)) from None
+        if not container.streams.video:
+            container.close()
+            raise SourceError(f"cannot open {address.shown}: it has no video")
+        return cls(container, container.streams.video[0], address)
+
+    def use_all_cores(self) -> None:
+        """Decode several frames at once, from before the first packet on; they come out later."""
+        self._stream.codec_context.thread_count = 0
+        self._stream.codec_context.thread_type = "AUTO"
+
+    @property
+    def realtime_s(self) -> float | None:
+        """Unix time of the time stamp 0 as the camera says; None while it has not said it."""
+        start_us = getattr(self._container, "start_time_realtime", None)  # PyAV 18 or newer
+        return start_us / 1e6 if start_us else None
+
+    def packets(self) -> Iterator[VideoPacket]:
+        """Read packets until the source ends. The last ones are empty and drain the decoder.
+
+        Raises:
+            SourceError: The source cannot be read any more.
+        """
+        try:
+            yield from self._container.demux(self._stream)
+        except (av.FFmpegError, OSError) as error:
+            raise SourceError(describe(error, self._address, "read")) from None
+
+    def decode(self, packet: VideoPacket | None) -> list[VideoFrame]:
+        """Decode a packet.
+
+        Raises:
+            av.FFmpegError: The packet is damaged.
+        """
+        return self._stream.codec_context.decode(packet)
+
+    def decode_alone(self, packet: VideoPacket) -> list[VideoFrame]:
+        """Decode a key frame, and return it at once, even if the codec reorders frames.
+
+        Raises:
+            av.FFmpegError: The packet is damaged.
+        """
+        self.flush()
+        try:
+            return self.decode(packet) + self.decode(None)
+        finally:
+            self.flush()
+
+    def flush(self) -> None:
+        """Forget all frames. The next packet to decode must be a key frame."""
+        self._stream.codec_context.flush_buffers()
+
+    def __enter__(self) -> Capture:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with suppress(av.FFmpegError, OSError):
+            self._container.close()
+
+
+def seconds_of(stamped: VideoFrame | VideoPacket) -> float | None:
+    """Return the time stamp of a frame or packet in seconds; None if it has none."""
+    if stamped.pts is None or stamped.time_base is None:
+        return None
+    return float(stamped.pts * stamped.time_base)
+
+
+def _has_end(container: InputContainer) -> bool:
+    """Tell whether a web server sends a file: its length and its size are known."""
+    with suppress(av.FFmpegError, OSError):
+        return bool(container.duration and container.duration > 0 and container.size > 0)
+    return False

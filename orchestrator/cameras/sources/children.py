@@ -1,0 +1,86 @@
+"""Child processes that decode, as their parent process sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.cameras.sources.messages import HEAD, Message, pack, unpack
+from orchestrator.errors import ServerError
+from orchestrator.system.subprocesses import prepare_child, without_secrets
+
+COMMAND = (sys.executable, "-m", "orchestrator.cameras.sources")
+PACKAGES = Path(__file__).resolve().parents[3]
+"""Folder of the package. `-m` searches it first, in any working directory."""
+END_S = 5.0
+"""Longest wait for the kernel to end a process."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A running child process and the socket to it.
+
+    Attributes:
+        process: The process.
+    """
+
+    process: subprocess.Popen[bytes]
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+
+    @classmethod
+    async def start(cls, command: Sequence[str] = COMMAND) -> Child:
+        """Start a child. It ends when the thread of this call ends.
+
+        Raises:
+            ServerError: It cannot be started.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                process = subprocess.Popen(
+                    [*command, str(theirs.fileno())],
+                    env=without_secrets(),
+                    cwd=PACKAGES,
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C is ours to handle
+                    preexec_fn=prepare_child,
+                )
+        except OSError as error:
+            ours.close()
+            raise ServerError(f"decoder: {command[0]} cannot be run: {error.strerror}") from error
+        return cls(process, *await asyncio.open_unix_connection(sock=ours))
+
+    async def read(self) -> Message:
+        """Return the next message.
+
+        Raises:
+            EOFError: The process has ended.
+        """
+        try:
+            text_bytes, jpeg_bytes = HEAD.unpack(await self._reader.readexactly(HEAD.size))
+            text = await self._reader.readexactly(text_bytes)
+            return unpack(text, await self._reader.readexactly(jpeg_bytes))
+        except OSError as error:
+            raise EOFError(str(error)) from error
+
+    def send(self, message: Message) -> None:
+        """Send a message. It is lost if the process has ended."""
+        if not self._writer.is_closing():
+            self._writer.write(pack(message))
+
+    async def end(self) -> int:
+        """End the process, and return its exit status."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self._writer.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return await asyncio.to_thread(self.process.wait, END_S)
+        return -1

@@ -1,0 +1,101 @@
+"""The decoder: a child process that plays several cameras, a thread for each."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
+
+import av
+import cv2
+
+from orchestrator.cameras.sources.conversion import encode_jpeg
+from orchestrator.cameras.sources.looks import Look
+from orchestrator.cameras.sources.messages import (
+    HEAD,
+    Close,
+    Message,
+    Nothing,
+    Open,
+    Picture,
+    Want,
+    pack,
+    unpack,
+)
+from orchestrator.cameras.sources.player import Player
+from orchestrator.system.cores import usable_cores
+
+LOG = logging.getLogger(__name__)
+REPORT_EVERY_S = 0.5
+
+
+class Decoder:
+    """Serves the parent process at the other end of a socket. See `messages`.
+
+    Args:
+        connection: The socket.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._players: dict[int, Player] = {}
+        self._sending = threading.Lock()
+        self._encoders = ThreadPoolExecutor(usable_cores(), thread_name_prefix="jpeg")
+
+    def serve(self) -> None:
+        """Play cameras until the parent process closes the socket."""
+        threading.Thread(target=self._report, daemon=True).start()
+        with self._connection.makefile("rb") as stream:
+            while (message := read_message(stream)) is not None:
+                self._handle(message)
+
+    def _handle(self, message: Message) -> None:
+        if isinstance(message, Open):
+            self._players[message.id] = Player(message, self._send)
+            self._players[message.id].start()
+        elif isinstance(message, Close) and message.id in self._players:
+            self._players.pop(message.id).close()
+        elif isinstance(message, Want) and message.id in self._players:
+            self._encoders.submit(self._answer, message.id, self._players[message.id])
+
+    def _answer(self, number: int, player: Player) -> None:
+        """Send the look that waits; it is encoded only now that it is wanted."""
+        look = player.slot.take()
+        self._send(Nothing(number) if look is None else self._encode(number, look, player.name))
+        player.slot.confirm()
+
+    def _encode(self, number: int, look: Look, name: str) -> Message:
+        try:
+            jpeg, size_wh = encode_jpeg(look.frame)
+        except (av.FFmpegError, cv2.error, ValueError) as error:
+            LOG.error("%s: a frame cannot be encoded: %s", name, type(error).__name__)
+            return Nothing(number)
+        return Picture(number, look.number, look.time_s, look.clock, size_wh, jpeg)
+
+    def _report(self) -> None:
+        while True:
+            for player in [*self._players.values()]:
+                self._send(player.report())
+            time.sleep(REPORT_EVERY_S)
+
+    def _send(self, message: Message) -> None:
+        """Send a message. Without the parent process there is nothing left to do."""
+        try:
+            with self._sending:
+                self._connection.sendall(pack(message))
+        except OSError:
+            os._exit(0)
+
+
+def read_message(stream: BinaryIO) -> Message | None:
+    """Read a message; return None at the end of the stream."""
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    text_bytes, jpeg_bytes = HEAD.unpack(head)
+    text, jpeg = stream.read(text_bytes), stream.read(jpeg_bytes)
+    return unpack(text, jpeg) if len(text) == text_bytes else None

@@ -1,0 +1,51 @@
+"""Failures of sources as plain sentences. They never show a URL's secrets."""
+
+from __future__ import annotations
+
+import av
+
+from orchestrator.cameras.sources.addresses import Address
+
+
+class SourceError(Exception):
+    """A source cannot be opened or read; the message is a sentence without secrets."""
+
+
+NO_DATA = "no data came in time"
+SENTENCES: tuple[tuple[type[Exception], str], ...] = (
+    (av.HTTPUnauthorizedError, "user name or password are wrong (401)"),
+    (av.HTTPForbiddenError, "access is denied (403)"),
+    (av.HTTPNotFoundError, "there is no such stream (404)"),
+    (av.HTTPServerError, "the server reports an error of its own"),
+    (av.ConnectionRefusedError, "connection refused. Is the camera on, and the port right?"),
+    (av.ConnectionResetError, "the connection was closed by the other side"),
+    (av.BrokenPipeError, "the connection was closed by the other side"),
+    (av.InvalidDataError, "the data are no video that can be decoded"),
+    (av.FileNotFoundError, "there is no such file or device"),
+    (av.PermissionError, "access is denied"),
+    (av.ProtocolNotFoundError, "this kind of address is not known"),
+    (av.TimeoutError, NO_DATA),
+    (av.error.ExitError, NO_DATA),
+)
+UNREACHABLE = "the host cannot be reached, or its name is not known"
+
+
+def describe(error: Exception, address: Address, doing: str, *, timed_out: bool = False) -> str:
+    """Return a sentence about an error of PyAV.
+
+    Args:
+        error: The error; its own text may hold the URL and is not used.
+        address: Address of the source.
+        doing: What failed, `open` or `read`.
+        timed_out: Whether it took as long as the limit. FFmpeg says of RTSP servers that are
+            silent that their data are not valid.
+    """
+    if timed_out:
+        return f"cannot {doing} {address.shown}: {NO_DATA}"
+    for kind, sentence in SENTENCES:
+        if isinstance(error, kind):
+            return f"cannot {doing} {address.shown}: {sentence}"
+    if isinstance(error, OSError) and error.errno == 5 and doing == "open" and not address.is_file:
+        return f"cannot {doing} {address.shown}: {UNREACHABLE}"
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"cannot {doing} {address.shown}: {str(reason).lower()}"

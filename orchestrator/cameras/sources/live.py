@@ -1,0 +1,103 @@
+"""Plays a live stream: follows its packets, and offers looks while something moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from av.video.frame import VideoFrame
+
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.motion import MotionGate, region_of_motion
+from orchestrator.cameras.sources.capture import Capture, VideoPacket, seconds_of
+from orchestrator.cameras.sources.clocks import StreamClock
+from orchestrator.cameras.sources.conversion import LumaConverter
+from orchestrator.cameras.sources.freeze import FreezeDetector
+from orchestrator.cameras.sources.limits import Limits
+from orchestrator.cameras.sources.looks import Look, LookSlot
+from orchestrator.cameras.sources.progress import Progress
+from orchestrator.cameras.sources.selection import SelectiveDecoder
+
+MOTION_STEP_S = 0.2
+"""Least time between two pictures that are compared."""
+
+
+class LivePlayback:
+    """One connection to a stream.
+
+    Args:
+        capture: The open stream.
+        camera: The camera's configuration.
+        limits: Limits of sources.
+        slot: Takes the looks.
+        progress: Takes the counts.
+    """
+
+    def __init__(
+        self,
+        capture: Capture,
+        camera: Camera,
+        limits: Limits,
+        *,
+        slot: LookSlot,
+        progress: Progress,
+    ) -> None:
+        self._capture, self._camera, self._limits = capture, camera, limits
+        self._slot, self._progress = slot, progress
+        self._clock = StreamClock()
+        self._decoder = SelectiveDecoder(capture, camera.looks_per_s, progress.beat)
+        self._gate = MotionGate(camera.motion_threshold, region_of_motion(camera))
+        self._freeze = FreezeDetector(limits.frozen_s)
+        self._luma = LumaConverter()
+        self._compared_s = self._next_s = float("-inf")
+        self._changed = True  # since the last look
+
+    def run(self, goes_on: Callable[[], bool]) -> None:
+        """Play until the stream ends or `goes_on` returns false.
+
+        Raises:
+            SourceError: The stream cannot be read any more.
+        """
+        for packet in self._capture.packets():
+            self._progress.beat()
+            if not goes_on():
+                return
+            if packet.size:
+                self._take(packet)
+
+    def _take(self, packet: VideoPacket) -> None:
+        self._progress.number += 1
+        self._clock.observe(seconds_of(packet), time.time(), self._capture.realtime_s)
+        moves = self._gate.is_open
+        for frame in self._decoder.take(packet, time.monotonic(), moves=moves):
+            self._show(frame)
+
+    def _show(self, frame: VideoFrame) -> None:
+        """Compare a frame with those before, and offer it."""
+        self._progress.decoded += 1
+        time_s, clock = self._clock.time_of(seconds_of(frame))
+        is_due = time_s >= self._next_s
+        if is_due or time_s - self._compared_s >= MOTION_STEP_S:
+            self._compare(frame, time_s)
+        is_due = time_s >= self._next_s and self._changed
+        look = Look(frame, self._progress.number, time_s, clock)
+        if is_due:
+            self._set_next(time_s)
+            self._changed = False
+        if is_due or self._gate.is_open:
+            self._slot.offer(look, due=is_due)
+
+    def _compare(self, frame: VideoFrame, time_s: float) -> None:
+        self._compared_s = time_s
+        luma, was_open = self._luma.convert(frame), self._gate.is_open
+        if not self._freeze.update(luma, time_s):
+            self._changed = True
+        if self._gate.update(luma, time_s) and not was_open:
+            self._next_s = min(self._next_s, time_s)
+        self._progress.motion = self._gate.is_open
+        self._progress.state = "frozen" if self._freeze.is_frozen(time_s) else "playing"
+
+    def _set_next(self, time_s: float) -> None:
+        """Set the time of the next look. Looks keep their rate, whatever the stream's rate is."""
+        pause_s = 1 / self._camera.looks_per_s if self._gate.is_open else self._limits.rest_look_s
+        self._next_s = max(self._next_s + pause_s, time_s + pause_s / 2)

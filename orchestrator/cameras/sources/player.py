@@ -1,0 +1,151 @@
+"""Players: threads that play one camera each, and open its source again after failures."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+
+from orchestrator.cameras.schedule import is_watched
+from orchestrator.cameras.sources.addresses import parse_address
+from orchestrator.cameras.sources.capture import Capture
+from orchestrator.cameras.sources.clip import ClipPlayback
+from orchestrator.cameras.sources.failures import SourceError
+from orchestrator.cameras.sources.live import LivePlayback
+from orchestrator.cameras.sources.looks import LookSlot
+from orchestrator.cameras.sources.messages import Ended, Message, Open, Ready, Report
+from orchestrator.cameras.sources.progress import Progress
+from orchestrator.system.backoff import exponential_s
+
+LOG = logging.getLogger(__name__)
+STEP_S = 0.5
+"""Longest wait without a heartbeat, and time between looks at the schedule."""
+
+
+class Player(threading.Thread):
+    """Plays one camera until it is closed or its file ends.
+
+    Args:
+        opened: The camera.
+        send: Sends a message to the parent process.
+
+    Attributes:
+        slot: The look that waits.
+    """
+
+    def __init__(self, opened: Open, send: Callable[[Message], None]) -> None:
+        super().__init__(name=opened.camera.name, daemon=True)
+        self._opened, self._send = opened, send
+        self._address = parse_address(opened.camera.url, opened.limits)
+        self._closing = threading.Event()
+        self._progress = Progress(number=opened.number)
+        self._is_clip = self._address.is_file
+        self._failures = 0
+        self._checked_s, self._watched = float("-inf"), True
+        self.slot = LookSlot(lambda: send(Ready(opened.id)))
+
+    def report(self) -> Report:
+        """Return the state of the camera."""
+        now, silent_s = self._progress, time.monotonic() - self._progress.beat_s
+        return Report(
+            self._opened.id,
+            state=now.state,
+            silent_s=silent_s,
+            number=now.number,
+            decoded=now.decoded,
+            dropped=self.slot.dropped,
+            reconnects=now.reconnects,
+            last_error=now.last_error,
+            motion=now.motion,
+        )
+
+    def close(self) -> None:
+        """Stop soon. The thread is not waited for, because it may hang."""
+        self._closing.set()
+        self.slot.close()
+
+    def run(self) -> None:
+        """Play, and try again after failures."""
+        self._wait(self._opened.pause_s)
+        while not self._closing.is_set():
+            if not self._is_watched():
+                self._progress.state = "off"
+                self._wait(STEP_S)
+            elif self._play():
+                return
+
+    def _play(self) -> bool:
+        """Play once. Return whether that was all: a file has ended."""
+        self._progress.state, started_s = "connecting", time.monotonic()
+        error = self._attempt()
+        if not self._goes_on():
+            return False
+        if self._is_clip:
+            self._progress.state = "ended"
+            self._progress.last_error = error or self._progress.last_error
+            self._send(self.report())
+            self._send(Ended(self._opened.id, error))
+            return True
+        if time.monotonic() - started_s > self._opened.limits.settled_s:
+            self._failures = 0
+        self._retry_later(error or f"{self._address.shown}: the stream has ended")
+        return False
+
+    def _attempt(self) -> str:
+        """Play until the source ends. Return what failed, empty if nothing did."""
+        try:
+            with Capture.open(self._address, self._opened.limits) as capture:
+                self._is_clip = capture.is_clip
+                self._play_open(capture)
+        except SourceError as error:
+            return str(error)
+        except Exception as error:  # a fault of ours; its text might hold the URL
+            trace = "".join(traceback.format_tb(error.__traceback__))
+            LOG.error("%s: %s in the decoder\n%s", self.name, type(error).__name__, trace)
+            return f"{self._address.shown}: {type(error).__name__} in the decoder"
+        return ""
+
+    def _play_open(self, capture: Capture) -> None:
+        opened, slot, progress = self._opened, self.slot, self._progress
+        progress.beat()
+        camera = opened.camera
+        if capture.is_clip:
+            clip = ClipPlayback(
+                capture, camera.looks_per_s, opened.after_s, slot=slot, progress=progress
+            )
+            clip.run(self._goes_on)
+        else:
+            live = LivePlayback(capture, camera, opened.limits, slot=slot, progress=progress)
+            live.run(self._goes_on)
+
+    def _retry_later(self, error: str) -> None:
+        limits = self._opened.limits
+        self._progress.state, self._progress.last_error = "waiting", error
+        self._progress.motion = False
+        pause_s = exponential_s(self._failures, limits.first_pause_s, limits.longest_pause_s)
+        self._failures += 1
+        self._wait(pause_s * random.uniform(0.5, 1))
+        self._progress.reconnects += 1
+
+    def _goes_on(self) -> bool:
+        return not self._closing.is_set() and self._is_watched()
+
+    def _is_watched(self) -> bool:
+        """Tell whether the schedule wants the camera now; a file is always wanted."""
+        now_s = time.monotonic()
+        if now_s - self._checked_s > STEP_S:
+            schedule, self._checked_s = self._opened.camera.schedule, now_s
+            self._watched = self._address.is_file or is_watched(schedule, datetime.now())
+        return self._watched
+
+    def _wait(self, pause_s: float) -> None:
+        """Wait with a heartbeat, until the camera is closed at the latest."""
+        until_s = time.monotonic() + pause_s
+        while not self._closing.is_set() and (left_s := until_s - time.monotonic()) > 0:
+            self._progress.beat()
+            self._closing.wait(min(STEP_S, left_s))
+        self._progress.beat()

@@ -1,0 +1,170 @@
+"""Cameras that tests may kill, stop and disturb: over RTSP by GStreamer, and over HTTP."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+SCRIPT = Path(__file__).with_name("rtsp_server.py")
+NEEDED = """
+import gi
+gi.require_version("Gst", "1.0")
+gi.require_version("GstRtspServer", "1.0")
+from gi.repository import Gst, GstRtspServer
+Gst.init(None)
+for name in "multifilesrc", "jpegdec", "x264enc", "rtph264pay":
+    assert Gst.ElementFactory.find(name), name
+"""
+PACKAGES = (
+    "python3-gi gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
+    " gstreamer1.0-plugins-ugly"
+)
+BOUNDARY = "picture"
+
+
+def check_gstreamer() -> None:
+    """Skip the test where Debian's packages are missing."""
+    with suppress(OSError):
+        done = subprocess.run([SYSTEM_PYTHON, "-c", NEEDED], capture_output=True, check=False)
+        if done.returncode == 0:
+            return
+    pytest.skip(f"no GStreamer RTSP server: apt-get install {PACKAGES}")
+
+
+@dataclass
+class RtspCamera:
+    """A process that plays a folder of pictures over RTSP, 25 a second."""
+
+    folder: Path
+    port: int = 0
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [SYSTEM_PYTHON, str(SCRIPT), str(self.folder), str(self.port)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+
+    def tell(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    @property
+    def url(self) -> str:
+        return f"rtsp://127.0.0.1:{self.port}/street"
+
+
+@contextmanager
+def rtsp_camera(folder: Path) -> Iterator[RtspCamera]:
+    camera = RtspCamera(folder)
+    camera.start()
+    try:
+        yield camera
+    finally:
+        camera.kill()
+
+
+@dataclass
+class HttpCamera:
+    """Sends JPEG pictures one after the other, 25 a second, and files.
+
+    Attributes:
+        frames: The pictures.
+        repeats: Whether the same picture is sent again and again.
+        ends: Whether every connection is closed after its next picture.
+        connections: Number of connections so far.
+        files: Bodies by path.
+    """
+
+    frames: Sequence[np.ndarray]
+    repeats: bool = False
+    ends: bool = False
+    connections: int = 0
+    port: int = 0
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def url(self, path: str = "video", user: str = "") -> str:
+        return f"http://{user}127.0.0.1:{self.port}/{path}"
+
+    def parts(self) -> Iterator[bytes]:
+        index = 0
+        while True:
+            index = index if self.repeats else (index + 1) % len(self.frames)
+            jpeg = cv2.imencode(".jpg", self.frames[index])[1].tobytes()
+            head = (
+                f"--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg)}\r\n\r\n"
+            )
+            yield head.encode() + jpeg + b"\r\n"
+            time.sleep(1 / 25)
+            if self.ends:
+                return
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with pictures, a file, or 401 for `private`."""
+
+    camera: HttpCamera
+
+    def do_GET(self) -> None:
+        self.camera.connections += 1
+        name = self.path.partition("?")[0].strip("/")
+        if name == "private":
+            self.send_error(401)
+        elif name in self.camera.files:
+            self._send_file(self.camera.files[name])
+        else:
+            self._send_pictures()
+
+    def _send_file(self, body: bytes) -> None:
+        """Send a file from the byte that is asked for: an MP4's index may lie at its end."""
+        start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")[0])
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Type", "video/mp4")
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
+        self.send_header("Content-Length", str(len(body) - start))
+        self.end_headers()
+        with suppress(OSError):
+            self.wfile.write(body[start:])
+
+    def _send_pictures(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={BOUNDARY}")
+        self.end_headers()
+        with suppress(OSError):
+            for part in self.camera.parts():
+                self.wfile.write(part)
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+
+@contextmanager
+def http_camera(frames: Sequence[np.ndarray]) -> Iterator[HttpCamera]:
+    camera = HttpCamera(frames)
+    handler = type("HandlerOfCamera", (Handler,), {"camera": camera})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        camera.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield camera
+        finally:
+            server.shutdown()
