@@ -99,15 +99,18 @@ def test_the_installed_package_is_that_of_the_project() -> None:
     assert (project["name"], project["version"]) == (NAME, read_version())
 
 
+def _to_key(distribution: str) -> str:
+    """Return a distribution's name as packages compare it (PEP 503)."""
+    return distribution.replace("-", "_").lower()
+
+
 def test_every_imported_package_is_a_dependency() -> None:
-    needed = {
-        re.split(r"[^\w.-]", line)[0].replace("-", "_") for line in metadata.requires(NAME) or ()
-    }
+    needed = {_to_key(re.split(r"[^\w.-]", line)[0]) for line in metadata.requires(NAME) or ()}
     distributions = metadata.packages_distributions()
     unknown = {
         package
         for package in imported_packages()
-        if not needed & {name.replace("-", "_") for name in distributions.get(package, [package])}
+        if not needed & {_to_key(name) for name in distributions.get(package, [package])}
     }
     assert unknown == {*BROUGHT}
 

@@ -45,7 +45,8 @@ EXAMPLES = """
 Recognise the number plates of pictures.
 
 SOURCE: pictures (JPEG, PNG, WebP, BMP), folders, zip archives, http(s) URLs,
-patterns in quotes, or - for a picture from standard input.
+patterns in quotes, or - for a picture from standard input. Clips (mp4, mkv,
+avi, mov, webm) give the vehicles that passed, as plates watch --once does.
 
 Without --url a server is started for the time of this command.
 
@@ -218,11 +219,14 @@ def recognize(
 ) -> None:
     with show_errors(verbose=verbose, quiet=quiet):
         from orchestrator.cli import chosen_server
+        from orchestrator.cli.recognition.clips import forward_to_watch, names_clips
         from orchestrator.cli.recognition.job import Input, Output, ServerAccess, recognize_all
         from orchestrator.cli.recognition.output_pictures import OutputPictures
         from orchestrator.client import PlateClient
         from orchestrator.contract import FORMATS_FILE
 
+        if names_clips(sources or []):
+            forward_to_watch(context)
         if annotate or crops:
             import orchestrator.imaging.drawing  # noqa: F401 - what it lacks is told before the first call
 

@@ -15,10 +15,13 @@ SERVER = (
 """Packages that serving needs, by their names for import or installation."""
 WORKSHOP = ("matplotlib", "psutil")
 """Packages that measuring needs in addition."""
+CAMERAS = ("av", "scipy", "sqlalchemy", "alembic", "psycopg", "rapidfuzz", "standardwebhooks")
+"""Packages that following cameras needs in addition."""
 EXTRA = "pip install -e '.[server]'"
 BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     **dict.fromkeys(WORKSHOP, "make workshop"),
+    **dict.fromkeys((*CAMERAS, "aiomqtt"), "pip install -e '.[cameras]'"),
     "fastapi": "make bench-peers",
     "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }

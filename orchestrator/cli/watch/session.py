@@ -32,7 +32,7 @@ from orchestrator.system.file_stamps import stamp_of
 
 RELOAD_EVERY_S = 1.0
 """How often the file of cameras is looked at."""
-RETENTION_EVERY_S = 3600.0
+RETENTION_EVERY_S, REPLAY_EVERY_S = 3600.0, 5.0
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -114,8 +114,10 @@ class Session:
         """Wait for the end of the sources, or for a signal; reload and delete meanwhile."""
         if self._watch.file:
             await stack.enter_async_context(_running(self._reload(self._watch.file)))
+        if self._watch.store:
+            await stack.enter_async_context(_running(_replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
-            await stack.enter_async_context(_running(self._delete_old(self._watch.store)))
+            await stack.enter_async_context(_running(_delete_old(self._watch.store)))
         stopped = asyncio.Event()
         with _on_stop(stopped.set):
             waits: set[asyncio.Task[object]] = {asyncio.create_task(stopped.wait())}
@@ -199,12 +201,21 @@ class Session:
             await self._start_sinks()
         await self._watcher.apply(configuration)
 
-    async def _delete_old(self, store: PassStore) -> None:
-        """Delete passes whose time is over, now and then."""
-        while True:
-            with suppress(PlateError):  # the database is away; the next round deletes more
-                await asyncio.to_thread(store.delete_expired, time.time())
-            await asyncio.sleep(RETENTION_EVERY_S)
+
+async def _delete_old(store: PassStore) -> None:
+    """Delete passes whose time is over, now and then."""
+    while True:
+        with suppress(PlateError):  # the database is away; the next round deletes more
+            await asyncio.to_thread(store.delete_expired, time.time())
+        await asyncio.sleep(RETENTION_EVERY_S)
+
+
+async def _replay_spool(store: PassStore) -> None:
+    """Write to the database what waits in the spool, also while no passes come."""
+    while True:
+        await asyncio.sleep(REPLAY_EVERY_S)
+        with suppress(PlateError):
+            await asyncio.to_thread(store.replay_spool)
 
 
 async def watch(plan: Watch) -> None:

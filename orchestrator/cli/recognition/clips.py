@@ -1,0 +1,53 @@
+"""Clips on the command line of `plates recognize`: `plates watch --once` follows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from orchestrator.cli.flags import Device
+from orchestrator.cli.recognition.skipped_files import CLIPS
+from orchestrator.cli.watch.command import watch
+from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+
+FORWARDED = (
+    *("url", "key", "timeout", "device", "engine", "threads", "weights", "formats"),
+    *("as_json", "show_all", "quiet", "verbose"),
+)
+"""Parameters that both commands have."""
+COMMANDLINE = "COMMANDLINE"
+
+
+def names_clips(sources: Sequence[str]) -> bool:
+    """Tell whether all sources are clips. Some clips among pictures stay unread files."""
+    return bool(sources) and all(Path(one).suffix.lower() in CLIPS for one in sources)
+
+
+def forward_to_watch(context: typer.Context) -> NoReturn:
+    """Run `plates watch --once` with the options of this command, and exit.
+
+    Raises:
+        SettingsError: An option is given that only pictures have.
+        PlateError: The clips cannot be followed.
+    """
+    taken = {*FORWARDED, "sources"}
+    unknown = [
+        one.opts[0]
+        for one in context.command.params
+        if one.name not in taken and _is_typed(context, one.name)
+    ]
+    if unknown:
+        raise SettingsError(f"{', '.join(unknown)}: wanted with pictures, got clips")
+    values = {name: context.params[name] for name in FORWARDED}
+    values |= {"device": Device(values["device"]), "engine": Engine(values["engine"])}
+    watch(context, context.params["sources"], once=True, looks=None, out=None, **values)
+    raise typer.Exit
+
+
+def _is_typed(context: typer.Context, name: str | None) -> bool:
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == COMMANDLINE

@@ -1,0 +1,107 @@
+"""`plates watch` and `plates recognize` over clips, with a real server, database and sink."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.supervisor.triton_server import Server
+from tests.cameras.clips import encode
+from tests.waiting import until
+from workshop.rendering.scenery import Scene, scene
+
+PLATES = str(Path(sys.executable).with_name("plates"))
+
+
+@pytest.fixture(scope="module")
+def street() -> Scene:
+    return scene(["A123BC77", "M456OP199"], seed=2)
+
+
+@pytest.fixture(scope="module")
+def clip(street: Scene, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two parked cars for three seconds, with the noise of a camera."""
+    rng = np.random.default_rng(5)
+    shape = street.picture.shape
+    frames = [
+        (street.picture + rng.normal(0, 2, shape)).clip(0, 255).astype(np.uint8) for _ in range(75)
+    ]
+    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    path.write_bytes(encode(frames))
+    return path
+
+
+def run(*arguments: str, url: str) -> "subprocess.CompletedProcess[str]":
+    command = [PLATES, *arguments, "--url", url]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def read_events(text: str) -> Iterator[dict[str, Any]]:
+    return map(json.loads, text.splitlines())
+
+
+def test_each_vehicle_of_a_clip_is_one_pass_and_is_kept(
+    server: Server, street: Scene, clip: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    arguments = ("watch", "--once", str(clip), "--json", "--out", str(kept))
+    done = run(*arguments, url=server.options.http_url)
+    assert (done.returncode, done.stderr) == (0, "2 passes\n")
+    closed = [one for one in read_events(done.stdout) if one["type"] == "pass.closed"]
+    assert sorted(one["data"]["text"] for one in closed) == sorted(street.texts)
+    assert all(one["data"]["frames"] > 10 for one in closed)
+    with sqlite3.connect(kept / "passes.db") as database:
+        rows = database.execute("SELECT text FROM passes ORDER BY text").fetchall()
+    database.close()
+    assert [text for (text,) in rows] == sorted(street.texts)
+    pictures = [one.read_bytes() for one in (kept / "pictures").rglob("*") if one.is_file()]
+    assert len(pictures) >= 3  # two crops, and their frames
+    assert all(one.startswith(b"\xff\xd8") for one in pictures)
+
+
+def test_recognize_gives_the_same_passes(server: Server, street: Scene, clip: Path) -> None:
+    done = run("recognize", str(clip), url=server.options.http_url)
+    assert (done.returncode, done.stderr) == (0, "2 passes\n")
+    texts = sorted(line.split()[1] for line in done.stdout.splitlines()[1:])
+    assert texts == sorted(street.texts)
+    refused = run("recognize", str(clip), "--csv", "out.csv", url=server.options.http_url)
+    assert refused.returncode == 2
+    assert refused.stderr == "plates: --csv: wanted with pictures, got clips\n"
+
+
+def test_a_file_of_cameras_is_followed_while_it_changes(
+    server: Server, street: Scene, clip: Path, tmp_path: Path
+) -> None:
+    file, sink = tmp_path / "CAMERAS.toml", tmp_path / "passes.jsonl"
+    head = f'service = "{server.options.http_url}"\n'
+    head += f'[[sinks]]\nname = "log"\ntype = "jsonl"\nurl = "{sink}"\nevents = ["closed"]\n'
+    first = f'[[cameras]]\nname = "first"\nurl = "{clip}"\nlooks_per_s = 5\n'
+    file.write_text(head + first)
+    log = tmp_path / "log"
+    command = [PLATES, "watch", str(file)]
+    with log.open("w") as errors, subprocess.Popen(command, stderr=errors) as watching:
+        try:
+            until(lambda: _cameras_in(sink) == ["first"] * 2, "events of the first camera")
+            file.write_text(head + first + first.replace("first", "second"))
+            wanted = ["first"] * 2 + ["second"] * 2
+            until(lambda: _cameras_in(sink) == wanted, "events of the second camera")
+            file.write_text(head)
+            until(lambda: "not reloaded: " in log.read_text(), "an error")
+        finally:
+            watching.send_signal(signal.SIGTERM)
+    assert watching.returncode == 0
+    texts = [one["data"]["text"] for one in read_events(sink.read_text())]
+    assert sorted(texts) == sorted([*street.texts] * 2)
+
+
+def _cameras_in(sink: Path) -> list[str]:
+    text = sink.read_text() if sink.exists() else ""
+    return sorted(one["data"]["camera"] for one in read_events(text))
