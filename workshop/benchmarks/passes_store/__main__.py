@@ -14,6 +14,7 @@ import typer
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.pass_store import open_store
+from workshop.benchmarks.passes_store.claims import time_claims
 from workshop.benchmarks.passes_store.filling import fill
 from workshop.benchmarks.passes_store.made_passes import make_passes
 from workshop.benchmarks.passes_store.searches import time_searches
@@ -45,7 +46,8 @@ def main(
     print(format_table(("search", "median ms", "worst ms", "found"), rows))
     for one in timed if plans else ():
         print("\n".join((f"\n{one.kind}:", *one.plan)))
-    print(format_table(("events a write", "events/s"), [*time_writes(store)]))
+    print(format_table(("events a write", "events/s"), list(time_writes(store))))
+    print(format_table(("claim, median ms", "worst ms"), [time_claims(store, database)]))
     database.close()
     store.close()
 

@@ -111,12 +111,13 @@ def _misread(text: str, edits: int, rng: random.Random) -> str:
     return "".join(chars)
 
 
-def _in_an_hour(rng: random.Random) -> PassQuery:
+def _span(rng: random.Random) -> dict[str, Any]:
     start_s = END_S - SPAN_S * rng.uniform(0.1, 0.9)
-    return PassQuery(cameras=(rng.choice(CAMERAS),), from_s=start_s, until_s=start_s + 3600)
+    return {"from_s": start_s, "until_s": start_s + 3600}
 
 
-KINDS: dict[str, Callable[[str, random.Random], PassQuery]] = {
+Make = Callable[[str, random.Random], PassQuery]
+KINDS: dict[str, Make] = {
     "newest": lambda text, rng: PassQuery(),
     "whole text": lambda text, rng: PassQuery(text),
     "prefix of four": lambda text, rng: PassQuery(text[:4] + "*"),
@@ -128,9 +129,10 @@ KINDS: dict[str, Callable[[str, random.Random], PassQuery]] = {
     "wildcard * in the middle": lambda text, rng: PassQuery(text[:2] + "*" + text[-4:]),
     "wildcards ? in the middle": lambda text, rng: PassQuery(text[:2] + "??" + text[4:]),
     "part that is nowhere": lambda text, rng: PassQuery(parts=("QQ" + text[-2:],)),
+    "two characters that are nowhere": lambda text, rng: PassQuery(parts=("QQ",)),
     "one edit": lambda text, rng: PassQuery(_misread(text, 1, rng), edits=1),
     "two edits": lambda text, rng: PassQuery(_misread(text, 2, rng), edits=2),
-    "camera and an hour": lambda text, rng: _in_an_hour(rng),
+    "camera and an hour": lambda text, rng: PassQuery(cameras=(rng.choice(CAMERAS),), **_span(rng)),
     "three cameras": lambda text, rng: PassQuery(cameras=tuple(rng.sample(CAMERAS, 3))),
     "region": lambda text, rng: PassQuery(region_code=text[-2:]),
     "region and camera": lambda text, rng: PassQuery(
