@@ -91,6 +91,7 @@ class BufferedWriter:
             if not self.replay() and self._try(lambda: self._write(events)):
                 return
             self.spool.put(events)
+            self.replay()  # at once, where only one of the events was to blame
 
     def replay(self) -> int:
         """Write events of the spool to the database. Return how many still wait."""
@@ -132,6 +133,8 @@ class BufferedWriter:
 
     def _write(self, events: Sequence[AddressedEvent]) -> None:
         self.prepare()
+        with self.database.reading() as connection:  # else pictures without passes would be left
+            connection.execute(sa.select(1))
         put_all(self.pictures, self.rows.pictures(events))
         with self.database.writing() as connection:
             self.rows.write(connection, events)

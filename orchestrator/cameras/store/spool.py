@@ -224,4 +224,5 @@ def _shows(file: Path, text: str) -> bool:
         passed = decode(file.read_bytes()).event.passed
     except RejectedValue:
         return False
-    return passed.text == text or any(one.plate.text == text for one in passed.observations)
+    read = not passed.text and any(one.plate.text == text for one in passed.observations)
+    return passed.text == text or read

@@ -98,6 +98,19 @@ def test_a_damaged_file_does_not_stop_the_others(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_another_vehicles_event_stays_though_a_frame_was_misread(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    misread = make_event("a", "A128BC77").passed.observations
+    changed = {"observations": misread}
+    read = AddressedEvent(make_event("a", "A123BC77", **changed), (), NOW_S)
+    unreadable = AddressedEvent(make_event("b", "", **changed), (), NOW_S)
+    spool.put([read, unreadable])
+
+    assert spool.erase("A128BC77") == 1
+    assert ids(spool) == ["a closed"]
+    spool.close()
+
+
 def test_a_plate_is_erased(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.put([event("a"), event("b", text="A128BC77")])
