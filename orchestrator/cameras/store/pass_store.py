@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from orchestrator.cameras.store import audit, plate_requests, retention
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
 from orchestrator.cameras.store.pass_query import (
     MOST,
@@ -125,6 +126,8 @@ class PassStore:
         Raises:
             UnknownName: There is none.
         """
+        if not re.fullmatch("[0-9a-f]{64}", digest):
+            raise UnknownName(f"there is no picture {digest!r}")
         return self._pictures.get(bytes.fromhex(digest))
 
     def export(self, query: PassQuery, target: Path, requester: Requester) -> int:

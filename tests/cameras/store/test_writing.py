@@ -54,6 +54,12 @@ def test_an_unknown_pass_is_said(store: PassStore) -> None:
         store.get("a", REQUESTER)
 
 
+@pytest.mark.parametrize("digest", ["", "../passes.db", "0" * 64])
+def test_an_unknown_picture_is_said(store: PassStore, digest: str) -> None:
+    with pytest.raises(UnknownName, match="no picture"):
+        store.picture(digest)
+
+
 def test_a_later_event_replaces_the_pass(store: PassStore) -> None:
     store.write([make_event("a", "A128BC77", "agreed")], [])
     later = make_event("a", "A123BC77", last_seen_s=NOW_S, zones=("street",))
