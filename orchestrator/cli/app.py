@@ -16,6 +16,7 @@ from orchestrator.system.distribution import read_version
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
     "watch": "orchestrator.cli.watch.command:watch",
+    "passes": "orchestrator.cli.passes.command:passes",
     "archive": "orchestrator.cli.archive.command:archive",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",

@@ -54,7 +54,7 @@ class PassTable:
 
 def _to_row(passed: Pass) -> str:
     return LINE(
-        _to_time(passed),
+        format_time(passed.first_seen_s, passed.clock),
         passed.text or UNREAD,
         f"{passed.text_score:.2f}",
         passed.direction or "-",
@@ -63,8 +63,8 @@ def _to_row(passed: Pass) -> str:
     )
 
 
-def _to_time(passed: Pass) -> str:
-    """Return the first time: the local date and time, or the time from a file's start."""
-    if passed.clock == "file":
-        return str(timedelta(seconds=round(passed.first_seen_s)))
-    return datetime.fromtimestamp(passed.first_seen_s).isoformat(" ", timespec="seconds")
+def format_time(time_s: float, clock: str) -> str:
+    """Return a time for people: the local date and time, or the time from a file's start."""
+    if clock == "file":
+        return str(timedelta(seconds=round(time_s)))
+    return datetime.fromtimestamp(time_s).isoformat(" ", timespec="seconds")

@@ -88,3 +88,31 @@ def test_what_is_replayed_is_due_again(outbox_store: PassStore) -> None:
 def test_a_replay_leaves_older_deliveries_and_other_sinks_alone(outbox_store: PassStore) -> None:
     assert outbox_store.outbox.replay("webhook", NOW_S + 1, NOW_S) == 0
     assert outbox_store.outbox.replay("file", 0, NOW_S) == 0
+
+
+def test_a_released_delivery_was_not_attempted(outbox_store: PassStore) -> None:
+    first = claim(outbox_store)[0]
+    outbox_store.outbox.release(first, NOW_S + 5)
+
+    assert claim(outbox_store, NOW_S + 4) == []
+    again = claim(outbox_store, NOW_S + 5)
+    assert [(one.id, one.attempts) for one in again] == [("a_agreed_0", 0)]
+
+
+def test_failed_deliveries_are_due_when_the_receiver_answers_again(
+    outbox_store: PassStore,
+) -> None:
+    first, second = claim(outbox_store)
+    outbox_store.outbox.postpone(first, "503", NOW_S + 3000)
+    outbox_store.outbox.hasten("other", NOW_S + 1)
+    assert claim(outbox_store, NOW_S + 1) == []
+    outbox_store.outbox.hasten("webhook", NOW_S + 1)
+    assert ids(claim(outbox_store, NOW_S + 1)) == [first.id]
+    outbox_store.outbox.confirm(second, NOW_S + 1)
+
+
+def test_deliveries_that_wait_are_counted(outbox_store: PassStore) -> None:
+    assert outbox_store.outbox.waiting("webhook") == 3
+    outbox_store.outbox.confirm(claim(outbox_store)[0], NOW_S)
+    assert outbox_store.outbox.waiting("webhook") == 2
+    assert outbox_store.outbox.waiting("other") == 0

@@ -1,0 +1,1 @@
+"""The command `plates passes`: searches, exports, deletions, lists and replays of the store."""
