@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.cameras.configuration import Camera, Line
 from orchestrator.cameras.frames import Clock
-from orchestrator.cameras.fusion import FusedText, fuse
 from orchestrator.cameras.passes import LineCrossing, Observation, Pass, Progress
+from orchestrator.cameras.tracking.fusion import FusedText, fuse
 from orchestrator.cameras.tracking.looks import Look, best_text
 from orchestrator.cameras.tracking.motion_model import Motion
 from orchestrator.cameras.tracking.plate_pixels import PlatePixels

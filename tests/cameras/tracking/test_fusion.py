@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cameras.fusion import MOST_EVIDENCE, fuse, weigh
 from orchestrator.cameras.passes import Observation
+from orchestrator.cameras.tracking.fusion import MOST_EVIDENCE, fuse, weigh
 from orchestrator.plates import Plate
 from tests.cameras.passing import observation, plate
 
