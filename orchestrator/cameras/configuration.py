@@ -181,7 +181,7 @@ class Configuration:
 
     Attributes:
         service: Address of the service, as for `PlateClient`; None starts one of its own.
-        store: Where passes are kept.
+        store: The place where passes are kept.
         cameras: The cameras.
         sinks: The receivers of events.
         metrics_port: Port of the Prometheus metrics; 0 for none.

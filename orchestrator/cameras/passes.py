@@ -113,7 +113,7 @@ class PassEvent:
     `updated` tells of another text, zone or crossing of a pass that has agreed.
 
     Attributes:
-        kind: What happened.
+        kind: The kind of change.
         passed: The pass after it.
     """
 

@@ -64,7 +64,7 @@ class CameraStream:
 
     @property
     def status(self) -> SourceStatus:
-        """What became of the source so far."""
+        """The state and the counts of the source."""
         return self._status
 
     async def ready(self) -> bool:

@@ -38,7 +38,7 @@ LEARNED = 20
 
 
 class PacketSizes:
-    """The usual size of packets between key frames. What moves needs more bytes."""
+    """The usual size of packets between key frames. Motion needs more bytes."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -86,7 +86,7 @@ class SelectiveDecoder:
         self.damaged = 0
 
     def take(self, packet: VideoPacket, now_s: float, *, moves: bool) -> list[VideoFrame]:
-        """Return the new frames of a packet. Of many that are decoded late, only the last.
+        """Return the new frames of a packet. Only the last of many frames that are decoded late.
 
         Args:
             packet: The next packet.

@@ -14,7 +14,7 @@ pause. `off`: the schedule has closed it. `ended`: a file is at its end."""
 
 @dataclass(frozen=True)
 class SourceStatus:
-    """What became of a source so far.
+    """The state and the counts of a source.
 
     Attributes:
         state: State of the source.

@@ -19,7 +19,7 @@ class ListEntry:
 
     Attributes:
         text: Text in Latin look-alikes.
-        note: What is shown with a hit.
+        note: The text that is shown with a hit.
         valid_from_s: Unix time from which it counts; None for always.
         valid_until_s: Unix time until which it counts.
         edits: Most characters by which a read text may differ, 0 to 2.

@@ -41,7 +41,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StoreParts:
-    """What a store consists of.
+    """The parts of a store.
 
     Attributes:
         database: The database.
@@ -60,7 +60,7 @@ class PassStore:
     """Keeps passes and finds them. Its calls may block; several threads may use it.
 
     Args:
-        parts: What it consists of.
+        parts: The parts of the store.
         retention_days: Days after which passes are deleted.
 
     Attributes:

@@ -42,7 +42,7 @@ class PlateLists:
 
         Args:
             name: Its name, as in the configuration of cameras.
-            note: What it is for.
+            note: The purpose of the list.
             retention_days: How long passes that hit it are kept; None for their cameras' time.
 
         Raises:

@@ -33,7 +33,7 @@ DAY_S = 86400.0
 
 @dataclass(frozen=True)
 class DeletionCounts:
-    """What was deleted.
+    """Numbers of deleted rows and files.
 
     Attributes:
         passes: Passes, with their readings, hits and deliveries.
@@ -80,7 +80,7 @@ def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
 def remove_pictures(
     database: Database, pictures: PictureStore, locked: Callable[[], AbstractContextManager[object]]
 ) -> int:
-    """Remove the noted pictures that no pass shows. What fails is tried again next time.
+    """Remove the noted pictures that no pass shows. The next run tries again what fails.
 
     Args:
         database: The database.

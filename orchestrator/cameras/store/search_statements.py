@@ -45,7 +45,7 @@ HIGHEST = "\U0010ffff"
 
 @dataclass(frozen=True)
 class TextCondition:
-    """What the text of a pass must be like.
+    """The condition on the text of a pass.
 
     Attributes:
         pattern: The whole text, with wildcards.

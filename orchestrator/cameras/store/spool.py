@@ -26,7 +26,7 @@ REJECTED = "rejected"
 
 @dataclass
 class SpoolCounts:
-    """What the spool has done since it was opened.
+    """The counts of a spool since it was opened.
 
     Attributes:
         spooled: Events that were put in.
@@ -62,7 +62,7 @@ class Spool:
     Attributes:
         folder: The folder.
         most_bytes: Largest size of all files.
-        counts: What it has done.
+        counts: Counts of its events.
     """
 
     folder: Path

@@ -83,7 +83,7 @@ def fuse(observations: Sequence[Observation]) -> FusedText:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What one frame says: probabilities of some texts, and that of each other text."""
+    """The reading of one frame: probabilities of some texts, and that of each other text."""
 
     scores: dict[str, float]
     floor: float

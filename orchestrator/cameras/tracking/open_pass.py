@@ -37,7 +37,7 @@ class OpenPass:
     Attributes:
         id: Id of the pass.
         motion: Its motion up to the last look.
-        last_look: What the next look is compared with.
+        last_look: The place and texts with which the next look is compared.
         clock: The clock of its times.
         observations: Some of its observations, in the order of time.
         fused: Its text so far.

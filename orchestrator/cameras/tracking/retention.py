@@ -1,4 +1,4 @@
-"""What is kept of an open pass: some of its observations, and its best frames."""
+"""The kept part of an open pass: some of its observations, and its best frames."""
 
 from __future__ import annotations
 

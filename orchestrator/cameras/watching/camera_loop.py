@@ -45,7 +45,7 @@ class Tracker(Protocol):
 
 @dataclass
 class Counts:
-    """What one camera has given so far."""
+    """Counts of one camera since it was opened."""
 
     frames: int = 0
     plates: int = 0

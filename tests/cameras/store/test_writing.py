@@ -1,4 +1,4 @@
-"""What a write keeps, alike in both databases."""
+"""Writes keep the same in both databases."""
 
 from __future__ import annotations
 
