@@ -33,8 +33,6 @@ class DeliveryError(PlateError):
         retry_after_s: Seconds that the receiver asks to wait, if it does.
     """
 
-    reason = "delivery"
-
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s

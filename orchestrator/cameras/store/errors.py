@@ -8,8 +8,6 @@ from orchestrator.errors import PlateError
 class StoreError(PlateError):
     """The store cannot do what was asked."""
 
-    reason = "store"
-
 
 class StoreUnavailable(StoreError):  # noqa: N818 - a state of the store, not a fault
     """The database or the pictures' storage cannot be used now; a retry may help."""
