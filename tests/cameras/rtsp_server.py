@@ -33,7 +33,7 @@ class Camera:
         self.server = GstRtspServer.RTSPServer()
         self.server.set_service(port)
         factory = GstRtspServer.RTSPMediaFactory()
-        factory.set_launch(PIPELINE.replace("", "").format(folder=folder))
+        factory.set_launch(PIPELINE.format(folder=folder))
         factory.set_shared(True)
         factory.connect("media-configure", self.configure)
         self.server.get_mount_points().add_factory("/street", factory)

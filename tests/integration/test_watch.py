@@ -51,7 +51,6 @@ def test_each_vehicle_of_a_clip_is_one_pass_and_is_kept(
     server: Server, street: Scene, clip: Path, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept"
-    kept.mkdir()
     arguments = ("watch", "--once", str(clip), "--json", "--out", str(kept))
     done = run(*arguments, url=server.options.http_url)
     assert (done.returncode, done.stderr) == (0, "2 passes\n")

@@ -85,6 +85,8 @@ def _keeping(target: Target, out: Path | None) -> Iterator[PassStore | None]:
     if not target.file and not out:
         yield None
         return
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
     folder = out or (target.file.absolute().parent if target.file else Path())
     settings = target.configuration.store if target.file else Store()
     with closing(open_store(settings, folder)) as store:
