@@ -111,7 +111,9 @@ def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> N
         async with Decoders(limits=QUICK) as decoders:
             stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
             frames = await take(stream, 7)
-            os.kill(decoders.groups[0].pid or 0, signal.SIGKILL)
+            pid = decoders.groups[0].pid
+            assert pid
+            os.kill(pid, signal.SIGKILL)
             return frames + await take_all(stream), stream
 
     frames, stream = asyncio.run(run())
@@ -163,7 +165,9 @@ def test_a_process_that_is_stopped_is_started_again(http: HttpCamera) -> None:
         async with Decoders(limits=Limits(hang_s=2, first_pause_s=0.1)) as decoders:
             stream = decoders.open(Camera("gate", http.url()))
             await take(stream, 1)
-            os.kill(decoders.groups[0].pid or 0, signal.SIGSTOP)
+            pid = decoders.groups[0].pid
+            assert pid
+            os.kill(pid, signal.SIGSTOP)
             await wait(lambda: "no sign" in stream.status.last_error, "the watchdog's report")
             await take(stream, 1)
 
