@@ -101,7 +101,7 @@ class TestTable:
         assert head.split() == [
             "plate",
             "score",
-            "kind",
+            "format",
             "left",
             "top",
             "right",

@@ -11,7 +11,7 @@ from orchestrator.plates import Plate
 NO_KIND, UNREAD = "-", "?"
 LINE = "{:<10} {:>5}  {:<16} {:>5} {:>5} {:>5} {:>6}  {}".format
 SPANNING = "{:<59}  {}".format
-HEAD = LINE("plate", "score", "kind", "left", "top", "right", "bottom", "picture")
+HEAD = LINE("plate", "score", "format", "left", "top", "right", "bottom", "picture")
 SHORT = 3
 """Texts with fewer characters do not count as readings."""
 
