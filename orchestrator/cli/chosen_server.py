@@ -104,7 +104,7 @@ def check_unused(context: typer.Context, url: str | None, names: Collection[str]
     given = [
         one.opts[0]
         for one in context.command.params
-        if one.name in names and _is_typed(context, one.name)
+        if one.name in names and is_typed(context, one.name)
     ]
     if url is not None and given:
         raise SettingsError(
@@ -113,7 +113,7 @@ def check_unused(context: typer.Context, url: str | None, names: Collection[str]
         )
 
 
-def _is_typed(context: typer.Context, option: str) -> bool:
+def is_typed(context: typer.Context, option: str) -> bool:
     """Tell whether an option stands on the command line.
 
     The source is known by its name: later versions of Typer have their own copy of Click.

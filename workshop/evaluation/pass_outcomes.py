@@ -19,7 +19,7 @@ NEAR = 0.6
 
 @dataclass(frozen=True)
 class ClipOutcome:
-    """What became of the vehicles of one clip.
+    """The outcomes of the vehicles of one clip.
 
     Attributes:
         scenario, conditions, rate: See `Truth`.

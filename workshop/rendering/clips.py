@@ -75,7 +75,7 @@ class TruthPass:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a clip."""
+    """The truth about a clip."""
 
     scenario: str
     conditions: str

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import typer
 
+from orchestrator.cli.chosen_server import is_typed
 from orchestrator.cli.flags import Device
 from orchestrator.cli.recognition.skipped_files import CLIPS
 from orchestrator.cli.watch.command import watch
@@ -19,7 +20,6 @@ FORWARDED = (
     *("as_json", "show_all", "quiet", "verbose"),
 )
 """Parameters that both commands have."""
-COMMANDLINE = "COMMANDLINE"
 
 
 def names_clips(sources: Sequence[str]) -> bool:
@@ -38,7 +38,7 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
     unknown = [
         one.opts[0]
         for one in context.command.params
-        if one.name not in taken and _is_typed(context, one.name)
+        if one.name and one.name not in taken and is_typed(context, one.name)
     ]
     if unknown:
         raise SettingsError(f"{', '.join(unknown)}: wanted with pictures, got clips")
@@ -46,8 +46,3 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
     values |= {"device": Device(values["device"]), "engine": Engine(values["engine"])}
     watch(context, context.params["sources"], once=True, looks=None, out=None, **values)
     raise typer.Exit
-
-
-def _is_typed(context: typer.Context, name: str | None) -> bool:
-    source = context.get_parameter_source(name or "")
-    return source is not None and source.name == COMMANDLINE

@@ -38,7 +38,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True)
 class Watch:
-    """What one run needs.
+    """The parts and choices of one run.
 
     Attributes:
         configuration: The cameras at the start.

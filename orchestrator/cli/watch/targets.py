@@ -18,7 +18,7 @@ TOML = ".toml"
 
 @dataclass(frozen=True)
 class Target:
-    """What to watch.
+    """The cameras to watch.
 
     Attributes:
         configuration: The cameras.

@@ -14,10 +14,10 @@ from orchestrator.cameras.sinks.deliverer import (
     Deliverer,
     SinkQueue,
 )
-from orchestrator.cameras.sinks.memory_outbox import MemoryOutbox
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
 from tests.cameras.sinks.deliveries import make_delivery
+from tests.cameras.sinks.memory_outbox import MemoryOutbox
 
 AWAY = DeliveryError("away")
 

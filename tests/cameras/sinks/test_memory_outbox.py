@@ -1,7 +1,7 @@
 import pytest
 
-from orchestrator.cameras.sinks.memory_outbox import MemoryOutbox
 from tests.cameras.sinks.deliveries import make_delivery
+from tests.cameras.sinks.memory_outbox import MemoryOutbox
 
 FIRST, SECOND = make_delivery(1), make_delivery(2)
 

@@ -28,7 +28,7 @@ LETTERS = "ABEKMHOPCTYX"
 
 @dataclass(frozen=True)
 class SearchTimes:
-    """What a kind of search took.
+    """The times of one kind of search.
 
     Attributes:
         kind: Name of the kind.

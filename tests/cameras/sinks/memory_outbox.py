@@ -1,4 +1,4 @@
-"""An outbox in memory: for a watcher without a store, and for tests."""
+"""An outbox in memory, for tests of sinks without a database."""
 
 from __future__ import annotations
 
