@@ -90,6 +90,7 @@ class Camera:
         schedule: Hours in which the camera is watched.
         lists: Names of the plate lists that are looked up for this camera.
         retention_days: Days after which its passes are deleted; None for the store's.
+        group: Name of the group of cameras that it belongs to; roles can be limited to groups.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Camera:
     schedule: Schedule = field(default_factory=Schedule)
     lists: tuple[str, ...] = ()
     retention_days: float | None = None
+    group: str = ""
 
     def __post_init__(self) -> None:
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
@@ -176,6 +178,22 @@ class Sink:
 
 
 @dataclass(frozen=True)
+class ControlRoomSettings:
+    """Settings of the control room, see `orchestrator.control_room`.
+
+    Attributes:
+        reasons_required: Whether every search and export must name its reason.
+        session_hours: Hours after which people must log in again.
+    """
+
+    reasons_required: bool = False
+    session_hours: float = 12.0
+
+    def __post_init__(self) -> None:
+        check_range("session_hours", self.session_hours, 0.1, 24 * 365)
+
+
+@dataclass(frozen=True)
 class Configuration:
     """The content of CAMERAS.toml.
 
@@ -184,6 +202,7 @@ class Configuration:
         store: The place where passes are kept.
         cameras: The cameras.
         sinks: The receivers of events.
+        control_room: Settings of the control room.
         metrics_port: Port of the Prometheus metrics; 0 for none.
         metrics_host: Address on which the metrics are served.
     """
@@ -192,6 +211,7 @@ class Configuration:
     service: str | None = None
     store: Store = field(default_factory=Store)
     sinks: tuple[Sink, ...] = ()
+    control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
 

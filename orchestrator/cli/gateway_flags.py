@@ -127,6 +127,15 @@ ProcessesOption = Annotated[
         help="Number of gateway processes.",
     ),
 ]
+CamerasOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cameras",
+        metavar="FILE",
+        rich_help_panel=CALLERS_PANEL,
+        help="File of cameras, as for `plates watch`: serves their passes, lists and pages.",
+    ),
+]
 LimitOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -166,6 +175,7 @@ class GatewayFlags:
     private_key: Path | None = None
     audit: Path | None = None
     processes: int = 1
+    cameras: Path | None = None
     limits: tuple[str, ...] = ()
 
     @property
@@ -204,6 +214,7 @@ class GatewayFlags:
             private_key=_absolute(self.private_key),
             audit=_absolute(self.audit),
             processes=self.processes,
+            cameras=_absolute(self.cameras),
             limits=self._fit_limits(triton),
         )
 

@@ -29,6 +29,7 @@ from orchestrator.cli.gateway_flags import (
     METRICS_PORT,
     AllowedHostOption,
     AuditOption,
+    CamerasOption,
     CertificateOption,
     CorsOriginOption,
     GatewayFlags,
@@ -72,6 +73,7 @@ def serve(
     private_key: PrivateKeyOption = None,
     audit: AuditOption = None,
     gateway_processes: ProcessesOption = 1,
+    cameras: CamerasOption = None,
     limit: LimitOption = None,
     no_gateway: NoGatewayOption = False,
     trust_network: Annotated[
@@ -192,6 +194,7 @@ def serve(
             private_key=private_key,
             audit=audit,
             processes=gateway_processes,
+            cameras=cameras,
             limits=tuple(limit or ()),
         )
         run_services(options, None if no_gateway else flags)

@@ -7,10 +7,13 @@ import logging
 import resource
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import uvloop
 
 from orchestrator.errors import PlateError
+from orchestrator.gateway.http.extension import Extension
 from orchestrator.gateway.ipc import STDIN
 from orchestrator.gateway.options import GatewayOptions, from_json
 from orchestrator.gateway.server import serve
@@ -24,8 +27,12 @@ FILES = 256
 """Open files that the process needs in addition to its connections."""
 
 
-def main() -> None:
-    """Serve until the process is told to end."""
+def main(open_extension: Callable[[GatewayOptions], Extension] | None = None) -> None:
+    """Serve until the process is told to end.
+
+    Args:
+        open_extension: Opens an extension with more routes; None for none.
+    """
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     for talkative in TALKATIVE:
         logging.getLogger(talkative).setLevel(logging.ERROR)
@@ -34,7 +41,7 @@ def main() -> None:
     try:
         options = from_json(read_line())
         allow_files(options)
-        uvloop.run(serve(options))
+        uvloop.run(serve(options, open_extension and partial(open_extension, options)))
     except PlateError as error:
         sys.exit(f"gateway: {error}")
     finally:

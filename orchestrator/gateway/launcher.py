@@ -33,6 +33,8 @@ from orchestrator.system.subprocesses import (
 )
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
+WITH_CAMERAS = (sys.executable, "-m", "orchestrator.control_room")
+"""Commands of one process: of the gateway alone, and with the routes of the control room."""
 PACKAGES = Path(__file__).resolve().parents[2]
 """Folder of the package. `-m` searches it first, in any working directory."""
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
@@ -173,16 +175,17 @@ class Gateway:
         self.counts.remove()
 
 
-def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
+def start(options: GatewayOptions, command: Sequence[str] = ()) -> Gateway:
     """Start the gateway and wait until it listens.
 
     Args:
         options: Options of the gateway.
-        command: Command of one process, which reads the options from standard input.
+        command: Command of one process, which reads the options from standard input; ours if empty.
 
     Raises:
         ServerError: The gateway cannot be started; the message says why.
     """
+    command = command or (WITH_CAMERAS if options.cameras else COMMAND)
     counts = LockedFolder.make("gateway-")
     gateway = Gateway(options, [], counts)
     try:

@@ -159,6 +159,7 @@ class GatewayOptions:
         private_key: File of the certificate's key.
         audit: File of the audit log. If None, standard output.
         processes: Number of processes that share the work.
+        cameras: File of the cameras whose passes are served, too. If None, none are.
         canary: Folder of the picture for health checks, see `orchestrator.system.canary`.
             Without one, any answer is good.
         limits: Limits for callers.
@@ -181,6 +182,7 @@ class GatewayOptions:
     private_key: Path | None = None
     audit: Path | None = None
     processes: int = 1
+    cameras: Path | None = None
     canary: Path | None = None
     limits: Limits = field(default_factory=Limits)
 

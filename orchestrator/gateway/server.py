@@ -21,6 +21,7 @@ from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.app import make_app, make_metrics_app
+from orchestrator.gateway.http.extension import Extension, OpenExtension
 from orchestrator.gateway.http.protocol import guarded
 from orchestrator.gateway.ipc import listen
 from orchestrator.gateway.options import WORK_S, Address, GatewayOptions
@@ -60,8 +61,12 @@ class HttpServer(uvicorn.Server):
         self.started = True
 
 
-async def serve(options: GatewayOptions) -> None:
+async def serve(options: GatewayOptions, open_extension: OpenExtension | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C. Calls in work are answered first.
+
+    Args:
+        options: Options of the gateway.
+        open_extension: Opens an extension with more routes; None for none.
 
     Raises:
         ServerError: An address cannot be used, a certificate cannot be read, or a background task
@@ -72,10 +77,12 @@ async def serve(options: GatewayOptions) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     certificate = _certificate_of(options)
     service = DataPlane(options, certificate)
-    servers = list(_http_servers(service))
+    extension = open_extension() if open_extension else None
+    servers = list(_http_servers(service, extension))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
     duties = [service.watch(), service.canary.watch(), listen(service)]
+    duties += extension.duties() if extension else ()
     if certificate:
         certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
         duties.append(certificate.watch())
@@ -92,6 +99,8 @@ async def serve(options: GatewayOptions) -> None:
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks, *([rpc.stop(WORK_S)] if rpc else []))
+    if extension:
+        await extension.close()
     await service.close()
     if failures:
         raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
@@ -107,8 +116,11 @@ async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asynci
         stopped.set()
 
 
-def _http_servers(service: DataPlane) -> Iterator[tuple[HttpServer, socket.socket]]:
-    app, options = make_app(service), service.options
+def _http_servers(
+    service: DataPlane, extension: Extension | None
+) -> Iterator[tuple[HttpServer, socket.socket]]:
+    more = extension.routes(service) if extension else ()
+    app, options = make_app(service, more), service.options
     callers = _http_server(app, service, service.connections, options.certificate)
     yield callers, _listen(options.http, options)
     if options.metrics:

@@ -179,6 +179,105 @@ picture_removals = sa.Table(
     sa.Column("digest", DIGEST, primary_key=True),
 )
 
+pass_changes = sa.Table(
+    "pass_changes",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    _pass_number(nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("time_s", TIME, nullable=False),
+    sa.Index("ix_pass_changes_pass", "pass_number"),
+    sa.Index("ix_pass_changes_time", "time_s"),
+)
+
+camera_states = sa.Table(
+    "camera_states",
+    METADATA,
+    sa.Column("camera", TEXT, primary_key=True),
+    sa.Column("watcher", TEXT, nullable=False),
+    sa.Column("updated_s", TIME, nullable=False),
+    sa.Column("document", sa.JSON, nullable=False),
+)
+
+camera_stills = sa.Table(
+    "camera_stills",
+    METADATA,
+    sa.Column("camera", TEXT, primary_key=True),
+    sa.Column("time_s", TIME, nullable=False),
+    sa.Column("jpeg", sa.LargeBinary, nullable=False),
+)
+
+camera_areas = sa.Table(
+    "camera_areas",
+    METADATA,
+    sa.Column("camera", TEXT, primary_key=True),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("changed_s", TIME, nullable=False),
+    sa.Column("changed_by", TEXT, nullable=False),
+    sa.Column("zones", sa.JSON, nullable=False),
+    sa.Column("lines", sa.JSON, nullable=False),
+    sa.Column("masks", sa.JSON, nullable=False),
+)
+"""Zones, lines and masks that were drawn in the control room; they replace those of the file."""
+
+people = sa.Table(
+    "people",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("password_hash", TEXT, nullable=False),
+    sa.Column("role", TEXT, nullable=False),
+    sa.Column("groups", sa.JSON, nullable=False),
+    sa.Column("created_s", TIME, nullable=False),
+    sa.Column("is_disabled", sa.Boolean, nullable=False),
+)
+
+sessions = sa.Table(
+    "sessions",
+    METADATA,
+    sa.Column("token_digest", DIGEST, primary_key=True),
+    sa.Column("person", TEXT, sa.ForeignKey("people.name", ondelete="CASCADE"), nullable=False),
+    sa.Column("created_s", TIME, nullable=False),
+    sa.Column("expires_s", TIME, nullable=False),
+    sa.Index("ix_sessions_person", "person"),
+    sa.Index("ix_sessions_expires", "expires_s"),
+)
+
+gate_openings = sa.Table(
+    "gate_openings",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("gate", TEXT, nullable=False),
+    sa.Column("camera", TEXT, nullable=False),
+    sa.Column("pass_id", TEXT, nullable=False),
+    sa.Column("text", TEXT, nullable=False),
+    sa.Column("list", TEXT, nullable=False),
+    sa.Column("entry_text", TEXT, nullable=False),
+    sa.Column("outcome", TEXT, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
+    sa.Column("requested_s", TIME, nullable=False),
+    sa.Column("delay_s", TIME, nullable=False),
+    sa.Index("ix_gate_openings_time", "requested_s"),
+    sa.Index("ix_gate_openings_pass", "pass_id"),
+    sa.Index("ix_gate_openings_text", "text"),
+)
+
+camera_leases = sa.Table(
+    "camera_leases",
+    METADATA,
+    sa.Column("camera", TEXT, primary_key=True),
+    sa.Column("watcher", TEXT, nullable=False),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("expires_s", TIME, nullable=False),
+    sa.Index("ix_camera_leases_watcher", "watcher"),
+)
+
+watchers = sa.Table(
+    "watchers",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("seen_s", TIME, nullable=False),
+)
+
 pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text", sa.String))
 """The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
 narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from starlette.applications import Starlette
@@ -24,14 +25,20 @@ from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.options import Address
 
 
-def make_app(service: DataPlane) -> ASGIApp:
-    """Return the application for callers over HTTP."""
+def make_app(service: DataPlane, more: Sequence[Route] = ()) -> ASGIApp:
+    """Return the application for callers over HTTP.
+
+    Args:
+        service: The service.
+        more: Routes of an extension.
+    """
     metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
     routes = [
         *kserve_routes.infer_routes(service),
         *kserve_routes.metadata_routes(service),
         *_health_routes(service),
         Route("/metrics", metrics, methods=["GET"]),
+        *more,
     ]
     if service.options.has_plates:
         routes += rest_routes.infer_routes(service)

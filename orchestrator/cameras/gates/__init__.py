@@ -1,0 +1,1 @@
+"""Gates: what opens when a pass hits a list."""

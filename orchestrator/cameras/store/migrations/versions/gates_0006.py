@@ -1,0 +1,29 @@
+"""What gates opened, and for whom."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from orchestrator.cameras.store.migrations.columns import NUMBER, TEXT, TIME
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "gate_openings",
+        sa.Column("number", NUMBER, primary_key=True),
+        sa.Column("gate", TEXT, nullable=False),
+        sa.Column("camera", TEXT, nullable=False),
+        sa.Column("pass_id", TEXT, nullable=False),
+        sa.Column("text", TEXT, nullable=False),
+        sa.Column("list", TEXT, nullable=False),
+        sa.Column("entry_text", TEXT, nullable=False),
+        sa.Column("outcome", TEXT, nullable=False),
+        sa.Column("reason", TEXT, nullable=False),
+        sa.Column("requested_s", TIME, nullable=False),
+        sa.Column("delay_s", TIME, nullable=False),
+    )
+    op.create_index("ix_gate_openings_time", "gate_openings", ["requested_s"])
+    op.create_index("ix_gate_openings_pass", "gate_openings", ["pass_id"])
+    op.create_index("ix_gate_openings_text", "gate_openings", ["text"])

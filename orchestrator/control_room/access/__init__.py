@@ -1,0 +1,1 @@
+"""Who may do what: roles of keys and people, sessions."""
