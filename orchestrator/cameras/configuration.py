@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import time
 from pathlib import Path
 
+from orchestrator.cameras.blurring import SURROUNDINGS, check_blur
 from orchestrator.errors import SettingsError
 from orchestrator.system.toml_files import check_range, read_table
 
@@ -133,15 +134,19 @@ class Store:
             configuration.
         retention_days: Days after which passes are deleted.
         keep_frames: Whether the whole frame is kept beside the plate's crop.
+        blur: What is made unrecognisable in kept frames and stills: `surroundings` (all but the
+            vehicle's front, and other plates), `plates` (other plates), or `none`.
     """
 
     url: str | None = None
     pictures: str | None = None
     spool: Path | None = None
     retention_days: float = RETENTION_DAYS
-    keep_frames: bool = True
+    keep_frames: bool = False
+    blur: str = SURROUNDINGS
 
     def __post_init__(self) -> None:
+        check_blur(self.blur)
         check_range("retention_days", self.retention_days, 0, 36500)
 
 

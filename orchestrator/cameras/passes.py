@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.frames import Clock
 from orchestrator.plates import Plate
 
@@ -40,13 +41,15 @@ class BestFrame:
         observation: The plate in this frame.
         size_wh: Size of the frame, pixels.
         crop_jpeg: The plate with a margin, as a JPEG file.
-        frame_jpeg: The whole frame, as it was sent to the service.
+        frame_jpeg: The whole frame, as it was sent to the service; in the store, as it is kept.
+        others: Boxes of all other plates in the frame.
     """
 
     observation: Observation
     size_wh: tuple[int, int]
     crop_jpeg: bytes = field(repr=False)
     frame_jpeg: bytes = field(repr=False)
+    others: tuple[Xyxy, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.pass_tracker import PassTracker
 from orchestrator.cameras.passes import Observation, PassEvent
-from orchestrator.cameras.tracking.plate_pixels import Xyxy
 from orchestrator.plates import Plate, Plates
 
 CAMERA = Camera("gate", "rtsp://camera")
@@ -59,7 +59,8 @@ class KnownSharpness:
         del frame
         return [self.by_left.get(box[0], 1.0) for box in boxes]
 
-    def crop(self, frame: Frame, box: Xyxy) -> bytes:
+    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        del others
         self.cropped.append(box)
         return b"crop of " + frame.jpeg
 

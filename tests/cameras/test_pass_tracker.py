@@ -215,6 +215,13 @@ def test_the_best_frame_is_one_that_shows_the_text() -> None:
     assert best.size_wh == (1000, 500)
 
 
+def test_the_best_frame_names_the_other_plates_in_it() -> None:
+    neighbour = plate((900, 400), "M456OP199")
+    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
+    [event] = follow(new_tracker(masked), [(0.0, [plate((200, 100)), neighbour])])
+    assert event.passed.best.others == (neighbour.xyxy,)
+
+
 def test_the_crop_of_a_frame_is_made_once() -> None:
     pixels = KnownSharpness()
     follow(new_tracker(pixels=pixels), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))

@@ -16,8 +16,9 @@ import cv2
 import numpy as np
 import torch
 
+from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.frames import Frame
-from orchestrator.cameras.tracking.plate_pixels import JpegPixels, Xyxy
+from orchestrator.cameras.tracking.plate_pixels import JpegPixels
 from orchestrator.plates import Plate, PlateRegion, Plates
 
 JPEG_QUALITY = 90
@@ -55,8 +56,8 @@ class KnownPixels:
         }
         return [known[box] for box in boxes]
 
-    def crop(self, frame: Frame, box: Xyxy) -> bytes:
-        del frame, box
+    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        del frame, box, others
         return b""
 
 

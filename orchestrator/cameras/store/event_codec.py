@@ -58,7 +58,11 @@ def _to_pass(table: JsonObject, crop_jpeg: bytes, frame_jpeg: bytes) -> Pass:
             "zones": tuple(table["zones"]),
             "observations": tuple(map(_to_observation, table["observations"])),
             "best": BestFrame(
-                _to_observation(best["observation"]), tuple(best["size_wh"]), crop_jpeg, frame_jpeg
+                _to_observation(best["observation"]),
+                tuple(best["size_wh"]),
+                crop_jpeg,
+                frame_jpeg,
+                _pairs(best["others"]),
             ),
         }
     )

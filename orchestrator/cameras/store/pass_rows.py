@@ -14,7 +14,7 @@ from orchestrator.formats.regions import known_region
 Row = dict[str, Any]
 
 
-def to_pass_row(addressed: AddressedEvent, keep_frame: bool) -> Row:
+def to_pass_row(addressed: AddressedEvent) -> Row:
     """Return the row of a pass."""
     passed = addressed.event.passed
     region = known_region(passed.text, passed.format)
@@ -33,7 +33,7 @@ def to_pass_row(addressed: AddressedEvent, keep_frame: bool) -> Row:
         "best": {"time_s": best.observation.time_s, "box": _box(best.observation)}
         | {"size_wh": [*best.size_wh]},
         "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
-        "frame": digest_of(best.frame_jpeg) if keep_frame and best.frame_jpeg else None,
+        "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
     }
 
 

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
+from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.pass_query import (
     MOST,
     PassDetails,
@@ -47,12 +48,14 @@ class StoreParts:
         database: The database.
         pictures: The pictures.
         writer: Writes events to both.
+        frames: Decides what is kept of frames.
         clock: Returns the Unix time.
     """
 
     database: Database
     pictures: PictureStore
     writer: BufferedWriter
+    frames: KeptFrames = field(default_factory=KeptFrames)
     clock: Callable[[], float] = time.time
 
 
@@ -72,6 +75,7 @@ class PassStore:
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
         self._database = parts.database
         self._pictures = parts.pictures
+        self._frames = parts.frames
         self._clock = parts.clock
         self._retention_days = retention_days
         self.writer = parts.writer
@@ -90,7 +94,8 @@ class PassStore:
         Raises:
             StoreUnavailable: The spool is full, too; the caller tries again later.
         """
-        self.writer.write(address(events, sinks, self._clock()))
+        kept = [self._frames.prepare(event) for event in events]
+        self.writer.write(address(kept, sinks, self._clock()))
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""
@@ -227,12 +232,13 @@ def open_store(
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
     spool = Spool(settings.spool or folder / "spool", spool_bytes)
-    writer = BufferedWriter(database, pictures, spool, PassWriter(settings.keep_frames))
+    writer = BufferedWriter(database, pictures, spool, PassWriter())
     try:
         writer.prepare()
     except StoreUnavailable as error:
         LOG.error("passes wait in %s: %s", spool.folder, error)
-    parts = StoreParts(database, pictures, writer, clock)
+    frames = KeptFrames(settings.keep_frames, settings.blur)
+    parts = StoreParts(database, pictures, writer, frames, clock)
     return PassStore(parts, settings.retention_days)
 
 

@@ -39,18 +39,15 @@ class PassWriter:
     """Writes events to the tables.
 
     Attributes:
-        keep_frames: Whether whole frames are kept.
         lookup: The lists.
     """
 
-    keep_frames: bool = True
     lookup: ListLookup = field(default_factory=ListLookup)
 
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
         """Return the pictures that must be kept before the events are written."""
         best = [one.event.passed.best for one in _latest(events).values()]
-        frames = [one.frame_jpeg for one in best if self.keep_frames]
-        return [one.crop_jpeg for one in best] + frames
+        return [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg)]
 
     def write(self, connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
         """Write the last state of each pass, and a delivery for each event and its sinks."""
@@ -70,7 +67,7 @@ class PassWriter:
         events: Sequence[AddressedEvent],
         known: dict[str, Any],
     ) -> dict[str, int]:
-        rows = [to_pass_row(one, self.keep_frames) for one in events]
+        rows = [to_pass_row(one) for one in events]
         if not rows:
             return {}
         _remove_replaced_pictures(connection, rows, known)

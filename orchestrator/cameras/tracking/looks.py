@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
+from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import Observation
@@ -40,6 +41,7 @@ class Look:
         size: Its width in frame widths.
         shape: Logarithm of its width over its height.
         is_cut: Whether the frame's edge cuts it, so that text and shape may lack a part.
+        others: Boxes of all other plates in the frame, also of those that do not count.
     """
 
     frame: Frame
@@ -49,6 +51,7 @@ class Look:
     size: float
     shape: float
     is_cut: bool
+    others: tuple[Xyxy, ...] = ()
 
     @property
     def log_size(self) -> float:
@@ -90,7 +93,7 @@ def take_looks(
     ]
     sharpness = pixels.measure(frame, [plate.xyxy for plate, _ in watched])
     looks = [
-        _look(frame, plate, point, sharp)
+        replace(_look(frame, plate, point, sharp), others=_others(plate, plates))
         for (plate, point), sharp in zip(watched, sharpness, strict=True)
     ]
     return _drop_repeated(looks)
@@ -116,6 +119,10 @@ def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: flo
         shape=log((x1 - x0) / (y1 - y0)),
         is_cut=is_cut,
     )
+
+
+def _others(plate: Plate, plates: Plates) -> tuple[Xyxy, ...]:
+    return tuple(other.xyxy for other in plates if other is not plate)
 
 
 def _drop_repeated(looks: Sequence[Look]) -> tuple[Look, ...]:

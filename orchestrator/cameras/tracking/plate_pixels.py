@@ -9,10 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.cameras.blurring import Xyxy, hide_others
 from orchestrator.cameras.frames import Frame
 from orchestrator.errors import PictureError
-
-Xyxy = tuple[float, float, float, float]
 
 SIZE_WH = (96, 24)
 """Size to which plates are scaled before they are measured: about that of the reader's input."""
@@ -30,8 +29,8 @@ class PlatePixels(Protocol):
     def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
         """Return the sharpness of each box, in [0, 1]."""
 
-    def crop(self, frame: Frame, box: Xyxy) -> bytes:
-        """Return a box with a margin as a JPEG file."""
+    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        """Return a box with a margin as a JPEG file, in which other plates are hidden."""
 
 
 class JpegPixels:
@@ -43,8 +42,8 @@ class JpegPixels:
         grey = _decode(frame, cv2.IMREAD_GRAYSCALE)
         return [measure_sharpness(_cut(grey, box, margin_px=0)) for box in boxes]
 
-    def crop(self, frame: Frame, box: Xyxy) -> bytes:
-        bgr = _decode(frame, cv2.IMREAD_COLOR)
+    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        bgr = hide_others(_decode(frame, cv2.IMREAD_COLOR), box, others)
         part = _cut(bgr, box, margin_px=round(MARGIN * (box[3] - box[1])))
         return cv2.imencode(".jpg", part, [cv2.IMWRITE_JPEG_QUALITY, CROP_QUALITY])[1].tobytes()
 

@@ -96,8 +96,10 @@ class BestFrames:
         kept = self._find(text)
         look = kept.look
         if not kept.crop_jpeg:
-            kept.crop_jpeg = pixels.crop(look.frame, look.observation.plate.xyxy)
-        return BestFrame(look.observation, look.frame.size_wh, kept.crop_jpeg, look.frame.jpeg)
+            kept.crop_jpeg = pixels.crop(look.frame, look.observation.plate.xyxy, look.others)
+        return BestFrame(
+            look.observation, look.frame.size_wh, kept.crop_jpeg, look.frame.jpeg, look.others
+        )
 
     def _find(self, text: str) -> _Kept:
         by_worth = sorted(self._by_text.values(), key=lambda kept: -worth_of(kept.look.observation))

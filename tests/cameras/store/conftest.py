@@ -64,7 +64,9 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(url: str, tmp_path: Path) -> Iterator[PassStore]:
     """Return a store whose clock stands at NOW_S."""
-    opened = open_store(Store(url=url), tmp_path, clock=lambda: NOW_S)
+    # The pictures of the tests are no JPEG files, so they cannot be blurred.
+    settings = Store(url=url, keep_frames=True, blur="none")
+    opened = open_store(settings, tmp_path, clock=lambda: NOW_S)
     yield opened
     opened.close()
 

@@ -104,8 +104,8 @@ def test_a_picture_that_was_replaced_is_removed(store: PassStore) -> None:
     assert store.picture(store.get("a", REQUESTER).found.crop or "") == b"sharper"
 
 
-def test_whole_frames_are_left_out_on_request(url: str, tmp_path: Path) -> None:
-    store = open_store(Store(url=url, keep_frames=False), tmp_path)
+def test_whole_frames_are_left_out_unless_wanted(url: str, tmp_path: Path) -> None:
+    store = open_store(Store(url=url), tmp_path)
     store.write([make_event("a")], [])
 
     assert store.get("a", REQUESTER).found.frame is None

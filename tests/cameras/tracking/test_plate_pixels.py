@@ -17,6 +17,10 @@ def make_frame(picture: np.ndarray) -> Frame:
     return Frame("gate", 7, 0.0, "wall", jpeg.tobytes(), (picture.shape[1], picture.shape[0]))
 
 
+def decode(jpeg: bytes) -> np.ndarray:
+    return cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+
+
 def smear(length_px: int) -> np.ndarray:
     return cv2.blur(STREET.picture, (length_px, 1))
 
@@ -39,15 +43,24 @@ def test_without_plates_no_frame_is_decoded() -> None:
 
 
 def test_a_crop_is_the_plate_with_a_margin() -> None:
-    crop = cv2.imdecode(
-        np.frombuffer(JpegPixels().crop(make_frame(STREET.picture), BOX), np.uint8),
-        cv2.IMREAD_COLOR,
-    )
+    crop = decode(JpegPixels().crop(make_frame(STREET.picture), BOX, []))
     margin = round(0.5 * (BOX[3] - BOX[1]))
     x0, y0 = int(BOX[0]) - margin, int(BOX[1]) - margin
     wanted = STREET.picture[y0 : round(BOX[3]) + margin, x0 : round(BOX[2]) + margin]
     assert crop.shape == wanted.shape
     assert abs(crop.astype(float) - wanted).mean() < 6
+
+
+def test_another_plate_in_a_crop_is_hidden() -> None:
+    above = (BOX[0], BOX[1] - 20, BOX[2], BOX[1] - 8)
+    frame = make_frame(STREET.picture)
+    crops = [decode(JpegPixels().crop(frame, BOX, others)) for others in ([], [above])]
+    margin = round(0.5 * (BOX[3] - BOX[1]))
+    rows = slice(margin - 18, margin - 10)
+    assert abs(crops[1][rows, margin:-margin].astype(int) - 128).max() < 12
+    assert abs(crops[0][rows, margin:-margin].astype(int) - 128).max() > 20
+    plates = [crop[margin + 8 : -margin].astype(float) for crop in crops]
+    assert abs(plates[0] - plates[1]).mean() < 2
 
 
 @pytest.mark.parametrize(
@@ -60,5 +73,5 @@ def test_a_crop_is_the_plate_with_a_margin() -> None:
 )
 def test_a_box_at_the_edge_is_clipped(box: tuple[float, float, float, float]) -> None:
     frame = make_frame(STREET.picture)
-    assert JpegPixels().crop(frame, box).startswith(b"\xff\xd8")
+    assert JpegPixels().crop(frame, box, []).startswith(b"\xff\xd8")
     assert 0 <= JpegPixels().measure(frame, [box])[0] <= 1
