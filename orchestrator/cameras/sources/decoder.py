@@ -65,7 +65,10 @@ class Decoder:
     def _answer(self, number: int, player: Player) -> None:
         """Send the look that waits; it is encoded only now that it is wanted."""
         look = player.slot.take()
-        self._send(Nothing(number) if look is None else self._encode(number, look, player.name))
+        if look is None:
+            self._send(Nothing(number))
+            return
+        self._send(self._encode(number, look, player.name))
         player.slot.confirm()
 
     def _encode(self, number: int, look: Look, name: str) -> Message:

@@ -41,7 +41,7 @@ class LookSlot:
         self._announce = announce
         self._condition = threading.Condition()
         self._look: Look | None = None
-        self._in_delivery = False
+        self._in_delivery = 0  # looks: the next one is taken while another thread sends the last
         self._closed = False
         self.dropped = 0
 
@@ -75,18 +75,18 @@ class LookSlot:
         """Return the look that waits, to be delivered; None if there is none."""
         with self._condition:
             look, self._look = self._look, None
-            self._in_delivery = look is not None
+            self._in_delivery += look is not None
             self._condition.notify_all()
             return look
 
     def confirm(self) -> None:
-        """Take notice that the look which was taken is delivered."""
+        """Take notice that a look which was taken is delivered."""
         with self._condition:
-            self._in_delivery = False
+            self._in_delivery -= 1
             self._condition.notify_all()
 
     def drain(self, beat: Callable[[], None]) -> None:
-        """Wait until the last look has been taken and delivered."""
+        """Wait until all looks have been taken and delivered."""
         with self._condition:
             while (self._look is not None or self._in_delivery) and not self._closed:
                 self._condition.wait(WAIT_STEP_S)
