@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.cameras.configuration import Configuration
+from orchestrator.cameras.configuration import Camera, Configuration
+from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable, UnknownName
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.policy import AccessPolicy, Forbidden
 from orchestrator.control_room.access.principals import Principal, Role
+from orchestrator.control_room.described import Described
+from orchestrator.control_room.store_threads import StoreThreads
+from orchestrator.errors import ParameterError
 from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.errors import RETRY_AFTER_S, GatewayError, NotFound
 from orchestrator.gateway.http.endpoint import Endpoint, HttpRequest
 from orchestrator.gateway.http.rest_routes import REST
 
@@ -21,19 +27,30 @@ KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
 
 
-@dataclass(frozen=True)
+class DatabaseAway(GatewayError):  # noqa: N818 - named after the state
+    """The database of the passes cannot be used now. Recognition goes on."""
+
+    status, code, reason = 503, "UNAVAILABLE", "database"
+
+
+@dataclass
 class ControlRoom:
     """What the routes stand on.
 
     Attributes:
-        configuration: The cameras.
-        store: Their passes. Its calls block; run them in a thread.
+        configuration: The cameras. It is replaced when their file changes.
+        store: Their passes. Its calls block; `threads` runs them.
         access: Finds out who asks.
+        threads: Threads for the store.
     """
 
     configuration: Configuration
     store: PassStore
     access: AccessPolicy
+    threads: StoreThreads = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.threads = StoreThreads(self.store)
 
 
 @dataclass(frozen=True)
@@ -50,6 +67,17 @@ class RoomRequest:
     principal: Principal
     room: ControlRoom
 
+    @property
+    def is_head(self) -> bool:
+        """Whether only headers are wanted."""
+        return self.request.http.method == "HEAD"
+
+    @property
+    def cameras(self) -> list[Camera]:
+        """The configured cameras that the principal may see."""
+        cameras = self.room.configuration.cameras
+        return [one for one in cameras if self.principal.sees(one.group)]
+
 
 Handle = Callable[[RoomRequest], Awaitable[Response]]
 
@@ -63,23 +91,58 @@ class RoomRoute:
         path: Path in Starlette's form.
         role: Least role of the principal.
         handle: Makes the response.
+        described: Its description for the API's documentation; None if it is not shown there.
     """
 
     method: str
     path: str
     role: Role
     handle: Handle
+    described: Described | None = None
 
 
-def to_route(route: RoomRoute, room: ControlRoom, service: DataPlane) -> Route:
-    """Return a route that admits its callers through the gateway's policy."""
-    endpoint = Endpoint(service, REST, KIND, partial(_answer, route, room))
-    return Route(route.path, endpoint, methods=[route.method])
+def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane) -> list[Route]:
+    """Return a route for each path, which admits its callers through the gateway's policy."""
+    by_path: dict[str, dict[str, RoomRoute]] = {}
+    for one in routes:
+        by_path.setdefault(one.path, {})[one.method] = one
+    return [_to_route(path, methods, room, service) for path, methods in by_path.items()]
 
 
-async def _answer(route: RoomRoute, room: ControlRoom, request: HttpRequest) -> Response:
-    principal = await room.access.principal_of(request)
-    if principal.role < route.role:
-        wanted, got = route.role.name.lower(), principal.role.name.lower()
-        raise Forbidden(f"role: wanted {wanted}, got {got}")
-    return await route.handle(RoomRequest(request, principal, room))
+def _to_route(
+    path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
+) -> Route:
+    endpoint = Endpoint(service, REST, KIND, partial(_answer, methods, room))
+    return Route(path, endpoint, methods=[*methods])
+
+
+async def _answer(
+    methods: Mapping[str, RoomRoute], room: ControlRoom, request: HttpRequest
+) -> Response:
+    method = request.http.method
+    route = methods["GET" if method == "HEAD" else method]
+    with store_errors():
+        principal = await room.access.principal_of(request)
+        if principal.role < route.role:
+            wanted, got = route.role.name.lower(), principal.role.name.lower()
+            raise Forbidden(f"role: wanted {wanted}, got {got}")
+        return await route.handle(RoomRequest(request, principal, room))
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Raise errors of the store as those of the gateway.
+
+    Raises:
+        NotFound: There is no pass, list or camera of this name.
+        DatabaseAway: The database cannot be used now.
+        ParameterError: The database does not accept a value.
+    """
+    try:
+        yield
+    except UnknownName as error:
+        raise NotFound(str(error)) from error
+    except StoreUnavailable as error:
+        raise DatabaseAway(str(error), RETRY_AFTER_S) from error
+    except RejectedValue as error:
+        raise ParameterError(str(error)) from error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import Any
 
 from starlette.routing import Route
@@ -10,9 +13,16 @@ from starlette.routing import Route
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.control_room.access.policy import AccessPolicy
-from orchestrator.control_room.endpoint import ControlRoom, RoomRoute, to_route
+from orchestrator.control_room.endpoint import ControlRoom, to_routes
+from orchestrator.control_room.rest.change_feed import ChangeFeed
+from orchestrator.control_room.rest.routes import rest_routes
+from orchestrator.errors import SettingsError
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.options import GatewayOptions
+from orchestrator.system.file_stamps import stamp_of
+
+LOG = logging.getLogger(__name__)
+RELOAD_EVERY_S = 2.0
 
 
 class ControlRoomExtension:
@@ -20,18 +30,21 @@ class ControlRoomExtension:
 
     Args:
         room: What they stand on.
+        file: The file of cameras, which is read again when it changes.
     """
 
-    def __init__(self, room: ControlRoom) -> None:
-        self._room = room
+    def __init__(self, room: ControlRoom, file: Path) -> None:
+        self._room, self._file = room, file
+        self._feed = ChangeFeed(room)
+        self._routes = rest_routes(self._feed)
 
     def routes(self, service: DataPlane) -> Sequence[Route]:
         """Return all routes, see `Extension`."""
-        return [to_route(one, self._room, service) for one in ROUTES]
+        return to_routes(self._routes, self._room, service)
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        """Return nothing: all work is done in requests."""
-        return ()
+        """Return the feed of changes, and the look at the file of cameras."""
+        return (self._feed.run(), _follow(self._room, self._file))
 
     async def close(self) -> None:
         """Close the store."""
@@ -46,9 +59,20 @@ def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
     """
     assert options.cameras is not None
     configuration = read_configuration(options.cameras)
-    store = open_store(configuration.store, options.cameras.parent)
-    access = AccessPolicy(options.wants_keys)
-    return ControlRoomExtension(ControlRoom(configuration, store, access))
+    store = open_store(configuration.store, options.cameras.absolute().parent)
+    room = ControlRoom(configuration, store, AccessPolicy(options.wants_keys))
+    return ControlRoomExtension(room, options.cameras)
 
 
-ROUTES: tuple[RoomRoute, ...] = ()
+async def _follow(room: ControlRoom, file: Path) -> None:
+    """Follow changes of the file of cameras. A wrong file changes nothing."""
+    stamp = stamp_of(file)
+    while True:
+        await asyncio.sleep(RELOAD_EVERY_S)
+        if (now := stamp_of(file)) == stamp:
+            continue
+        stamp = now
+        try:
+            room.configuration = read_configuration(file)
+        except SettingsError as error:
+            LOG.error("cameras are not read again: %s", error)

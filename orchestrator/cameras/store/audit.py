@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,10 +27,59 @@ def record(
     *,
     count: int,
     now_s: float,
-) -> None:
-    """Write a search, in the transaction that answers it: without a record, there is no answer."""
+) -> int:
+    """Write a search, before it is answered: without a record, there is no answer.
+
+    Returns:
+        The number of the entry.
+    """
     row = {"time_s": now_s, "who": requester.who, "why": requester.why, "kind": kind}
-    connection.execute(sa.insert(searches), [{**row, "query": query, "count": count}])
+    insert = sa.insert(searches).values({**row, "query": query, "count": count})
+    number = connection.execute(insert.returning(searches.c.number)).scalar_one()
+    return int(number)
+
+
+@dataclass(frozen=True)
+class RecordedSearch:
+    """One entry of the audit. See `record`."""
+
+    number: int
+    time_s: float
+    who: str
+    why: str
+    kind: str
+    query: Mapping[str, Any]
+    count: int
+
+
+@dataclass(frozen=True)
+class AuditQuery:
+    """The wanted entries.
+
+    Attributes:
+        from_s: Unix time of the first entry.
+        until_s: Unix time after the last entry.
+        before: Number of the last entry of the page before.
+        limit: Most entries.
+    """
+
+    from_s: float | None = None
+    until_s: float | None = None
+    before: int | None = None
+    limit: int = 50
+
+
+def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
+    """Return entries, the newest first."""
+    columns = searches.c
+    statement = sa.select(searches).order_by(columns.number.desc()).limit(query.limit)
+    if query.from_s is not None:
+        statement = statement.where(columns.time_s >= query.from_s)
+    if query.until_s is not None:
+        statement = statement.where(columns.time_s < query.until_s)
+    if query.before is not None:
+        statement = statement.where(columns.number < query.before)
+    return [RecordedSearch(**row) for row in connection.execute(statement).mappings()]
 
 
 def pseudonymize(connection: sa.Connection, key: bytes, until_s: float) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from orchestrator.errors import ParameterError
@@ -20,15 +20,22 @@ class Requester:
     Attributes:
         who: Name of a person or program.
         why: The reason, for example the number of a case.
+        cameras: Names of the cameras whose passes are shown; None for all. Passes of other cameras
+            are neither found nor counted.
     """
 
     who: str
     why: str
+    cameras: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("who", "why"):
             if not getattr(self, name).strip():
                 raise ParameterError(f"{name}: wanted a text, got none")
+
+    def sees(self, camera: str) -> bool:
+        """Tell whether the passes of a camera are shown."""
+        return self.cameras is None or camera in self.cameras
 
 
 @dataclass(frozen=True)
@@ -129,10 +136,12 @@ class PassPage:
     Attributes:
         passes: The passes.
         cursor: The `cursor` for the next page; `""` after the last.
+        hits: The hits of each pass that has any, by its number.
     """
 
     passes: tuple[FoundPass, ...]
     cursor: str = ""
+    hits: Mapping[int, tuple[StoredHit, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store import audit, plate_requests, retention
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
+from orchestrator.cameras.store.change_log import ChangeLog
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
 from orchestrator.cameras.store.kept_frames import KeptFrames
+from orchestrator.cameras.store.live_tables import LiveTables
 from orchestrator.cameras.store.pass_query import (
     MOST,
     PassDetails,
@@ -31,6 +33,7 @@ from orchestrator.cameras.store.pass_query import (
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.pictures import PictureStore, open_pictures
 from orchestrator.cameras.store.plate_lists import PlateLists
+from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
 from orchestrator.cameras.store.search import read_details, search
 from orchestrator.cameras.store.spool import MOST_BYTES, Spool
@@ -69,6 +72,9 @@ class PassStore:
     Attributes:
         lists: The lists of plates.
         outbox: The deliveries to sinks.
+        changes: The log of changes of passes.
+        live: States, stills and drawn areas of cameras.
+        reader: More reads, for the control room.
         writer: The writer, with its spool and its counts.
     """
 
@@ -81,6 +87,9 @@ class PassStore:
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
         self.outbox = SqlOutbox(parts.database)
+        self.changes = ChangeLog(parts.database)
+        self.live = LiveTables(parts.database, parts.clock)
+        self.reader = StoreReader(parts.database, parts.clock)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -110,7 +119,7 @@ class PassStore:
             StoreError: The database cannot be used.
         """
         with self._database.reading() as connection:
-            page = search(connection, query)
+            page = search(connection, query, requester.cameras)
         self._record(requester, "search", query.to_dict(), len(page.passes))
         return page
 
@@ -118,10 +127,12 @@ class PassStore:
         """Return a pass with its readings and hits, and record it in the audit.
 
         Raises:
-            UnknownName: There is none with this id.
+            UnknownName: There is none with this id, or the requester may not see its camera.
         """
         with self._database.reading() as connection:
             details = read_details(connection, pass_id)
+        if not requester.sees(details.found.camera):
+            raise UnknownName(f"there is no pass {pass_id!r}")
         self._record(requester, "get", {"id": pass_id}, 1)
         return details
 
@@ -145,7 +156,7 @@ class PassStore:
         with self._database.reading() as connection:
             step = replace(query, limit=MOST)
             while True:
-                page = search(connection, step)
+                page = search(connection, step, requester.cameras)
                 details += [read_details(connection, one.id) for one in page.passes]
                 if not page.cursor:
                     break
@@ -157,7 +168,8 @@ class PassStore:
         """Write all passes of one plate, and their pictures, for its owner."""
         cleaned = clean_text(text)
         with self._database.reading() as connection:
-            details = list(plate_requests.read_passes_of(connection, cleaned))
+            found = plate_requests.read_passes_of(connection, cleaned)
+            details = [one for one in found if requester.sees(one.found.camera)]
         self._record(requester, "export plate", {"text": cleaned}, len(details))
         return export_passes(details, self._pictures, target)
 
@@ -232,7 +244,7 @@ def open_store(
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
     spool = Spool(settings.spool or folder / "spool", spool_bytes)
-    writer = BufferedWriter(database, pictures, spool, PassWriter())
+    writer = BufferedWriter(database, pictures, spool, PassWriter(clock=clock))
     try:
         writer.prepare()
     except StoreUnavailable as error:

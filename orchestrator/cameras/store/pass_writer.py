@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from orchestrator.cameras.store.schema import (
     cameras,
     deliveries,
     list_hits,
+    pass_changes,
     pass_zones,
     passes,
     picture_removals,
@@ -40,9 +42,11 @@ class PassWriter:
 
     Attributes:
         lookup: The lists.
+        clock: Returns the Unix time.
     """
 
     lookup: ListLookup = field(default_factory=ListLookup)
+    clock: Callable[[], float] = time.time
 
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
         """Return the pictures that must be kept before the events are written."""
@@ -60,6 +64,7 @@ class PassWriter:
         numbers |= self._write_passes(connection, newer, known)
         self._write_parts(connection, newer, numbers)
         self._write_deliveries(connection, events, numbers)
+        self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
 
     def _write_passes(
         self,
@@ -117,6 +122,23 @@ class PassWriter:
                 index_elements=[deliveries.c.id, deliveries.c.sink]
             )
             connection.execute(statement, rows)
+
+    def _write_changes(
+        self,
+        connection: sa.Connection,
+        events: Sequence[AddressedEvent],
+        changed: set[str],
+        numbers: dict[str, int],
+    ) -> None:
+        """Log the events. It is the last step, because listeners wait for lower numbers."""
+        now_s = self.clock()
+        rows = [
+            {"pass_number": numbers[passed.id], "kind": one.event.kind, "time_s": now_s}
+            for one in events
+            if (passed := one.event.passed).id in changed
+        ]
+        if rows:
+            connection.execute(sa.insert(pass_changes), rows)
 
     def _delivery_rows(self, addressed: AddressedEvent, number: int) -> list[Row]:
         passed = addressed.event.passed

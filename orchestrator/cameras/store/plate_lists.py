@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import sqlalchemy as sa
@@ -23,6 +23,23 @@ from orchestrator.errors import ParameterError
 
 COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
+
+
+@dataclass(frozen=True)
+class PlateList:
+    """A list of plates.
+
+    Attributes:
+        name: Its name.
+        note: Its purpose.
+        retention_days: How long passes that hit it are kept; None for their cameras' time.
+        entries: Number of its entries.
+    """
+
+    name: str
+    note: str
+    retention_days: float | None
+    entries: int
 
 
 class PlateLists:
@@ -63,6 +80,31 @@ class PlateLists:
         with self._database.writing() as connection:
             connection.execute(sa.delete(lists).where(lists.c.id == find_list(connection, name)))
 
+    def describe(self) -> list[PlateList]:
+        """Return all lists, by name."""
+        entries = sa.func.count(list_entries.c.text).label("entries")
+        columns = (lists.c.name, lists.c.note, lists.c.retention_days)
+        statement = sa.select(*columns, entries).join_from(lists, list_entries, isouter=True)
+        with self._database.reading() as connection:
+            rows = connection.execute(statement.group_by(*columns).order_by(lists.c.name))
+            return [PlateList(*row) for row in rows]
+
+    def save(self, name: str, note: str, retention_days: float | None) -> None:
+        """Create a list, or change its note and retention.
+
+        Raises:
+            ParameterError: The name is empty.
+        """
+        if not name.strip():
+            raise ParameterError("name: wanted a text, got none")
+        row = {"name": name, "note": note, "retention_days": retention_days, "revision": 0}
+        with self._database.writing() as connection:
+            statement = insert(connection, lists).values(row)
+            values = {"note": note, "retention_days": retention_days}
+            connection.execute(
+                statement.on_conflict_do_update(index_elements=[lists.c.name], set_=values)
+            )
+
     def names(self) -> list[str]:
         """Return the names of all lists."""
         with self._database.reading() as connection:
@@ -73,8 +115,11 @@ class PlateLists:
         with self._database.reading() as connection:
             return read_entries(connection, find_list(connection, name))
 
-    def put(self, name: str, entries: Iterable[ListEntry]) -> None:
+    def put(self, name: str, entries: Iterable[ListEntry]) -> list[ListEntry]:
         """Add entries to a list; an entry with the same text is replaced.
+
+        Returns:
+            The entries as they are stored.
 
         Raises:
             ParameterError: An entry's text cannot be on a plate, or its edits do not fit.
@@ -82,6 +127,7 @@ class PlateLists:
         checked = [_check(entry) for entry in entries]
         with self._database.writing() as connection:
             _put(connection, find_list(connection, name), checked)
+        return checked
 
     def remove(self, name: str, text: str) -> bool:
         """Remove an entry. Return whether there was one. Hits of stored passes stay."""

@@ -20,6 +20,7 @@ from orchestrator.cameras.store.schema import (
     deliveries,
     list_hits,
     lists,
+    pass_changes,
     passes,
     picture_removals,
 )
@@ -29,6 +30,9 @@ BATCH = 200
 DELIVERY_DAYS = 7.0
 """How long finished deliveries are kept, so that they can be replayed."""
 DAY_S = 86400.0
+KEPT_S = DELIVERY_DAYS * DAY_S
+CHANGES_S = 3600.0
+"""How long changes of passes are kept, so that a listener that was away gets them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ def delete_expired(database: Database, now_s: float, days: float) -> DeletionCou
         days: How long passes are kept unless their camera or list says otherwise.
     """
     counts = [_delete_in_steps(database, one) for one in _expired(database, now_s, days)]
-    finished = _delete_deliveries(database, now_s - DELIVERY_DAYS * DAY_S)
+    finished = _delete_in_batches(database, deliveries, deliveries.c.finished_s, now_s - KEPT_S)
+    _delete_in_batches(database, pass_changes, pass_changes.c.time_s, now_s - CHANGES_S)
     return DeletionCounts(passes=sum(counts), deliveries=finished)
 
 
@@ -153,13 +158,16 @@ def _delete_in_steps(database: Database, expired: sa.Select[Any]) -> int:
         after = (found[-1].first_seen_s, found[-1].number)
 
 
-def _delete_deliveries(database: Database, until_s: float) -> int:
+def _delete_in_batches(
+    database: Database, table: sa.Table, time_s: sa.Column[float], until_s: float
+) -> int:
+    """Delete the rows of an earlier time. Return their number."""
     count = 0
-    old = sa.select(deliveries.c.number).where(deliveries.c.finished_s < until_s).limit(BATCH * 10)
+    old = sa.select(table.c.number).where(time_s < until_s).limit(BATCH * 10)
     while True:
         with database.writing() as connection:
             deleted = connection.execute(
-                sa.delete(deliveries).where(deliveries.c.number.in_(old.scalar_subquery()))
+                sa.delete(table).where(table.c.number.in_(old.scalar_subquery()))
             ).rowcount
         count += deleted
         if deleted < BATCH * 10:

@@ -188,7 +188,9 @@ pass_changes = sa.Table(
     sa.Column("time_s", TIME, nullable=False),
     sa.Index("ix_pass_changes_pass", "pass_number"),
     sa.Index("ix_pass_changes_time", "time_s"),
+    sqlite_autoincrement=True,
 )
+"""One row for each event of a pass. No number is used twice, also after rows were deleted."""
 
 camera_states = sa.Table(
     "camera_states",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -34,10 +36,19 @@ from orchestrator.cameras.store.search_statements import (
 LOOK_UP = ("enable_seqscan = off", "jit = off")
 WALK = (*LOOK_UP, "enable_sort = off", "enable_bitmapscan = off")
 """PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
+MOST_WALKS = 50
+"""Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
 
-def search(connection: sa.Connection, query: PassQuery) -> PassPage:
+def search(
+    connection: sa.Connection, query: PassQuery, shown: Sequence[str] | None = None
+) -> PassPage:
     """Return a page of the passes that a query finds, the newest first.
+
+    Args:
+        connection: A transaction.
+        query: The query.
+        shown: Cameras whose passes may be found; None for all.
 
     Raises:
         ParameterError: The text cannot be searched.
@@ -47,18 +58,22 @@ def search(connection: sa.Connection, query: PassQuery) -> PassPage:
     text = TextCondition.of(query)
     list_id = find_list(connection, query.list_name) if query.list_name else None
     conditions = other_conditions(query, dialect, list_id)
+    if shown is not None:
+        conditions.append(dialect.unindexed(passes.c.camera).in_(shown))
+        if not query.cameras and len(shown) <= MOST_WALKS:
+            query = replace(query, cameras=(*shown,))
     numbers = _look_up(connection, dialect, text)
     if numbers is not None:
         _set(connection, LOOK_UP)
         chosen = chosen_statement(dialect, numbers, query, conditions)
-        return _to_page(query, connection.execute(chosen).mappings())
+        return _to_page(connection, query, connection.execute(chosen).mappings())
     if text:
         conditions.append(dialect.matches(dialect.unindexed_text(text), text))
     _set(connection, WALK)
     walks = _choose(connection, plan_walks(query, text, list_id), query)
     statements = [walk_statement(walk, query, conditions) for walk in walks]
     rows = [row for one in statements for row in connection.execute(one).mappings()]
-    return _to_page(query, rows)
+    return _to_page(connection, query, rows)
 
 
 def find_list(connection: sa.Connection, name: str) -> int:
@@ -90,17 +105,25 @@ def describe(connection: sa.Connection, found: FoundPass) -> PassDetails:
     columns = [one for one in readings.c if one.name not in ("pass_number", "position")]
     of_pass = sa.select(*columns).where(readings.c.pass_number == found.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
-    hits = (
-        sa.select(lists.c.name, list_hits.c.entry_text, list_hits.c.note, list_hits.c.edits)
+    hits = read_hits(connection, [found.number]).get(found.number, ())
+    return PassDetails(found, tuple(map(_to_reading, rows)), hits)
+
+
+def read_hits(
+    connection: sa.Connection, numbers: Sequence[int]
+) -> dict[int, tuple[StoredHit, ...]]:
+    """Return the hits of passes by their numbers, for those that have any."""
+    columns = (lists.c.name, list_hits.c.entry_text, list_hits.c.note, list_hits.c.edits)
+    statement = (
+        sa.select(list_hits.c.pass_number, *columns)
         .join_from(list_hits, lists)
-        .where(list_hits.c.pass_number == found.number)
+        .where(list_hits.c.pass_number.in_(numbers))
         .order_by(lists.c.name)
     )
-    return PassDetails(
-        found,
-        tuple(map(_to_reading, rows)),
-        tuple(StoredHit(*row) for row in connection.execute(hits)),
-    )
+    hits = defaultdict[int, tuple[StoredHit, ...]](tuple)
+    for number, *values in connection.execute(statement) if numbers else ():
+        hits[number] += (StoredHit(*values),)
+    return dict(hits)
 
 
 def _look_up(
@@ -137,14 +160,15 @@ def _set(connection: sa.Connection, settings: Iterable[str]) -> None:
             connection.exec_driver_sql(f"SET LOCAL {setting}")
 
 
-def _to_page(query: PassQuery, rows: Iterable[Any]) -> PassPage:
+def _to_page(connection: sa.Connection, query: PassQuery, rows: Iterable[Any]) -> PassPage:
     """Merge the rows of all walks, without those that two walks have found."""
     by_number = {row["number"]: row for row in rows}
     newest = sorted(
         by_number.values(), key=lambda row: (row["first_seen_s"], row["number"]), reverse=True
     )
     found = tuple(map(to_found, newest[: query.limit]))
-    return PassPage(found, found[-1].cursor if len(newest) > query.limit else "")
+    cursor = found[-1].cursor if len(newest) > query.limit else ""
+    return PassPage(found, cursor, read_hits(connection, [one.number for one in found]))
 
 
 def _to_reading(row: Any) -> StoredReading:

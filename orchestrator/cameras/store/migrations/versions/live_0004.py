@@ -16,6 +16,7 @@ def upgrade() -> None:
         pass_number(nullable=False),
         sa.Column("kind", TEXT, nullable=False),
         sa.Column("time_s", TIME, nullable=False),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_pass_changes_pass", "pass_changes", ["pass_number"])
     op.create_index("ix_pass_changes_time", "pass_changes", ["time_s"])

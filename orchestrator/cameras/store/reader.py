@@ -1,0 +1,113 @@
+"""Reads of the store that the control room needs beside searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.store import audit, pass_counts
+from orchestrator.cameras.store.audit import AuditQuery, RecordedSearch
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.pass_counts import CameraCount, CountQuery, HourCount
+from orchestrator.cameras.store.pass_query import PassPage, PassQuery, Requester
+from orchestrator.cameras.store.schema import gate_openings, passes, searches
+from orchestrator.cameras.store.search import search
+
+
+@dataclass(frozen=True)
+class GateOpening:
+    """One request to open a gate. See the table `gate_openings`."""
+
+    number: int
+    gate: str
+    camera: str
+    pass_id: str
+    text: str
+    list: str
+    entry_text: str
+    outcome: str
+    reason: str
+    requested_s: float
+    delay_s: float
+
+
+class StoreReader:
+    """Reads for people and programs that may see some cameras only.
+
+    Args:
+        database: The database.
+        clock: Returns the Unix time.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+
+    def record(self, requester: Requester, kind: str, query: Mapping[str, Any]) -> int:
+        """Begin an entry of the audit, whose count comes later. Return its number."""
+        with self._database.writing() as connection:
+            now_s = self._clock()
+            return audit.record(connection, requester, kind, query, count=0, now_s=now_s)
+
+    def count(self, entry: int, count: int) -> None:
+        """Complete an entry of the audit."""
+        with self._database.writing() as connection:
+            update = sa.update(searches).where(searches.c.number == entry)
+            connection.execute(update.values(count=count))
+
+    def page(self, query: PassQuery, requester: Requester) -> PassPage:
+        """Return a page of a search that `record` has recorded."""
+        with self._database.reading() as connection:
+            return search(connection, query, requester.cameras)
+
+    def count_by_hour(self, query: CountQuery, requester: Requester) -> list[HourCount]:
+        """Return the counts of passes of each hour that has any."""
+        with self._database.reading() as connection:
+            return pass_counts.count_by_hour(connection, query, requester.cameras)
+
+    def count_by_camera(self, query: CountQuery, requester: Requester) -> list[CameraCount]:
+        """Return the counts of passes of each camera that has any."""
+        with self._database.reading() as connection:
+            return pass_counts.count_by_camera(connection, query, requester.cameras)
+
+    def picture_of(self, pass_id: str, kind: Literal["crop", "frame"], requester: Requester) -> str:
+        """Return the hash of a picture of a pass.
+
+        Raises:
+            UnknownName: There is no such pass or picture, or the requester may not see its camera.
+        """
+        statement = sa.select(passes.c.camera, passes.c[kind]).where(passes.c.id == pass_id)
+        with self._database.reading() as connection:
+            row = connection.execute(statement).first()
+        if row is None or not row[1] or not requester.sees(row[0]):
+            raise UnknownName(f"there is no {kind} of pass {pass_id!r}")
+        return str(row[1].hex())
+
+    def openings(
+        self, requester: Requester, limit: int, before: int | None = None
+    ) -> list[GateOpening]:
+        """Return openings of gates, the newest first; `before` is the last one of a page."""
+        number = gate_openings.c.number
+        statement = sa.select(gate_openings).order_by(number.desc()).limit(limit)
+        if requester.cameras is not None:
+            statement = statement.where(gate_openings.c.camera.in_(requester.cameras))
+        if before is not None:
+            statement = statement.where(number < before)
+        return self._read_openings(statement)
+
+    def openings_of(self, pass_id: str) -> list[GateOpening]:
+        """Return the openings for a pass, in their order."""
+        statement = sa.select(gate_openings).where(gate_openings.c.pass_id == pass_id)
+        return self._read_openings(statement.order_by(gate_openings.c.number))
+
+    def searches(self, query: AuditQuery) -> list[RecordedSearch]:
+        """Return entries of the audit, the newest first."""
+        with self._database.reading() as connection:
+            return audit.read(connection, query)
+
+    def _read_openings(self, statement: sa.Select[Any]) -> list[GateOpening]:
+        with self._database.reading() as connection:
+            return [GateOpening(**row) for row in connection.execute(statement).mappings()]

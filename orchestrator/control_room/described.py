@@ -1,0 +1,40 @@
+"""Descriptions of operations, from which the API's documentation is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True)
+class Described:
+    """The description of an operation.
+
+    Attributes:
+        id: Unique name of the operation.
+        summary: The operation in a few words.
+        tag: Part of the documentation.
+        answer: Schema of the JSON answer; None for other answers.
+        query: Schema of the query; None if it takes none.
+        body: Schema of the JSON body; None if it takes none.
+        text_body: Content type of a body that is not JSON.
+        media: Other content types of the answer, with what they hold.
+        status: HTTP status of the answer.
+        example: An answer.
+        problems: Statuses of failures beside those that every operation has.
+    """
+
+    id: str
+    summary: str
+    tag: str
+    answer: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    body: type[BaseModel] | None = None
+    text_body: str = ""
+    media: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
+    example: Mapping[str, Any] | None = None
+    problems: tuple[str, ...] = ()

@@ -1,0 +1,34 @@
+"""The audit: who has searched for what, and why."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store.audit import AuditQuery, RecordedSearch
+from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.control_room.rest.exchange import answer, query_of
+from orchestrator.control_room.rest.queries import AuditPageQuery
+from orchestrator.control_room.rest.schemas import AuditEntry, AuditPage
+
+
+async def list_searches(request: RoomRequest) -> Response:
+    """Return a page of the audit."""
+    asked = query_of(request, AuditPageQuery)
+    before = int(asked.cursor) if asked.cursor else None
+    query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1)
+    found = await request.room.threads.run(lambda: request.room.store.reader.searches(query))
+    page = found[: asked.limit]
+    cursor = str(page[-1].number) if len(found) > asked.limit else ""
+    return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
+
+
+def _to_entry(one: RecordedSearch) -> AuditEntry:
+    return AuditEntry(
+        time=to_rfc3339(one.time_s),
+        who=one.who,
+        why=one.why,
+        kind=one.kind,
+        query=dict(one.query),
+        count=one.count,
+    )

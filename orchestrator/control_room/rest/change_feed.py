@@ -1,0 +1,178 @@
+"""Hands the changes of passes and cameras to all listeners of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from orchestrator.cameras.store.change_log import ChangeReader, PassChange
+from orchestrator.control_room.endpoint import ControlRoom
+from orchestrator.control_room.rest.cameras import read_cameras
+from orchestrator.control_room.rest.documents import to_pass
+from orchestrator.control_room.rest.schemas import CameraAnswer
+from orchestrator.errors import PlateError
+
+LOG = logging.getLogger(__name__)
+POLL_S = 0.5
+CAMERAS_S = 2.0
+MOST_WAITING = 2000
+"""Events that wait for one listener. A listener that reads more slowly is dropped."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """An event for listeners.
+
+    Attributes:
+        kind: Name of the event.
+        camera: Name of its camera.
+        body: JSON.
+        number: Number of the change; None for events of cameras.
+        settled: A listener that has this event may begin again after this number.
+    """
+
+    kind: str
+    camera: str
+    body: bytes = field(repr=False)
+    number: int | None = None
+    settled: int | None = None
+
+    @classmethod
+    def of(cls, change: PassChange) -> Notice:
+        """Return the event of a change."""
+        body = to_pass(change.found, change.hits).to_json()
+        kind, camera = f"pass.{change.kind}", change.found.camera
+        return cls(kind, camera, body, change.number, change.settled)
+
+
+class Listener:
+    """Events on their way to one caller."""
+
+    def __init__(self) -> None:
+        self._waiting = deque[Notice]()
+        self._is_there = asyncio.Event()
+        self.has_ended = False
+
+    def offer(self, notice: Notice) -> None:
+        """Queue an event; a caller that is too slow is dropped."""
+        if len(self._waiting) >= MOST_WAITING:
+            self.end()
+        if not self.has_ended:
+            self._waiting.append(notice)
+            self._is_there.set()
+
+    def end(self) -> None:
+        """End the stream. The caller connects again, and begins where it was."""
+        self.has_ended = True
+        self._waiting.clear()
+        self._is_there.set()
+
+    async def next(self, timeout_s: float) -> list[Notice]:
+        """Return the events that wait; none if there are none in time or the stream has ended."""
+        try:
+            await asyncio.wait_for(self._is_there.wait(), timeout_s)
+        except asyncio.TimeoutError:
+            return []
+        if not self.has_ended:
+            self._is_there.clear()
+        waiting, self._waiting = self._waiting, deque()
+        return [*waiting]
+
+
+class ChangeFeed:
+    """Polls the database while there are listeners, once for all of them.
+
+    Args:
+        room: The control room.
+    """
+
+    def __init__(self, room: ControlRoom) -> None:
+        self._room = room
+        self._listeners = set[Listener]()
+        self._is_wanted = asyncio.Event()
+        self._starting = asyncio.Lock()
+        self._reader: ChangeReader | None = None
+        self._cameras: dict[str, CameraAnswer] = {}
+        self._cameras_s = float("-inf")
+        self._is_away = False
+
+    async def run(self) -> None:
+        """Serve listeners until the task is cancelled; then end their streams."""
+        try:
+            while True:
+                await self._is_wanted.wait()
+                await self._poll()
+                await asyncio.sleep(POLL_S)
+        finally:
+            for one in [*self._listeners]:
+                one.end()
+
+    @contextmanager
+    def listen(self) -> Iterator[Listener]:
+        """Give a block all events from now on."""
+        listener = Listener()
+        if not self._listeners:
+            self._reader = None  # nobody has polled for a while
+        self._listeners.add(listener)
+        self._is_wanted.set()
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+            if not self._listeners:
+                self._is_wanted.clear()
+
+    async def settled(self) -> int:
+        """Return the number up to which all changes are known. From now on, none is missed.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        async with self._starting:
+            if self._reader is None:
+                changes = self._room.store.changes
+                self._reader = await self._room.threads.run(lambda: ChangeReader(changes))
+                self._cameras = {}
+            return self._reader.settled
+
+    async def _poll(self) -> None:
+        try:
+            await self.settled()
+            await self._poll_passes()
+            await self._poll_cameras()
+        except PlateError as error:  # listeners get nothing for a while
+            if not self._is_away:
+                LOG.error("live events wait: %s", error)
+            self._is_away = True
+            return
+        self._is_away = False
+
+    async def _poll_passes(self) -> None:
+        reader = self._reader
+        if reader is not None:
+            for change in await self._room.threads.run(reader.read):
+                self._tell(Notice.of(change))
+
+    async def _poll_cameras(self) -> None:
+        if time.monotonic() - self._cameras_s < CAMERAS_S:
+            return
+        self._cameras_s = time.monotonic()
+        before, room = self._cameras, self._room
+        self._cameras = await room.threads.run(lambda: read_cameras(room))
+        for name, camera in self._cameras.items():
+            if name in before and _shown(camera) != _shown(before[name]):
+                self._tell(Notice("camera", name, camera.to_json()))
+
+    def _tell(self, notice: Notice) -> None:
+        for one in [*self._listeners]:
+            one.offer(notice)
+
+
+def _shown(camera: CameraAnswer) -> tuple[object, ...]:
+    """Return what makes a change of a camera: its counts change all the time."""
+    return camera.state, camera.error, camera.watcher, camera.zones, camera.lines, camera.masks

@@ -1,0 +1,131 @@
+"""Requests and answers of the REST API: queries, bodies, reasons and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.control_room.rest.queries import Query
+from orchestrator.errors import ParameterError
+from orchestrator.gateway.errors import UnsupportedMedia
+from orchestrator.gateway.http.schemas import Model
+
+JSON, CSV = "application/json", "text/csv"
+REASON = "x-reason"
+NO_REASON = "-"
+LONGEST_REASON = 500
+
+QueryT = TypeVar("QueryT", bound=Query)
+BodyT = TypeVar("BodyT", bound=BaseModel)
+
+
+def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
+    """Return the query of a request.
+
+    Raises:
+        ParameterError: A parameter is unknown, repeated or out of range.
+    """
+    values: dict[str, Any] = {}
+    fields = {one.alias or name: one for name, one in kind.model_fields.items()}
+    for name, value in request.request.http.query_params.multi_items():
+        if name in fields and isinstance(fields[name].default, tuple):
+            values.setdefault(name, []).append(value)
+        elif name in values:
+            raise ParameterError(f"{name[:100]}: wanted it once, got it several times")
+        else:
+            values[name] = value
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise ParameterError(_first(error)) from error
+
+
+async def body_of(request: RoomRequest, kind: type[BodyT]) -> BodyT:
+    """Return the JSON body of a request; an empty body is an empty object.
+
+    Raises:
+        UnsupportedMedia: The body is not announced as JSON.
+        ParameterError: The body is no JSON object of this kind.
+    """
+    check_type(request, JSON)
+    content = await request.request.body()
+    try:
+        return kind.model_validate_json(content or b"{}")
+    except ValidationError as error:
+        raise ParameterError(f"body: {_first(error)}") from error
+
+
+def check_type(request: RoomRequest, wanted: str) -> None:
+    """Check the content type of a body.
+
+    Raises:
+        UnsupportedMedia: It is another one.
+    """
+    given = request.request.http.headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != wanted:
+        raise UnsupportedMedia(f"content-type: wanted {wanted}, got {given[:100]!r}")
+
+
+def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False) -> Requester:
+    """Return who asks and why, with the cameras that are shown.
+
+    Args:
+        request: The request.
+        query: Its query.
+        must_tell: A reason is needed if the configuration requires reasons.
+
+    Raises:
+        ParameterError: The reason is missing or too long.
+    """
+    why = _utf8(request.request.http.headers.get(REASON, "")).strip() or query.reason.strip()
+    if len(why) > LONGEST_REASON:
+        raise ParameterError(f"reason: wanted at most {LONGEST_REASON} characters, got {len(why)}")
+    if must_tell and not why and request.room.configuration.control_room.reasons_required:
+        raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
+    shown = None
+    if request.principal.groups:
+        shown = tuple(one.name for one in request.cameras)
+    return Requester(request.principal.name, why or NO_REASON, shown)
+
+
+def wants_csv(request: RoomRequest, wanted: str | None) -> bool:
+    """Tell whether the answer is to be a CSV file: by the query, else by the header Accept."""
+    accepted = request.request.http.headers.get("accept", "")
+    return wanted == "csv" if wanted else accepted.lower().startswith(CSV)
+
+
+def path_value(request: RoomRequest, name: str) -> str:
+    """Return a part of the path."""
+    return str(request.request.http.path_params[name])
+
+
+def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a JSON answer, which may not be kept by caches between us and the caller."""
+    return Response(
+        model.to_json(), media_type=JSON, headers={"cache-control": "no-store", **(headers or {})}
+    )
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the headers of a file that browsers save."""
+    return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+
+
+def _utf8(header: str) -> str:
+    """Return a header's value. Browsers send Latin-1; other clients may send UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(map(str, first["loc"]))[:100]
+    got = repr(first["input"])[:100]
+    return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"

@@ -1,0 +1,131 @@
+"""Lists of plates and their entries."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.list_lookup import ListEntry
+from orchestrator.cameras.store.plate_lists import PlateList
+from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.control_room.rest.exchange import (
+    CSV,
+    answer,
+    attachment,
+    body_of,
+    check_type,
+    path_value,
+    query_of,
+    requester_of,
+    wants_csv,
+)
+from orchestrator.control_room.rest.queries import (
+    EntriesQuery,
+    EntryBody,
+    ImportQuery,
+    ListBody,
+    Query,
+)
+from orchestrator.control_room.rest.schemas import (
+    EntriesAnswer,
+    EntryAnswer,
+    Imported,
+    ListAnswer,
+    ListsAnswer,
+)
+from orchestrator.errors import ParameterError
+
+NO_CONTENT = 204
+
+
+async def list_all(request: RoomRequest) -> Response:
+    """Return all lists."""
+    query_of(request, Query)
+    lists = await request.room.threads.run(request.room.store.lists.describe)
+    return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in lists)))
+
+
+async def put_list(request: RoomRequest) -> Response:
+    """Create a list, or change its note and retention."""
+    query_of(request, Query)
+    body, name = await body_of(request, ListBody), path_value(request, "name")
+    lists = request.room.store.lists
+
+    def save() -> PlateList:
+        lists.save(name, body.note, body.retention_days)
+        return next(one for one in lists.describe() if one.name == name)
+
+    return answer(_to_list(request, await request.room.threads.run(save)))
+
+
+async def delete_list(request: RoomRequest) -> Response:
+    """Delete a list with its entries."""
+    query_of(request, Query)
+    name = path_value(request, "name")
+    await request.room.threads.run(lambda: request.room.store.lists.delete(name))
+    return Response(status_code=NO_CONTENT)
+
+
+async def list_entries(request: RoomRequest) -> Response:
+    """Return the entries of a list; a CSV file is an export."""
+    asked = query_of(request, EntriesQuery)
+    name, lists = path_value(request, "name"), request.room.store.lists
+    if wants_csv(request, asked.format):
+        requester = requester_of(request, asked, must_tell=True)
+        file = await request.room.threads.run(lambda: lists.export_csv(name, requester))
+        return Response(file, media_type=CSV, headers=attachment("list.csv"))
+    entries = await request.room.threads.run(lambda: lists.entries(name))
+    return answer(EntriesAnswer(entries=tuple(map(_to_entry, entries))))
+
+
+async def put_entry(request: RoomRequest) -> Response:
+    """Add an entry to a list, or replace the one with the same text."""
+    query_of(request, Query)
+    body, name = await body_of(request, EntryBody), path_value(request, "name")
+    entry = ListEntry(
+        path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
+    )
+    lists = request.room.store.lists
+    (saved,) = await request.room.threads.run(lambda: lists.put(name, [entry]))
+    return answer(_to_entry(saved))
+
+
+async def delete_entry(request: RoomRequest) -> Response:
+    """Remove an entry from a list."""
+    query_of(request, Query)
+    name, text = path_value(request, "name"), path_value(request, "text")
+    lists = request.room.store.lists
+    if not await request.room.threads.run(lambda: lists.remove(name, text)):
+        raise UnknownName(f"there is no entry {text!r} in list {name!r}")
+    return Response(status_code=NO_CONTENT)
+
+
+async def import_entries(request: RoomRequest) -> Response:
+    """Add the entries of a CSV file."""
+    asked, name = query_of(request, ImportQuery), path_value(request, "name")
+    check_type(request, CSV)
+    try:
+        content = (await request.request.body()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParameterError("body: wanted a CSV file in UTF-8, got other bytes") from error
+    lists = request.room.store.lists
+    count = await request.room.threads.run(
+        lambda: lists.import_csv(name, content, replacing=asked.replace)
+    )
+    return answer(Imported(imported=count))
+
+
+def _to_list(request: RoomRequest, one: PlateList) -> ListAnswer:
+    cameras = tuple(camera.name for camera in request.cameras if one.name in camera.lists)
+    return ListAnswer(**vars(one), cameras=cameras)
+
+
+def _to_entry(entry: ListEntry) -> EntryAnswer:
+    return EntryAnswer(
+        text=entry.text,
+        note=entry.note,
+        valid_from=None if entry.valid_from_s is None else to_rfc3339(entry.valid_from_s),
+        valid_until=None if entry.valid_until_s is None else to_rfc3339(entry.valid_until_s),
+        edits=entry.edits,
+    )

@@ -1,0 +1,185 @@
+"""What callers may ask: queries and bodies of the REST API, checked and described from here."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from orchestrator.cameras.store.pass_query import LIMIT, MOST
+from orchestrator.control_room.rest.schemas import LineFields, ZoneFields
+
+DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
+OFFSET = "[Zz]|[+ -][0-9]{2}:[0-9]{2}"
+TIME = re.compile(
+    rf"(?P<day>{DATE})([Tt ](?P<clock>{CLOCK})(?P<fraction>{FRACTION})?(?P<offset>{OFFSET})?)?"
+)
+TIME_PATTERN = rf"^{DATE}([Tt ]{CLOCK}({FRACTION})?({OFFSET})?)?$"
+CURSOR = r"^(-?[0-9][0-9.e+-]{0,24}_[0-9]{1,18})?$"
+NUMBERED = r"^[0-9]{0,18}$"
+NAME = r"^\S(.*\S)?$"
+
+
+def to_unix(value: object) -> object:
+    """Return a date or an RFC 3339 time as Unix time; without an offset, it is UTC.
+
+    Raises:
+        ValueError: The text has another form, or there is no such day.
+    """
+    match = TIME.fullmatch(str(value))
+    if match is None:
+        raise ValueError("wanted an RFC 3339 time or a date")
+    day, clock, fraction, offset = match.group("day", "clock", "fraction", "offset")
+    # A plus sign that was not encoded in a query arrives as a space.
+    zone = (offset or "Z").upper().replace("Z", "+00:00").replace(" ", "+")
+    at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
+    return at.timestamp() + float(f"0{fraction or '.0'}")
+
+
+UnixTime = Annotated[
+    float,
+    BeforeValidator(to_unix),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN}),
+]
+"""A time of a query or a body: a text for the caller, Unix time for us."""
+Names = Annotated[tuple[str, ...], Field(max_length=200)]
+
+
+class Query(BaseModel):
+    """Base of queries: each parameter is known, and `reason` goes with all of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+    reason: str = Field("", max_length=500, description="The reason of the request, for the audit")
+
+
+class Period(Query):
+    """A query about a time."""
+
+    from_s: UnixTime | None = Field(
+        None, alias="from", description="First time, RFC 3339 or a date", examples=["2026-11-25"]
+    )
+    until_s: UnixTime | None = Field(
+        None, alias="until", description="Time after the last one", examples=["2026-11-26"]
+    )
+
+
+class PassesQuery(Period):
+    """The search for passes."""
+
+    text: str = Field(
+        "",
+        max_length=100,
+        description="The whole text; `*` stands for any characters, `?` for one",
+        examples=["A123*"],
+    )
+    part: Names = Field((), description="Part of the text; may be repeated", examples=[["123"]])
+    edits: int = Field(0, ge=0, le=2, description="Most characters that differ", examples=[1])
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    region: str = Field("", max_length=10, description="Code of the region", examples=["77"])
+    list: str = Field("", max_length=200, description="List that was hit", examples=["residents"])
+    zone: Names = Field((), description="Zone; may be repeated", examples=[["entry"]])
+    direction: Literal["", "towards", "away"] = Field(
+        "", description="Motion of the vehicle", examples=["towards"]
+    )
+    limit: int = Field(LIMIT, ge=1, le=MOST, description="Most passes of a page", examples=[50])
+    cursor: str = Field("", pattern=CURSOR, description="`cursor` of the page before")
+    format: Literal["json", "csv"] | None = Field(
+        None, description="`csv` returns all pages as a file", examples=["json"]
+    )
+
+
+class CountsQuery(Period):
+    """The wanted counts."""
+
+    by: Literal["hour", "camera"] = Field(
+        "hour", description="What is counted apart", examples=["hour"]
+    )
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    offset_minutes: int = Field(
+        0, ge=-1440, le=1440, description="Minutes that local time is ahead of UTC", examples=[180]
+    )
+
+
+class EventsQuery(Query):
+    """The wanted events."""
+
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    after: int | None = Field(
+        None,
+        ge=0,
+        le=2**53,
+        description="Id of the last event that was received; `Last-Event-ID` goes before it",
+    )
+
+
+class PageQuery(Query):
+    """A page of a list."""
+
+    limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
+    cursor: str = Field("", pattern=NUMBERED, description="`cursor` of the page before")
+
+
+class AuditPageQuery(Period):
+    """A page of the audit."""
+
+    limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
+    cursor: str = Field("", pattern=NUMBERED, description="`cursor` of the page before")
+
+
+class DeletionQuery(Query):
+    """The extent of a deletion."""
+
+    entries: bool = Field(False, description="Delete it from all lists, too", examples=[False])
+
+
+class EntriesQuery(Query):
+    """The form of a list."""
+
+    format: Literal["json", "csv"] | None = Field(
+        None, description="`csv` returns a file", examples=["json"]
+    )
+
+
+class ImportQuery(Query):
+    """The way of an import."""
+
+    replace: bool = Field(False, description="Delete all other entries", examples=[False])
+
+
+class Body(BaseModel):
+    """Base of bodies: each field is known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ListBody(Body):
+    """The settings of a list."""
+
+    note: str = Field("", max_length=2000, description="Its purpose", examples=["house 5"])
+    retention_days: float | None = Field(
+        None, ge=0, le=36500, description="Days that its passes are kept", examples=[90.0]
+    )
+
+
+class EntryBody(Body):
+    """A plate of a list."""
+
+    note: str = Field("", max_length=2000, description="Shown with a hit", examples=["flat 12"])
+    valid_from: UnixTime | None = Field(
+        None, description="First time at which it counts", examples=["2026-11-25"]
+    )
+    valid_until: UnixTime | None = Field(
+        None, description="Time at which it ends", examples=["2026-12-25"]
+    )
+    edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
+
+
+class AreasBody(Body):
+    """Drawn areas, which replace those of the file."""
+
+    zones: tuple[ZoneFields, ...] = Field((), max_length=100, description="Zones")
+    lines: tuple[LineFields, ...] = Field((), max_length=100, description="Lines")
+    masks: tuple[ZoneFields, ...] = Field((), max_length=100, description="Masks")

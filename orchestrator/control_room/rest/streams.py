@@ -1,0 +1,109 @@
+"""Answers that are sent piece by piece, with limits on how many are open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+
+import anyio
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.gateway.errors import RETRY_AFTER_S, QuotaExceeded, ServiceFull
+
+MOST, MOST_OF_ONE = 200, 16
+"""Open streams of one process, and of one client in it."""
+
+Chunks = Callable[[], AsyncGenerator[bytes, None]]
+
+
+class OpenStreams:
+    """Counts the streams that are sent now. They hold no slots of the gateway.
+
+    Args:
+        most: Most streams.
+        most_of_one: Most streams of one client.
+    """
+
+    def __init__(self, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+        self._most, self._most_of_one = most, most_of_one
+        self._of_clients: Counter[str] = Counter()
+
+    def check(self, client: str) -> None:
+        """Check that a client may open one more.
+
+        Raises:
+            QuotaExceeded: The client has too many.
+            ServiceFull: All clients together have too many.
+        """
+        if self._of_clients[client] >= self._most_of_one:
+            raise QuotaExceeded(
+                f"streams at once: wanted at most {self._most_of_one}, got one more", RETRY_AFTER_S
+            )
+        if self._of_clients.total() >= self._most:
+            raise ServiceFull("all streams are taken; try again later", RETRY_AFTER_S)
+
+    @contextmanager
+    def open(self, client: str) -> Iterator[None]:
+        """Count a stream while the block runs."""
+        self._of_clients[client] += 1
+        try:
+            yield
+        finally:
+            self._of_clients[client] -= 1
+            if not self._of_clients[client]:
+                del self._of_clients[client]
+
+
+class StreamedResponse(Response):
+    """A response whose pieces are made while it is sent. It ends when the caller disconnects.
+
+    Args:
+        chunks: Makes the pieces.
+        streams: Counts the open streams.
+        client: Name of the client.
+        media_type: Content type.
+        headers: More headers.
+    """
+
+    def __init__(
+        self,
+        chunks: Chunks,
+        streams: OpenStreams,
+        client: str,
+        *,
+        media_type: str,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(media_type=media_type, headers=headers)
+        del self.headers["content-length"]  # not known yet
+        self._chunks, self._streams, self._client = chunks, streams, client
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        with self._streams.open(self._client):
+            start = {"status": self.status_code, "headers": self.raw_headers}
+            await send({"type": "http.response.start", **start})
+            if scope["method"] != "HEAD":
+                await self._send_chunks(receive, send)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_chunks(self, receive: Receive, send: Send) -> None:
+        async with anyio.create_task_group() as group, aclosing(self._chunks()) as chunks:
+            group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+            async for chunk in chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            group.cancel_scope.cancel()
+
+
+async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def client_of(request: RoomRequest) -> str:
+    """Return the name by which a caller's streams are counted: an address may have many people."""
+    return f"{request.request.admitted.slot.client.name} {request.principal.name}"
