@@ -43,12 +43,12 @@ class MotionGate:
 
     Args:
         threshold: Least share of the frame that must change; 0 keeps the gate open always.
-        region: Part of the frame in which motion counts.
+        region: Part of the frame in which motion counts. It may be replaced at any time.
     """
 
     def __init__(self, threshold: float, region: Region) -> None:
         self._threshold = threshold
-        self._region = region
+        self.region = region
         self._background: _Background | None = None
         self._compared: tuple[Luma, float] | None = None
         self._last_motion_s = float("-inf")
@@ -100,7 +100,7 @@ class MotionGate:
     def _share(self, changed: npt.NDArray[np.uint8]) -> float:
         """Return the share of changed pixels, without single ones: those are rain or noise."""
         kept = cv2.morphologyEx(changed, cv2.MORPH_OPEN, np.ones((2, 2), np.uint8))
-        return float(np.count_nonzero(kept[self._region])) / kept.size
+        return float(np.count_nonzero(kept[self.region])) / kept.size
 
 
 class _Background:

@@ -15,6 +15,7 @@ from orchestrator.cameras.sources.addresses import parse_address
 from orchestrator.cameras.sources.limits import Limits
 from orchestrator.cameras.sources.messages import (
     Close,
+    Configure,
     Ended,
     Message,
     Nothing,
@@ -98,6 +99,11 @@ class CameraStream:
             return None
         finally:
             self._answer = None
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. The source stays open."""
+        self.camera = camera
+        self.send(Configure(self.number, camera))
 
     async def close(self) -> None:
         """Stop playing the camera."""

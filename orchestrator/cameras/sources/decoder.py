@@ -18,6 +18,7 @@ from orchestrator.cameras.sources.looks import Look
 from orchestrator.cameras.sources.messages import (
     HEAD,
     Close,
+    Configure,
     Message,
     Nothing,
     Open,
@@ -57,6 +58,8 @@ class Decoder:
         if isinstance(message, Open):
             self._players[message.id] = Player(message, self._send)
             self._players[message.id].start()
+        elif isinstance(message, Configure) and message.id in self._players:
+            self._players[message.id].configure(message.camera)
         elif isinstance(message, Close) and message.id in self._players:
             self._players.pop(message.id).close()
         elif isinstance(message, Want) and message.id in self._players:

@@ -52,6 +52,10 @@ class LivePlayback:
         self._compared_s = self._next_s = float("-inf")
         self._changed = True  # since the last look
 
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. Another thread may call this."""
+        self._gate.region = region_of_motion(camera)
+
     def run(self, goes_on: Callable[[], bool]) -> None:
         """Play until the stream ends or `goes_on` returns false.
 

@@ -5,7 +5,8 @@ numbers in network byte order; a JSON object of as many bytes as the first numbe
 picture of as many bytes as the second says, in `frame` only. The object's key `kind` is one of
 `KINDS`; its other keys are the fields of that class.
 
-The parent sends `open` and `close` for each camera. The child sends `ready` once when a frame is
+The parent sends `open` and `close` for each camera, and `configure` when its zones or masks change
+while it plays. The child sends `ready` once when a frame is
 there. The parent sends `want` when it has use for a frame. The child answers each `want` with the
 newest `frame`, or with `nothing`; so at most one frame of a camera is on its way. Twice a second
 the child sends a `report` of each camera, which is its heartbeat, too. `ended` follows a file's
@@ -53,6 +54,17 @@ class Open(Message):
     number: int = 0
     after_s: float | None = None
     pause_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Configure(Message):
+    """Take over other zones and masks while the camera plays.
+
+    Attributes:
+        camera: Its configuration.
+    """
+
+    camera: Camera
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,7 @@ class Report(Message):
 
 KINDS: dict[str, type[Message]] = {
     "open": Open,
+    "configure": Configure,
     "close": Close,
     "want": Want,
     "ready": Ready,
@@ -143,7 +156,8 @@ def unpack(text: bytes, jpeg: bytes) -> Message:
     kind = KINDS[fields.pop("kind")]
     if kind is Picture:
         fields |= {"jpeg": jpeg, "size_wh": tuple(fields["size_wh"])}
-    if kind is Open:
+    if kind in (Open, Configure):
         fields["camera"] = build(Camera, fields["camera"])
+    if kind is Open:
         fields["limits"] = Limits(**fields["limits"])
     return kind(**fields)

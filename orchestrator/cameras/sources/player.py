@@ -8,8 +8,10 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
+from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.schedule import is_watched
 from orchestrator.cameras.sources.addresses import parse_address
 from orchestrator.cameras.sources.capture import Capture
@@ -45,6 +47,7 @@ class Player(threading.Thread):
         self._progress = Progress(number=opened.number)
         self._is_clip = self._address.is_file
         self._failures = 0
+        self._live: LivePlayback | None = None
         self._checked_s, self._watched = float("-inf"), True
         self.slot = LookSlot(lambda: send(Ready(opened.id)))
 
@@ -62,6 +65,12 @@ class Player(threading.Thread):
             last_error=now.last_error,
             motion=now.motion,
         )
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. The source stays open."""
+        self._opened = replace(self._opened, camera=camera)
+        if (live := self._live) is not None:
+            live.configure(camera)
 
     def close(self) -> None:
         """Stop soon. The thread is not waited for, because it may hang."""
@@ -120,6 +129,8 @@ class Player(threading.Thread):
             clip.run(self._goes_on)
         else:
             live = LivePlayback(capture, camera, opened.limits, slot=slot, progress=progress)
+            self._live = live
+            live.configure(self._opened.camera)  # it may have changed a moment ago
             live.run(self._goes_on)
 
     def _retry_later(self, error: str) -> None:

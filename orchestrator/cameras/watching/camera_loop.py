@@ -30,6 +30,8 @@ class FrameStream(Protocol):
         """Return the newest frame, or a file's next one; None at the end."""
 
     async def close(self) -> None: ...
+    def configure(self, camera: Camera) -> None:
+        """Take over settings that need no other stream."""
 
     @property
     def status(self) -> Any: ...
@@ -56,6 +58,24 @@ class Counts:
 
 
 @dataclass
+class FrameTap:
+    """Keeps the next frame when one is wanted, so that not every frame is kept."""
+
+    is_wanted: bool = False
+    frame: Frame | None = None
+
+    def offer(self, frame: Frame) -> None:
+        """Keep a frame if one is wanted."""
+        if self.is_wanted:
+            self.frame, self.is_wanted = frame, False
+
+    def take(self) -> Frame | None:
+        """Return the frame that was kept, if there is one."""
+        frame, self.frame = self.frame, None
+        return frame
+
+
+@dataclass
 class CameraLoop:
     """Follows one camera.
 
@@ -65,6 +85,8 @@ class CameraLoop:
         tracker: Its tracker.
         recognizer: Access to the service.
         receive: Takes the events of passes, in order.
+        clock: A clock that no one sets.
+        tap: Keeps a frame when one is wanted.
     """
 
     camera: Camera
@@ -73,6 +95,7 @@ class CameraLoop:
     recognizer: FrameRecognizer
     receive: Receive
     clock: Callable[[], float] = time.monotonic
+    tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
     health: ServiceHealth = field(default_factory=ServiceHealth)
 
@@ -113,6 +136,7 @@ class CameraLoop:
             frame = await self.stream.next()
             if frame is None:
                 return
+            self.tap.offer(frame)
             plates = await self._recognize(frame)
         self.counts.seconds = self.clock() - started
         self._last = frame.time_s, self.clock()

@@ -13,10 +13,8 @@ from orchestrator.cameras.watching.camera_loop import CameraLoop, FrameStream, R
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 
 LOG = logging.getLogger(__name__)
-OF_THE_STREAM = (
-    *("url", "looks_per_s", "motion_threshold", "masks", "zones", "only_in_zones", "schedule"),
-)
-"""Settings that the source needs; a camera whose other settings change keeps its stream."""
+OF_THE_STREAM = ("url", "looks_per_s", "motion_threshold", "schedule")
+"""Settings that need another stream; a camera whose other settings change keeps its stream."""
 
 
 class ConfigurableTracker(Tracker, Protocol):
@@ -100,6 +98,7 @@ class Watcher:
         if watched.loop.camera != camera:
             watched.loop.camera = camera
             watched.tracker.configure(camera)
+            watched.loop.stream.configure(camera)
             LOG.info("%s: new settings", camera.name)
 
     async def _stop(self, name: str) -> None:

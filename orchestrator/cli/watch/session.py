@@ -22,6 +22,7 @@ from orchestrator.cameras.sources.decoders import Decoders
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.watching.event_writer import EventWriter
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, RecognizingClient
+from orchestrator.cameras.watching.live_reporter import LiveReporter
 from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cameras.watching.watcher import Watcher
@@ -72,6 +73,8 @@ class Session:
         self._writer = self._make_writer()
         self._deliverer: Deliverer | None = None
         self._sinks = AsyncExitStack()
+        self._applying = asyncio.Lock()
+        self._reporter = self._make_reporter()
 
     async def run(self) -> None:
         """Watch until the sources end, or until this process is asked to stop."""
@@ -85,7 +88,9 @@ class Session:
                 cameras = self._configuration.cameras
                 await asyncio.to_thread(self._watch.store.configure, cameras)
             stack.enter_context(self._serving_metrics())
-            await self._watcher.apply(self._configuration)
+            if self._reporter:
+                await self._reporter.load()
+            await self._apply_cameras()
             stack.push_async_callback(self._watcher.stop)
             stack.enter_context(self._drawing())
             await self._follow(stack)
@@ -114,6 +119,8 @@ class Session:
         """Wait for the end of the sources, or for a signal; reload and delete meanwhile."""
         if self._watch.file:
             await stack.enter_async_context(_running(self._reload(self._watch.file)))
+        if self._reporter:
+            await stack.enter_async_context(_running(self._reporter.run()))
         if self._watch.store:
             await stack.enter_async_context(_running(_replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
@@ -140,6 +147,18 @@ class Session:
         if self._watch.store is None:
             return None
         return EventWriter(self._watch.store, self._configuration.sinks, self._wake_sinks)
+
+    def _make_reporter(self) -> LiveReporter | None:
+        if self._watch.store is None:
+            return None
+        live, watcher = self._watch.store.live, self._watcher
+        return LiveReporter(live, lambda: watcher.loops, self._apply_cameras)
+
+    async def _apply_cameras(self) -> None:
+        """Watch the cameras of the configuration, with the areas that were drawn for them."""
+        async with self._applying:
+            reporter, configuration = self._reporter, self._configuration
+            await self._watcher.apply(reporter.drawn(configuration) if reporter else configuration)
 
     def _wake_sinks(self) -> None:
         if self._deliverer:
@@ -199,7 +218,7 @@ class Session:
             await asyncio.to_thread(self._watch.store.configure, configuration.cameras)
         if not is_same:
             await self._start_sinks()
-        await self._watcher.apply(configuration)
+        await self._apply_cameras()
 
 
 async def _delete_old(store: PassStore) -> None:

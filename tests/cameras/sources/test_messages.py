@@ -6,6 +6,7 @@ from orchestrator.cameras.sources.messages import (
     HEAD,
     KINDS,
     Close,
+    Configure,
     Ended,
     Message,
     Nothing,
@@ -24,7 +25,7 @@ CAMERA = Camera(
 )
 MESSAGES = [
     Open(1, CAMERA, Limits(read_s=3), number=7, after_s=1.5, pause_s=2.0),
-    Close(1), Want(2), Ready(3), Nothing(4), Ended(5, "it failed"),
+    Configure(1, CAMERA), Close(1), Want(2), Ready(3), Nothing(4), Ended(5, "it failed"),
     Picture(6, 10, 1.5, "file", (320, 180), b"\xff\xd8 a picture"),
     Report(7, "playing", 0.1, number=9, decoded=8, dropped=7, reconnects=6, last_error="no"),
 ]  # fmt: skip

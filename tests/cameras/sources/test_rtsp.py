@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.configuration import Camera, Zone
 from orchestrator.cameras.sources.decoders import Decoders
 from orchestrator.cameras.sources.limits import Limits
 from tests.cameras.clips import street, write_jpegs
@@ -65,5 +65,23 @@ def test_the_clock_is_the_stream_s_own_and_frames_are_new(rtsp: RtspCamera) -> N
             frame = await take_until(stream, lambda frame: frame.clock == "stream")
             assert abs(time.time() - frame.time_s) < 5
             assert stream.status.delay_s is not None
+
+    asyncio.run(run())
+
+
+def test_other_masks_count_at_once_and_the_stream_stays_open(rtsp: RtspCamera) -> None:
+    everything = Zone("all", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
+
+    async def run() -> None:
+        async with Decoders(limits=LIMITS) as decoders:
+            stream = decoders.open(Camera("gate", rtsp.url, masks=(everything,)))
+            await take(stream, 1)
+            decoded = stream.status.decoded
+            await wait(lambda: stream.status.decoded > decoded + 3, "frames that are compared")
+            assert not stream.status.motion
+
+            stream.configure(Camera("gate", rtsp.url))
+            await wait(lambda: stream.status.motion, "motion that counts now")
+            assert stream.status.reconnects == 0
 
     asyncio.run(run())

@@ -20,6 +20,7 @@ class ScriptedStream:
         self.frames = [*frames]
         self.ends = ends
         self.is_closed = False
+        self.configured: list[Camera] = []
 
     async def ready(self) -> bool:
         if not self.frames and not self.ends:
@@ -31,6 +32,9 @@ class ScriptedStream:
 
     async def close(self) -> None:
         self.is_closed = True
+
+    def configure(self, camera: Camera) -> None:
+        self.configured.append(camera)
 
 
 class RecordingTracker:

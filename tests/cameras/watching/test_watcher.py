@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from orchestrator.cameras.configuration import Camera, Configuration
+from orchestrator.cameras.configuration import Camera, Configuration, Zone
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 from orchestrator.cameras.watching.watcher import Watcher
@@ -92,3 +92,16 @@ def test_another_address_opens_another_stream() -> None:
 
     site.follow(change)
     assert [name for name, _ in site.opened] == ["gate", "yard", "gate"]
+
+
+def test_other_zones_leave_the_stream_open() -> None:
+    site = Site(ends=False)
+    drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
+
+    async def change(watcher: Watcher) -> None:
+        await watcher.apply(Configuration((drawn, YARD)))
+        await watcher.stop()
+
+    site.follow(change)
+    assert [name for name, _ in site.opened] == ["gate", "yard"]
+    assert [stream.configured for _, stream in site.opened] == [[drawn], []]

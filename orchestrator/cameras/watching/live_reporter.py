@@ -1,0 +1,145 @@
+"""Tells the control room about the cameras, and follows the areas that were drawn there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+
+import cv2
+import numpy as np
+
+from orchestrator.cameras.configuration import Configuration
+from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.store.live_tables import CameraState, DrawnAreas, LiveTables, Still
+from orchestrator.cameras.watching.camera_loop import CameraLoop
+from orchestrator.cameras.watching.status import CameraStatus
+from orchestrator.errors import PlateError, SettingsError
+
+LOG = logging.getLogger(__name__)
+STEP_S = 0.5
+STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
+MOST_WIDTH = 1280
+QUALITY = 80
+REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
+           8: cv2.IMREAD_REDUCED_COLOR_8}  # fmt: skip
+"""Ways to decode a JPEG at a part of its size, which takes a part of the time."""
+
+
+class LiveReporter:
+    """Writes the states and stills of all cameras, and reads their drawn areas.
+
+    A database that is away changes nothing here: the newest state is written when it is back.
+
+    Args:
+        live: The tables.
+        loops: Returns the loops of all cameras.
+        redraw: Is called when other areas were drawn.
+        watcher: Name of this process.
+    """
+
+    def __init__(
+        self,
+        live: LiveTables,
+        loops: Callable[[], Sequence[CameraLoop]],
+        redraw: Callable[[], Awaitable[None]],
+        watcher: str | None = None,
+    ) -> None:
+        self._live, self._loops, self._redraw = live, loops, redraw
+        self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
+        self._areas: dict[str, DrawnAreas] = {}
+        self._told: dict[str, tuple[str, str]] = {}
+        self._told_s = self._looked_s = float("-inf")
+        self._stills_s: dict[str, float] = {}
+        self._is_away = False
+
+    async def load(self) -> None:
+        """Read the areas before cameras start. Without a database there are none yet."""
+        await self._attempt(self._look_at_areas)
+
+    async def run(self) -> None:
+        """Report until the task is cancelled."""
+        while True:
+            await asyncio.sleep(STEP_S)
+            await self._attempt(self._report)
+            if time.monotonic() - self._looked_s >= AREAS_S:
+                self._looked_s = time.monotonic()
+                if await self._attempt(self._look_at_areas):
+                    await self._redraw()
+
+    def drawn(self, configuration: Configuration) -> Configuration:
+        """Return a configuration with the drawn areas in the place of its own."""
+        cameras = []
+        for camera in configuration.cameras:
+            drawn = self._areas.get(camera.name)
+            try:
+                cameras.append(replace(camera, **vars(drawn.areas)) if drawn else camera)
+            except SettingsError as error:
+                LOG.error("%s: its drawn areas are not used: %s", camera.name, error)
+                cameras.append(camera)
+        return replace(configuration, cameras=tuple(cameras))
+
+    async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
+        """Run a step. A database that is away is told once."""
+        try:
+            result = await step()
+        except PlateError as error:
+            if not self._is_away:
+                LOG.error("the control room gets no states: %s", error)
+            self._is_away = True
+            return False
+        self._is_away = False
+        return result
+
+    async def _report(self) -> bool:
+        """Write what is due. States are due every `STATES_S`, and when one has changed."""
+        frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
+        statuses = [CameraStatus.of(loop) for loop in self._loops()]
+        shown = {one.name: (one.state, one.error) for one in statuses}
+        is_due = time.monotonic() - self._told_s >= STATES_S or shown != self._told
+        if is_due or frames:
+            await asyncio.to_thread(self._write, statuses if is_due else [], frames)
+        if is_due:
+            self._told, self._told_s = shown, time.monotonic()
+        return is_due
+
+    def _tap(self, loop: CameraLoop) -> Frame | None:
+        """Return a frame for a still, if one is there; ask for the next one when it is due."""
+        name, now_s = loop.camera.name, time.monotonic()
+        if frame := loop.tap.take():
+            self._stills_s[name] = now_s
+        elif now_s - self._stills_s.get(name, float("-inf")) >= STILLS_S:
+            loop.tap.is_wanted = True
+        return frame
+
+    def _write(self, statuses: Sequence[CameraStatus], frames: Sequence[Frame]) -> None:
+        now_s = time.time()
+        self._live.write_states(
+            [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
+        )
+        stills = (Still(one.camera, now_s, to_still(one)) for one in frames)
+        self._live.write_stills([one for one in stills if one.jpeg])
+
+    async def _look_at_areas(self) -> bool:
+        """Read the areas if any has changed. Return whether one has."""
+        versions = {name: (one.revision, one.changed_s) for name, one in self._areas.items()}
+        if await asyncio.to_thread(self._live.area_versions) == versions:
+            return False
+        self._areas = await asyncio.to_thread(self._live.areas)
+        return True
+
+
+def to_still(frame: Frame) -> bytes:
+    """Return a frame as a JPEG file of at most `MOST_WIDTH` pixels; empty if it is damaged."""
+    factor = next((one for one in REDUCED if frame.size_wh[0] <= one * MOST_WIDTH), 8)
+    if frame.size_wh[0] <= MOST_WIDTH:
+        return frame.jpeg
+    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), REDUCED[factor])
+    if picture is None:
+        return b""
+    _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    return encoded.tobytes()

@@ -1,0 +1,156 @@
+"""What the control room gets of a watch, in a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.cameras.configuration import Camera, Configuration, Line, Store, Zone
+from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.sources.status import SourceStatus
+from orchestrator.cameras.store.live_tables import Areas
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.watching.camera_loop import CameraLoop
+from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
+from orchestrator.cameras.watching.live_reporter import LiveReporter, to_still
+from orchestrator.plates import Plates
+from tests.cameras.samples import make_frame
+from tests.cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
+
+GATE = Camera("gate", "rtsp://gate", zones=(Zone("file", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
+DRAWN = Areas(
+    zones=(Zone("entry", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5))),),
+    lines=(Line("stop", ((0.0, 0.5), (1.0, 0.5))),),
+)
+
+
+class PlayingStream(ScriptedStream):
+    """A stream that always has a frame."""
+
+    status = SourceStatus(state="playing", dropped=3)
+
+    async def ready(self) -> bool:
+        await asyncio.sleep(0.01)
+        return True
+
+    async def next(self) -> Frame:
+        return make_frame("gate")
+
+
+class Site:
+    """A loop that runs, and its reporter."""
+
+    def __init__(self, store: PassStore) -> None:
+        recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=1)
+        tracker = RecordingTracker(GATE)
+        self.loop = CameraLoop(GATE, PlayingStream(), tracker, recognizer, self._receive)
+        self.redrawn = 0
+        self.reporter = LiveReporter(store.live, lambda: [self.loop], self._redraw, "watcher-1")
+
+    async def _receive(self, _event: object) -> None: ...
+
+    async def _redraw(self) -> None:
+        self.redrawn += 1
+
+    def run_until(self, is_done: Callable[[], bool]) -> None:
+        async def run() -> None:
+            tasks = [asyncio.create_task(one.run()) for one in (self.reporter, self.loop)]
+            while not is_done():
+                await asyncio.sleep(0.01)
+                assert not any(one.done() for one in tasks)
+            for one in tasks:
+                one.cancel()
+
+        _run(run())
+
+
+def _run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassStore]:
+    opened = open_store(Store(), tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_states_and_stills_arrive(store: PassStore) -> None:
+    site = Site(store)
+    site.run_until(lambda: "gate" in store.live.still_times())
+    state = store.live.states()["gate"]
+    assert state.watcher == "watcher-1"
+    assert (state.document["state"], state.document["dropped"]) == ("playing", 3)
+    assert abs(state.updated_s - time.time()) < 20
+    assert store.live.still("gate").jpeg == make_frame("gate").jpeg
+
+
+def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: PassStore) -> None:
+    site = Site(store)
+    configuration = Configuration((GATE,))
+    assert site.reporter.drawn(configuration) == configuration
+
+    store.live.draw("gate", DRAWN, "anna")
+    site.run_until(lambda: site.redrawn == 1)
+    (camera,) = site.reporter.drawn(configuration).cameras
+    assert Areas.of(camera) == DRAWN
+
+    store.live.erase("gate")
+    site.run_until(lambda: site.redrawn == 2)
+    assert site.reporter.drawn(configuration) == configuration
+
+
+def test_areas_that_were_erased_and_drawn_again_are_noticed(store: PassStore) -> None:
+    site = Site(store)
+    store.live.draw("gate", DRAWN, "anna")
+    _run(site.reporter.load())
+    store.live.erase("gate")
+    store.live.draw("gate", Areas(), "anna")
+    assert store.live.areas()["gate"].revision == 1
+    site.run_until(lambda: site.redrawn == 1)
+    (camera,) = site.reporter.drawn(Configuration((GATE,))).cameras
+    assert Areas.of(camera) == Areas()
+
+
+def test_a_database_that_is_away_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "passes.db"
+    file.mkdir()  # so nothing can be opened there
+    store = open_store(Store(url=f"sqlite:///{file}"), tmp_path)
+    site = Site(store)
+    _run(site.reporter.load())
+    site.run_until(lambda: site.loop.counts.frames > 100)
+    assert caplog.text.count("the control room gets no states") == 1
+
+    file.rmdir()
+    open_store(Store(url=f"sqlite:///{file}"), tmp_path).close()  # makes the tables
+    site.run_until(lambda: "gate" in store.live.states())
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        pytest.param(1280, 1280, id="a small frame stays as it is"),
+        pytest.param(1920, 960, id="full hd"),
+        pytest.param(2560, 1280, id="twice the width"),
+        pytest.param(3840, 960, id="4k"),
+    ],
+)
+def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
+    picture = np.full((width // 4, width, 3), 128, np.uint8)
+    jpeg = cv2.imencode(".jpg", picture)[1].tobytes()
+    still = to_still(Frame("gate", 1, 0.0, "wall", jpeg, (width, width // 4)))
+    assert cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR).shape[1] == shown
+
+
+def test_a_damaged_frame_gives_no_still() -> None:
+    assert to_still(Frame("gate", 1, 0.0, "wall", b"no jpeg", (1920, 1080))) == b""
