@@ -33,6 +33,12 @@ def key(
     expires: Annotated[
         str | None, typer.Option(help="Day, in UTC, on which it ends: 2027-01-31.")
     ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="In the control room: viewer, editor or administrator.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(help="Only cameras of this group; repeatable.")
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the key out.")] = False,
 ) -> None:
     """Make an API key for the gateway, which keeps its hash alone, or take one out.
@@ -45,7 +51,9 @@ def key(
             typer.echo(f"[{name}] is no key any more", err=True)
             return
         text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
-        add_key(keys, name, Key(hash_of(text), priority, calls, rate, expires))
+        groups = tuple(group) if group else None
+        added = Key(hash_of(text), priority, calls, rate, expires, role=role, groups=groups)
+        add_key(keys, name, added)
         typer.echo(text)
         typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
 

@@ -14,7 +14,7 @@ from orchestrator.cameras.configuration import Camera, Configuration
 from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable, UnknownName
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.policy import AccessPolicy, Forbidden
-from orchestrator.control_room.access.principals import Principal, Role
+from orchestrator.control_room.access.principals import NOBODY, Principal, Role
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.errors import ParameterError
@@ -89,7 +89,7 @@ class RoomRoute:
     Attributes:
         method: HTTP method.
         path: Path in Starlette's form.
-        role: Least role of the principal.
+        role: Least role of the principal; NOBODY admits everybody.
         handle: Makes the response.
         described: Its description for the API's documentation; None if it is not shown there.
     """
@@ -112,7 +112,7 @@ def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane
 def _to_route(
     path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
 ) -> Route:
-    endpoint = Endpoint(service, REST, KIND, partial(_answer, methods, room))
+    endpoint = Endpoint(service, REST, KIND, partial(_answer, methods, room), room.access.find_client)
     return Route(path, endpoint, methods=[*methods])
 
 
@@ -122,7 +122,8 @@ async def _answer(
     method = request.http.method
     route = methods["GET" if method == "HEAD" else method]
     with store_errors():
-        principal = await room.access.principal_of(request)
+        is_open = route.role is Role.NOBODY
+        principal = NOBODY if is_open else await room.access.principal_of(request)
         if principal.role < route.role:
             wanted, got = route.role.name.lower(), principal.role.name.lower()
             raise Forbidden(f"role: wanted {wanted}, got {got}")

@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.pass_store import open_store
-from orchestrator.control_room.access.policy import AccessPolicy
+from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
 from orchestrator.control_room.rest.change_feed import ChangeFeed
 from orchestrator.control_room.rest.routes import rest_routes
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.data_plane import DataPlane, Identify
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.system.file_stamps import stamp_of
 
@@ -42,12 +42,18 @@ class ControlRoomExtension:
         """Return all routes, see `Extension`."""
         return to_routes(self._routes, self._room, service)
 
+    @property
+    def identify(self) -> Identify:
+        """Finds people who have logged in: they may send pictures from the first page, too."""
+        return self._room.access.find_person
+
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         """Return the feed of changes, and the look at the file of cameras."""
         return (self._feed.run(), _follow(self._room, self._file))
 
     async def close(self) -> None:
-        """Close the store."""
+        """Close the store, and end threads."""
+        self._room.access.close()
         self._room.store.close()
 
 
@@ -60,7 +66,8 @@ def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
     assert options.cameras is not None
     configuration = read_configuration(options.cameras)
     store = open_store(configuration.store, options.cameras.absolute().parent)
-    room = ControlRoom(configuration, store, AccessPolicy(options.wants_keys))
+    access = AccessPolicy(Entrance.of(options), store, configuration.control_room)
+    room = ControlRoom(configuration, store, access)
     return ControlRoomExtension(room, options.cameras)
 
 

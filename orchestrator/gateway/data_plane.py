@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +17,7 @@ from orchestrator.gateway.errors import (
     ANSWERED,
     CANCELLED,
     Evicted,
+    KeysUnavailable,
     Outcome,
     QuotaExceeded,
     ServiceFull,
@@ -27,7 +28,7 @@ from orchestrator.gateway.ops.audit import Audit, Entry
 from orchestrator.gateway.ops.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.admission import Admission
-from orchestrator.gateway.policy.api_keys import KeyFile, authenticate
+from orchestrator.gateway.policy.api_keys import KeyFile, authenticate, has_key
 from orchestrator.gateway.policy.clients import Client, client_at
 from orchestrator.gateway.policy.connections import Connections
 from orchestrator.gateway.policy.custom_models import check_by_metadata
@@ -49,6 +50,9 @@ PROBES = 100
 DELAYED = (ServiceFull, QuotaExceeded, Unauthenticated)
 """Rejections that are delayed if there are many."""
 Headers = Sequence[tuple[str, str]]
+Identify = Callable[[Headers, Client], Awaitable[Client | None]]
+"""Returns the client of a call without a key, from its headers and the client at its address. If
+None, the call is treated as any call without a key."""
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +157,13 @@ class DataPlane:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, kind: str, address: str, headers: Headers
+        self,
+        protocol: str,
+        kind: str,
+        address: str,
+        headers: Headers,
+        *,
+        identify: Identify | None = None,
     ) -> AsyncIterator[AdmittedRequest]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
@@ -162,6 +172,7 @@ class DataPlane:
             kind: Kind of the request, from a small set.
             address: IP address of the caller; empty if it is not known.
             headers: Lower-case names and values of the headers.
+            identify: Finds out who calls without a key; None for calls that need one.
 
         Raises:
             PlateError: The caller or its call is rejected.
@@ -170,7 +181,7 @@ class DataPlane:
         admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)))
         outcome = CANCELLED  # unless the call ends otherwise
         try:
-            client = self._authenticate(headers, admitted.slot.client)
+            client = await self._find_client(headers, admitted.slot.client, identify)
             with self.admission.enter(client) as admitted.slot:
                 yield admitted
             outcome = ANSWERED
@@ -182,6 +193,15 @@ class DataPlane:
         finally:
             self._note(protocol, kind, admitted, outcome, time.monotonic() - begun)
 
+    async def _find_client(
+        self, headers: Headers, address: Client, identify: Identify | None
+    ) -> Client:
+        if identify is not None and not has_key(headers):
+            self.admission.check_rate(address)  # before a lookup that costs more than a key's
+            if (client := await identify(headers, address)) is not None:
+                return client
+        return self._authenticate(headers, address)
+
     def _authenticate(self, headers: Headers, address: Client) -> Client:
         keys = self._keys.keys() if self._keys else None
         wants_key = self.options.wants_keys
@@ -190,6 +210,14 @@ class DataPlane:
         except Unauthenticated:
             self.admission.charge(address)
             raise
+
+    def knows(self, headers: Headers, client: Client) -> bool:
+        """Tell whether a client's key is still valid, with the same quotas and role."""
+        try:
+            keys = self._keys.keys() if self._keys else None
+            return client == authenticate(headers, client, keys, wants_key=True, limits=self.limits)
+        except (Unauthenticated, KeysUnavailable):
+            return False
 
     def _outcome_of(self, kind: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)

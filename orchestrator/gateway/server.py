@@ -120,7 +120,8 @@ def _http_servers(
     service: DataPlane, extension: Extension | None
 ) -> Iterator[tuple[HttpServer, socket.socket]]:
     more = extension.routes(service) if extension else ()
-    app, options = make_app(service, more), service.options
+    identify = extension.identify if extension else None
+    app, options = make_app(service, more, identify), service.options
     callers = _http_server(app, service, service.connections, options.certificate)
     yield callers, _listen(options.http, options)
     if options.metrics:

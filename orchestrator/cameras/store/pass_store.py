@@ -23,6 +23,7 @@ from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
 from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.live_tables import LiveTables
+from orchestrator.cameras.store.login_attempts import LoginAttempts
 from orchestrator.cameras.store.pass_query import (
     MOST,
     PassDetails,
@@ -31,11 +32,13 @@ from orchestrator.cameras.store.pass_query import (
     Requester,
 )
 from orchestrator.cameras.store.pass_writer import PassWriter
+from orchestrator.cameras.store.people import People
 from orchestrator.cameras.store.pictures import PictureStore, open_pictures
 from orchestrator.cameras.store.plate_lists import PlateLists
 from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
 from orchestrator.cameras.store.search import read_details, search
+from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.cameras.store.spool import MOST_BYTES, Spool
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.text_patterns import clean_text
@@ -75,6 +78,9 @@ class PassStore:
         changes: The log of changes of passes.
         live: States, stills and drawn areas of cameras.
         reader: More reads, for the control room.
+        people: The people who may log in.
+        sessions: Their sessions.
+        login_attempts: Logins that failed lately.
         writer: The writer, with its spool and its counts.
     """
 
@@ -90,6 +96,9 @@ class PassStore:
         self.changes = ChangeLog(parts.database)
         self.live = LiveTables(parts.database, parts.clock)
         self.reader = StoreReader(parts.database, parts.clock)
+        self.people = People(parts.database, parts.clock)
+        self.sessions = Sessions(parts.database, parts.clock)
+        self.login_attempts = LoginAttempts(parts.database, parts.clock)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""

@@ -244,6 +244,15 @@ sessions = sa.Table(
     sa.Index("ix_sessions_expires", "expires_s"),
 )
 
+login_attempts = sa.Table(
+    "login_attempts",
+    METADATA,
+    sa.Column("subject", DIGEST, primary_key=True),
+    sa.Column("used_until_s", TIME, nullable=False),
+    sa.Index("ix_login_attempts_used", "used_until_s"),
+)
+"""Failed logins by hashed name and by hashed address, as the time until which they count."""
+
 gate_openings = sa.Table(
     "gate_openings",
     METADATA,

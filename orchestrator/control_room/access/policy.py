@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
-from orchestrator.control_room.access.principals import Principal, Role
-from orchestrator.gateway.errors import GatewayError
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anyio.to_thread import run_sync
+from starlette.datastructures import Headers
+
+from orchestrator.cameras.configuration import ControlRoomSettings
+from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.control_room.access.cookies import CSRF_HEADER, is_csrf_valid, read_token
+from orchestrator.control_room.access.logins import Logins
+from orchestrator.control_room.access.own_pages import check_own_page, is_direct, is_own_page
+from orchestrator.control_room.access.passwords import PasswordChecker
+from orchestrator.control_room.access.principals import LOCAL, Principal, Role
+from orchestrator.gateway.errors import GatewayError, Unauthenticated
 from orchestrator.gateway.http.endpoint import HttpRequest
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.policy.clients import KEY_PREFIX, PERSON_PREFIX, Client
+from orchestrator.system.loopback import is_own
+
+HOUR_S = 3600
+READING = ("GET", "HEAD", "OPTIONS")
+"""Methods that change nothing, so that they need no CSRF token."""
+HOW_TO_ADD = "plates people add CAMERAS.toml NAME --role administrator"
 
 
 class Forbidden(GatewayError):  # noqa: N818 - named after the status
@@ -13,24 +34,166 @@ class Forbidden(GatewayError):  # noqa: N818 - named after the status
     status, code, reason = 403, "PERMISSION_DENIED", "role"
 
 
-class AccessPolicy:
-    """Finds the principal of a request.
+class ForeignRequest(GatewayError):  # noqa: N818 - named after the cause
+    """The request has a session's cookie, but not its CSRF token."""
 
-    Args:
-        wants_keys: Callers of the gateway need keys.
+    status, code, reason = 403, "PERMISSION_DENIED", "csrf"
+
+
+class SessionsUnavailable(GatewayError):  # noqa: N818 - a state of the store
+    """The database that holds people and sessions cannot be used now."""
+
+    status, code, reason = 503, "UNAVAILABLE", "away"
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """How callers reach the gateway.
+
+    Attributes:
+        wants_keys: Callers need a key or a session.
+        is_loopback: It listens to this machine alone.
+        has_tls: It has a TLS certificate.
+        processes: Number of its processes.
     """
 
-    def __init__(self, wants_keys: bool) -> None:
-        self._wants_keys = wants_keys
+    wants_keys: bool
+    is_loopback: bool
+    has_tls: bool
+    processes: int = 1
+
+    @classmethod
+    def of(cls, options: GatewayOptions) -> Entrance:
+        """Return that of a gateway with these options."""
+        return cls(
+            options.wants_keys,
+            is_own(options.http.host),
+            options.certificate is not None,
+            options.processes,
+        )
+
+
+class AccessPolicy:
+    """Finds the principal of a request: a key with a role, a person's session, or `local`.
+
+    Args:
+        entrance: How callers reach the gateway.
+        store: Holds people and sessions.
+        settings: Settings of the control room.
+
+    Attributes:
+        passwords: Checks passwords.
+        logins: Begins sessions.
+    """
+
+    def __init__(self, entrance: Entrance, store: PassStore, settings: ControlRoomSettings) -> None:
+        self._entrance = entrance
+        self._people, self._sessions = store.people, store.sessions
+        self.passwords = PasswordChecker(entrance.processes)
+        self.logins = Logins(store, self.passwords, settings.session_hours * HOUR_S)
+
+    def close(self) -> None:
+        """End the threads that check passwords."""
+        self.passwords.close()
+
+    async def find_person(
+        self, headers: Sequence[tuple[str, str]], address: Client
+    ) -> Client | None:
+        """Return the client of a session's person, with the quotas of an address.
+
+        Raises:
+            SessionsUnavailable: The database cannot be used now.
+        """
+        given = _to_headers(headers)
+        token = self.token_of(given)
+        if token is None or not is_own_page(given):
+            return None
+        try:
+            person = await run_sync(self._sessions.find, token)
+        except StoreError as error:
+            raise SessionsUnavailable(f"sessions cannot be checked: {error}", 1.0) from error
+        if person is None:
+            return None
+        name = PERSON_PREFIX + person.name
+        return replace(address, name=name, role=person.role, groups=person.groups)
+
+    async def find_client(self, headers: Sequence[tuple[str, str]], address: Client) -> Client:
+        """Return the person's client, or the address; `principal_of` decides what it may do.
+
+        Raises:
+            SessionsUnavailable: The database cannot be used now.
+        """
+        return await self.find_person(headers, address) or address
 
     async def principal_of(self, request: HttpRequest) -> Principal:
         """Return the principal of an admitted request.
 
-        Without keys, every caller is the administrator `local`.
-
         Raises:
-            Forbidden: The caller may not use the control room.
+            Unauthenticated: Nobody is known.
+            Forbidden: The key has no role, or nobody can log in yet.
+            ForeignOrigin: A page of another site asks.
+            ForeignRequest: A person's change comes without the CSRF token.
         """
-        if self._wants_keys:
-            raise Forbidden("this key has no role; give it one in the file of keys")
-        return Principal("local", Role.ADMINISTRATOR)
+        client, headers = request.admitted.slot.client, request.http.headers
+        if client.name.startswith(KEY_PREFIX):
+            return _principal_of_key(client)
+        check_own_page(headers)
+        if client.name.startswith(PERSON_PREFIX):
+            self._check_csrf(request.http.method, headers)
+            name = client.name.removeprefix(PERSON_PREFIX)
+            return Principal(name, Role[client.role.upper()], client.groups)
+        entrance = self._entrance
+        if entrance.is_loopback and not entrance.wants_keys and is_direct(headers):
+            return LOCAL
+        raise await self._refusal()
+
+    async def is_current(self, request: HttpRequest) -> bool:
+        """Tell whether a request that is still answered would get the same principal now.
+
+        A long answer asks from time to time, because sessions end and keys are removed.
+        """
+        client, headers = request.admitted.slot.client, request.http.headers
+        if client.name.startswith(PERSON_PREFIX):
+            return await self.find_person(headers.items(), client) == client
+        if client.name.startswith(KEY_PREFIX):
+            return request.service.knows(headers.items(), client)
+        return True
+
+    def token_of(self, headers: Headers) -> str | None:
+        """Return the token of the session that a request belongs to; None if there is none."""
+        return read_token(headers.get("cookie", ""), has_tls=self._entrance.has_tls)
+
+    def _check_csrf(self, method: str, headers: Headers) -> None:
+        token = self.token_of(headers)
+        assert token is not None  # it has led to the person
+        if method not in READING and not is_csrf_valid(token, headers.get(CSRF_HEADER, "")):
+            raise ForeignRequest(
+                "X-CSRF-Token: wanted the value `csrf` of GET /v1/session, got none or another"
+            )
+
+    async def _refusal(self) -> GatewayError:
+        try:
+            has_people = bool(await run_sync(self._people.all))
+        except StoreUnavailable:
+            has_people = True
+        if has_people or self._entrance.wants_keys:
+            return Unauthenticated("wanted a person who has logged in, or a key with a role")
+        return Forbidden(
+            "nobody can log in yet. On the machine of the service, add the first person: "
+            f"{HOW_TO_ADD}"
+        )
+
+
+def _principal_of_key(client: Client) -> Principal:
+    if not client.role:
+        raise Forbidden(
+            f"the key {client.name.removeprefix(KEY_PREFIX)} has no role; the operator gives it "
+            'one in the file of keys: role = "viewer"'
+        )
+    return Principal(client.name, Role[client.role.upper()], client.groups)
+
+
+def _to_headers(headers: Sequence[tuple[str, str]]) -> Headers:
+    return Headers(
+        raw=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    )

@@ -10,6 +10,8 @@ from enum import IntEnum
 class Role(IntEnum):
     """What a principal may do. Each role includes those before it."""
 
+    NOBODY = 0
+    """Logs in."""
     VIEWER = 1
     """Looks at passes, lists and cameras."""
     EDITOR = 2
@@ -39,3 +41,13 @@ class Principal:
     def sees_all(self, groups: Iterable[str]) -> bool:
         """Tell whether it may see the cameras of all these groups."""
         return all(map(self.sees, groups))
+
+    def includes(self, groups: tuple[str, ...]) -> bool:
+        """Tell whether it sees all cameras that these groups stand for; none stand for all."""
+        return not self.groups or (bool(groups) and self.sees_all(groups))
+
+
+LOCAL = Principal("local", Role.ADMINISTRATOR)
+"""Everybody on the machine of a gateway without keys."""
+NOBODY = Principal("nobody", Role.NOBODY)
+"""The sender of a login."""

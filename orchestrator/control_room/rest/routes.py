@@ -14,9 +14,11 @@ from orchestrator.control_room.rest import (
     gates,
     lists,
     passes,
+    people,
     plates,
     queries,
     schemas,
+    sessions,
 )
 from orchestrator.control_room.rest.change_feed import ChangeFeed
 from orchestrator.control_room.rest.streams import OpenStreams
@@ -40,6 +42,8 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *_entries(),
         *_cameras(),
         *_gates(),
+        *sessions.ROUTES,
+        *people.ROUTES,
         RoomRoute(
             *("GET", "/v1/audit", ADMINISTRATOR, audit.list_searches),
             Described(

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.data_plane import DataPlane, Identify
 from orchestrator.gateway.errors import LEAVING, GatewayError, MethodNotAllowed, NotFound, Outcome
 from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
 from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
@@ -25,12 +25,15 @@ from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.options import Address
 
 
-def make_app(service: DataPlane, more: Sequence[Route] = ()) -> ASGIApp:
+def make_app(
+    service: DataPlane, more: Sequence[Route] = (), identify: Identify | None = None
+) -> ASGIApp:
     """Return the application for callers over HTTP.
 
     Args:
         service: The service.
         more: Routes of an extension.
+        identify: Finds out who sends pictures over REST without a key; None for nobody.
     """
     metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
     routes = [
@@ -41,7 +44,7 @@ def make_app(service: DataPlane, more: Sequence[Route] = ()) -> ASGIApp:
         *more,
     ]
     if service.options.has_plates:
-        routes += rest_routes.infer_routes(service)
+        routes += rest_routes.infer_routes(service, identify)
         routes += snapshot_routes.routes(service)
         routes += rest_routes.document_routes(service)
         routes += page_routes.routes(service.options)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.gateway.data_plane import AdmittedRequest, DataPlane
+from orchestrator.gateway.data_plane import AdmittedRequest, DataPlane, Identify
 from orchestrator.gateway.errors import Evicted, Outcome, outcome_of
 from orchestrator.gateway.http.bodies import announced_size, read_body
 from orchestrator.gateway.http.problem_details import headers_of
@@ -76,12 +76,14 @@ class Endpoint:
         api: The protocol. It decides the form of errors.
         kind: Kind of the request, one of a small set.
         handler: Makes the response.
+        identify: Finds out who calls without a key; None if such callers need one.
     """
 
     service: DataPlane
     api: HttpApi
     kind: str
     handler: Callable[[HttpRequest], Awaitable[Response]]
+    identify: Identify | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.respond(Request(scope, receive))
@@ -103,7 +105,10 @@ class Endpoint:
     async def _admit(self, request: Request) -> Response:
         headers = request.headers.items()
         address = request.client.host if request.client else ""
-        async with self.service.admit(self.api.name, self.kind, address, headers) as admitted:
+        admission = self.service.admit(
+            self.api.name, self.kind, address, headers, identify=self.identify
+        )
+        async with admission as admitted:
             return await self.handler(HttpRequest(request, admitted, self.service))
 
     def _render_error(self, request: Request, outcome: Outcome) -> Response:

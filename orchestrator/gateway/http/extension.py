@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from starlette.routing import Route
 
-from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.data_plane import DataPlane, Identify
 
 
 class Extension(Protocol):
@@ -15,6 +15,10 @@ class Extension(Protocol):
 
     def routes(self, service: DataPlane) -> Sequence[Route]:
         """Return the routes. They admit their callers through the service."""
+
+    @property
+    def identify(self) -> Identify | None:
+        """Finds out who sends a picture from the first page without a key; None for nobody."""
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         """Return what runs in the background until it is cancelled."""

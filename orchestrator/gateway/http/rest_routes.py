@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.data_plane import DataPlane, Identify
 from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http import rest
 from orchestrator.gateway.http.api_page import page
@@ -35,13 +35,18 @@ def render_error(outcome: Outcome) -> Response:
 REST = HttpApi("rest", render_error)
 
 
-def infer_routes(service: DataPlane) -> list[Route]:
-    """Return the routes of pictures."""
+def infer_routes(service: DataPlane, identify: Identify | None = None) -> list[Route]:
+    """Return the routes of pictures.
+
+    Args:
+        service: The service.
+        identify: Finds out who calls without a key; None for nobody.
+    """
     handlers = {"recognize": rest.recognize, "read": rest.read}
     return [
         Route(
             f"/v1/{kind}",
-            Endpoint(service, REST, kind, partial(_answer, handle)),
+            Endpoint(service, REST, kind, partial(_answer, handle), identify),
             methods=["POST"],
         )
         for kind, handle in handlers.items()

@@ -86,7 +86,7 @@ class Admission:
             ServiceFull: There is no room.
         """
         self._slots.check_calls(client)
-        self._check_rate(client)
+        self.check_rate(client)
         slot = Slot(client)
         self._slots.add(slot)
         self._rates.take(client, self._clock())
@@ -121,7 +121,12 @@ class Admission:
         if scope.cancelled_caught:
             raise evicted()
 
-    def _check_rate(self, client: Client) -> None:
+    def check_rate(self, client: Client) -> None:
+        """Check that a client may make its next call now.
+
+        Raises:
+            QuotaExceeded: The client has used up its rate.
+        """
         wait_s = self._rates.wait_s(client, self._clock())
         if wait_s:
             raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
@@ -148,7 +153,7 @@ class Admission:
         Raises:
             QuotaExceeded: The client has used up its rate.
         """
-        self._check_rate(client)
+        self.check_rate(client)
         self._rates.take(client, self._clock())
 
     async def delay_rejection(self, client: str) -> None:

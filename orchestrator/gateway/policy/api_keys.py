@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client
+from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, ROLES, Client
 from orchestrator.system.file_stamps import stamp_of
 from orchestrator.system.toml_files import build, check_range
 
@@ -30,6 +30,7 @@ BEARER = re.compile(r"(?:bearer|token) +(\S+)", re.ASCII | re.IGNORECASE)
 """Value of the header Authorization. Clients of Plate Recognizer write `Token KEY`."""
 KEY = re.compile(r"[!-~]{1,256}")
 """Pattern of a key: visible ASCII without spaces."""
+KEY_HEADERS = ("authorization", "x-api-key")
 LOOK_AGAIN_S = 5.0
 HOW = "send a key as `Authorization: Bearer KEY` or as `X-API-Key: KEY`"
 log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ class Key:
         calls: Most calls at once. If None, as many as for an address.
         rate: Calls a second. If None, as many as for an address.
         expires: First day, in UTC, on which the key is refused. If None, the key never expires.
+        role: viewer, editor or administrator in an extension. If None, it may only recognize.
+        groups: Groups of cameras that it may see in an extension. If None, all.
     """
 
     sha256: str
@@ -53,6 +56,8 @@ class Key:
     calls: int | None = None
     rate: float | None = None
     expires: str | None = None
+    role: str | None = None
+    groups: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not HASH.fullmatch(self.sha256):
@@ -67,6 +72,17 @@ class Key:
             check_range("rate", self.rate, 0.001, 1_000_000_000)
         if self.expires is not None:
             _start_of(self.expires)
+        self._check_role()
+
+    def _check_role(self) -> None:
+        if self.role is not None and self.role not in ROLES:
+            raise SettingsError(f"role: wanted one of {', '.join(ROLES)}, got {self.role!r}")
+        if self.groups is None:
+            return
+        if self.role is None:
+            raise SettingsError("groups: wanted a role beside them, got none")
+        if not self.groups or not all(self.groups):
+            raise SettingsError(f"groups: wanted names of groups, got {[*self.groups]}")
 
     @property
     def end(self) -> float | None:
@@ -129,7 +145,11 @@ class Keys:
             raise Unauthenticated(f"the key has expired, on {known.expires}")
         calls = limits.client_calls if known.calls is None else known.calls
         rate = limits.client_rate if known.rate is None else known.rate
-        return Client(KEY_PREFIX + name, calls, rate, PRIORITIES[known.priority])
+        return Client(
+            *(KEY_PREFIX + name, calls, rate, PRIORITIES[known.priority]),
+            role=known.role or "",
+            groups=known.groups or (),
+        )
 
 
 def hash_of(key: str) -> str:
@@ -266,6 +286,11 @@ def authenticate(
     if wants_key:
         raise Unauthenticated(f"this gateway wants a key: {HOW}")
     return address
+
+
+def has_key(headers: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether a call carries a key, be it a valid one or not."""
+    return any(name in KEY_HEADERS for name, _ in headers)
 
 
 def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:

@@ -11,7 +11,9 @@ from orchestrator.gateway.options import Limits
 GATE, USUAL, ARCHIVE = 0, 1, 2
 PRIORITIES = {"gate": GATE, "usual": USUAL, "archive": ARCHIVE}
 """Priorities by their names in a file of keys."""
-KEY_PREFIX = "key:"
+ROLES = ("viewer", "editor", "administrator")
+"""Roles that a key may have, for extensions. Recognition asks for none."""
+KEY_PREFIX, PERSON_PREFIX = "key:", "person:"
 IPV6_PREFIX = 64
 """Bits of an IPv6 address that identify a client. A host may choose the other bits freely."""
 
@@ -25,16 +27,21 @@ class Client:
     """One client, identified by its API key or its IP address.
 
     Attributes:
-        name: `key:NAME` of its key, else its IP address.
+        name: `key:NAME` of its key, `person:NAME` of a person who has logged in, else its IP
+            address.
         calls: Most of its calls at once, including calls that wait.
         rate: Most of its calls a second. As many may come at once after a pause.
         priority: Priority of its calls: 0 is served before 1, and 1 before 2.
+        role: Role of its key or person, one of `ROLES`; empty for none.
+        groups: Groups of cameras that it may see; empty for all.
     """
 
     name: str
     calls: int
     rate: float
     priority: int = USUAL
+    role: str = ""
+    groups: tuple[str, ...] = ()
 
 
 def client_at(address: str, limits: Limits) -> Client:

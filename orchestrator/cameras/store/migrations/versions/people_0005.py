@@ -1,4 +1,4 @@
-"""People who log in, and their sessions."""
+"""People who log in, their sessions, and logins that failed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,3 +28,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_sessions_person", "sessions", ["person"])
     op.create_index("ix_sessions_expires", "sessions", ["expires_s"])
+    op.create_table(
+        "login_attempts",
+        sa.Column("subject", DIGEST, primary_key=True),
+        sa.Column("used_until_s", TIME, nullable=False),
+    )
+    op.create_index("ix_login_attempts_used", "login_attempts", ["used_until_s"])

@@ -1,0 +1,94 @@
+"""Sessions of people: which token belongs to whom, and until when."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.store import audit
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.people import Person, to_person
+from orchestrator.cameras.store.schema import people, sessions
+
+MOST_OF_ONE = 20
+"""Most sessions of one person. A further login ends the oldest."""
+
+
+class Sessions:
+    """The sessions of a store. It holds the SHA-256 of each token, never the token.
+
+    A random token of 256 bits cannot be guessed from its hash, so no slow hash is needed.
+
+    Args:
+        database: The database.
+        clock: Returns the Unix time.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def begin(self, name: str, checked_hash: str, token: str, lifetime_s: float) -> bool:
+        """Begin a session, if the person and the password are still those that were checked.
+
+        Args:
+            name: Name of the person.
+            checked_hash: The password's hash against which the password was checked.
+            token: The session's token.
+            lifetime_s: Seconds until the session ends.
+
+        Returns:
+            Whether it began: the person may have been changed during the check.
+        """
+        now_s = self._clock()
+        same = people.c.password_hash == checked_hash
+        same = sa.and_(people.c.name == name, same, people.c.is_disabled.is_(False))
+        row = {
+            "token_digest": _digest(token),
+            "person": name,
+            "created_s": now_s,
+            "expires_s": now_s + lifetime_s,
+        }
+        with self._database.writing() as connection:
+            found = sa.select(people.c.name).where(same).with_for_update()
+            if connection.execute(found).first() is None:
+                return False
+            _delete_old(connection, name, now_s)
+            connection.execute(sa.insert(sessions), [row])
+            audit.record(connection, Requester(name, "-"), "log in", {}, count=1, now_s=now_s)
+        return True
+
+    def find(self, token: str) -> Person | None:
+        """Return the person of a session, as the person is now; None if it has ended."""
+        joined = sa.select(people).join(sessions, sessions.c.person == people.c.name)
+        found = joined.where(
+            sessions.c.token_digest == _digest(token),
+            sessions.c.expires_s > self._clock(),
+            people.c.is_disabled.is_(False),
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(found).mappings().first()
+        return to_person(row) if row else None
+
+    def end(self, token: str) -> None:
+        """End a session."""
+        with self._database.writing() as connection:
+            ended = sessions.c.token_digest == _digest(token)
+            connection.execute(sa.delete(sessions).where(ended))
+
+
+def _delete_old(connection: sa.Connection, name: str, now_s: float) -> None:
+    """Delete sessions that have expired, and the oldest of a person who has too many."""
+    connection.execute(sa.delete(sessions).where(sessions.c.expires_s <= now_s))
+    of_person = sa.select(sessions.c.token_digest).where(sessions.c.person == name)
+    newest = of_person.order_by(sessions.c.created_s.desc()).limit(MOST_OF_ONE - 1)
+    kept = list(connection.execute(newest).scalars())
+    old = sa.and_(sessions.c.person == name, sessions.c.token_digest.not_in(kept))
+    connection.execute(sa.delete(sessions).where(old))
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

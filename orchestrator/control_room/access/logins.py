@@ -1,0 +1,100 @@
+"""Logins of people, with limits on attempts that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyio.to_thread import run_sync
+
+from orchestrator.cameras.store.login_attempts import AttemptLimit
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.people import NAME, Person, StoredPerson
+from orchestrator.control_room.access.cookies import make_token
+from orchestrator.control_room.access.passwords import LONGEST, PasswordChecker
+from orchestrator.gateway.errors import QuotaExceeded, Unauthenticated
+
+ATTEMPTS_OF_A_NAME, ATTEMPTS_OF_AN_ADDRESS = 10, 30
+NAME_INTERVAL_S, ADDRESS_INTERVAL_S = 30.0, 10.0
+"""Seconds after which one more attempt is allowed: at most 2,890 a day for a name."""
+
+
+class LoginFailed(Unauthenticated):
+    """The name or the password is wrong, or the person is disabled. The message is the same."""
+
+    reason = "login"
+
+
+@dataclass(frozen=True)
+class Login:
+    """A session that has begun.
+
+    Attributes:
+        person: The person.
+        token: The session's token.
+    """
+
+    person: Person
+    token: str
+
+
+class Logins:
+    """Checks names and passwords, and begins sessions.
+
+    Args:
+        store: Holds people, sessions and attempts.
+        passwords: Checks passwords.
+        session_s: Seconds that a session lasts.
+    """
+
+    def __init__(self, store: PassStore, passwords: PasswordChecker, session_s: float) -> None:
+        self._store, self._passwords = store, passwords
+        self.session_s = session_s
+
+    async def log_in(self, name: str, password: str, address: str) -> Login:
+        """Begin a session.
+
+        Args:
+            name: The name as it was typed.
+            password: The password.
+            address: Name of the client at the caller's address.
+
+        Raises:
+            LoginFailed: The name or the password is wrong, or the person is disabled.
+            QuotaExceeded: Too many attempts of this name or from this address failed lately.
+            ServiceFull: Too many people log in at once.
+        """
+        name = name.strip().lower()
+        limits = _limits_of(name, address)
+        found = await run_sync(self._begin, name, limits)
+        is_usable = found is not None and not found.person.is_disabled
+        checked = found.password_hash if found and is_usable else None
+        is_right = await self._passwords.verify(checked, password[: LONGEST + 1])
+        login = await run_sync(self._finish, found, limits) if found and is_right else None
+        if login is None:
+            raise LoginFailed("name or password: wanted those of a person, got others")
+        return login
+
+    def _begin(self, name: str, limits: tuple[AttemptLimit, ...]) -> StoredPerson | None:
+        self._store.writer.prepare()  # the tables, if the database was away at the start
+        if wait_s := self._store.login_attempts.take(limits):
+            raise QuotaExceeded(
+                "logins: too many have failed for this name or from this address", wait_s
+            )
+        return self._store.people.find(name) if NAME.fullmatch(name) else None
+
+    def _finish(self, found: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
+        login = Login(found.person, make_token())
+        has_begun = self._store.sessions.begin(
+            found.person.name, found.password_hash, login.token, self.session_s
+        )
+        if not has_begun:  # the person was changed during the check
+            return None
+        self._store.login_attempts.give_back(limits)
+        return login
+
+
+def _limits_of(name: str, address: str) -> tuple[AttemptLimit, ...]:
+    return (
+        AttemptLimit(f"name {name}", ATTEMPTS_OF_A_NAME, NAME_INTERVAL_S),
+        AttemptLimit(f"address {address}", ATTEMPTS_OF_AN_ADDRESS, ADDRESS_INTERVAL_S),
+    )

@@ -1,0 +1,117 @@
+"""A control room in the test's own process, behind the gateway's whole HTTP application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from orchestrator.cameras.configuration import Store
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.people import Person
+from orchestrator.control_room.extension import open_control_room
+from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.http.app import make_app
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.policy.api_keys import hash_of
+
+PASSWORD = "correct horse battery"
+HASH = PasswordHasher(1, 8, 1).hash(PASSWORD)
+"""Made with parameters that cost nothing."""
+TESTER = Requester("tester", "test")
+ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north",))
+OTHERS = Address("0.0.0.0", 8000)
+CAMERAS = """
+[[cameras]]
+name = "gate"
+url = "rtsp://10.0.0.5/stream1"
+group = "north"
+"""
+
+
+@dataclass(frozen=True)
+class Room:
+    """A running control room.
+
+    Attributes:
+        client: Sends requests from this machine, and keeps cookies.
+        store: Its store.
+        audit: The gateway's audit log.
+    """
+
+    client: TestClient
+    store: PassStore
+    audit: Path
+
+    def log_in(self, name: str = ANNA.name, password: str = PASSWORD) -> dict[str, str]:
+        """Log in, and return the header that changes need."""
+        answer = self.client.post("/v1/session", json={"name": name, "password": password})
+        assert answer.status_code == 200, answer.text
+        return {"X-CSRF-Token": answer.json()["csrf"]}
+
+
+@contextmanager
+def open_room(
+    folder: Path,
+    *,
+    people: Sequence[Person] = (ANNA, BORIS),
+    url: str = "http://localhost:8000",
+    settings: str = "",
+    **options: object,
+) -> Iterator[Room]:
+    """Open a control room with some people, all of whom have the same password.
+
+    Args:
+        folder: Folder of the file of cameras.
+        people: The people.
+        url: Address that the client calls.
+        settings: More lines of the file of cameras, before the cameras.
+        options: Options of the gateway.
+    """
+    file = folder / "CAMERAS.toml"
+    file.write_text(settings + CAMERAS)
+    store = open_store(Store(), folder)
+    for person in people:
+        store.people.add(person, HASH, TESTER)
+    audit = folder / "audit.jsonl"
+    given = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
+    with TestClient(_to_app(given), url, client=("127.0.0.1", 50000)) as client:
+        yield Room(client, store, audit)
+    store.close()
+
+
+def write_keys(folder: Path, **keys: str) -> Path:
+    """Write a file of keys by their names, with more lines of their entries."""
+    tables = (f'[{name}]\nsha256 = "{hash_of(name)}"\n{more}\n' for name, more in keys.items())
+    file = folder / "keys.toml"
+    file.write_text("".join(tables))
+    return file
+
+
+def _to_app(options: GatewayOptions) -> ASGIApp:
+    """Return an application that opens and closes everything inside its event loop."""
+    inner: list[ASGIApp] = []
+
+    async def live(receive: Receive, send: Send) -> None:
+        await receive()
+        service, extension = DataPlane(options), open_control_room(options)
+        inner.append(make_app(service, extension.routes(service), extension.identify))
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await extension.close()
+        await service.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+        else:
+            await inner[0](scope, receive, send)
+
+    return app

@@ -1,0 +1,167 @@
+"""Who asks, by key, session or place, and who is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cameras.store.people import Person
+from tests.control_room.access.rooms import ANNA, OTHERS, TESTER, Room, open_room
+
+KEY_OF_DESK = {"Authorization": "Bearer desk"}
+
+
+def asker(room: Room, **headers: str) -> tuple[int, str]:
+    """Return the status of the question who asks, and the answer or the error."""
+    answer = room.client.get("/v1/session", headers=headers)
+    told = answer.json()
+    return answer.status_code, told.get("name") or told["detail"]
+
+
+def test_a_key_has_its_role_and_groups(room: Room) -> None:
+    answer = room.client.get("/v1/session", headers=KEY_OF_DESK)
+    assert answer.json() == {
+        "name": "key:desk",
+        "role": "viewer",
+        "groups": ["north"],
+        "csrf": "",
+        "via": "key",
+    }
+
+
+def test_a_key_without_a_role_may_only_recognize(room: Room) -> None:
+    status, said = asker(room, authorization="Bearer gate")
+    assert (status, said[:28]) == (403, "the key gate has no role; th")
+    picture = {"content-type": "image/jpeg", "authorization": "Bearer gate"}
+    assert room.client.post("/v1/recognize", content=b"", headers=picture).status_code == 400
+
+
+def test_an_unknown_key_is_refused_even_beside_a_session(room: Room) -> None:
+    room.log_in()
+    assert asker(room, authorization="Bearer other")[0] == 401
+
+
+def test_a_viewers_key_may_not_administer(room: Room) -> None:
+    answer = room.client.get("/v1/people", headers=KEY_OF_DESK)
+    assert answer.status_code == 403
+    assert answer.json()["detail"] == "role: wanted administrator, got viewer"
+
+
+def test_a_session_needs_no_key(room: Room) -> None:
+    room.log_in("boris")
+    assert room.client.get("/v1/session").json() | {"csrf": ""} == {
+        "name": "boris",
+        "role": "viewer",
+        "groups": ["north"],
+        "csrf": "",
+        "via": "session",
+    }
+
+
+def test_the_gateways_audit_names_the_person(room: Room) -> None:
+    room.log_in()
+    room.client.get("/v1/session")
+    lines = [json.loads(line) for line in room.audit.read_text().splitlines()]
+    assert [line["client"] for line in lines] == ["127.0.0.1", "person:anna"]
+
+
+def test_a_person_may_send_pictures_without_a_key(room: Room) -> None:
+    picture = {"content": b"", "headers": {"content-type": "image/jpeg"}}
+    assert room.client.post("/v1/recognize", **picture).status_code == 401
+    room.log_in("boris")
+    assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
+
+
+def test_a_person_may_not_use_other_calls_without_a_key(room: Room) -> None:
+    room.log_in()
+    assert room.client.get("/v2/models/plate_recognition").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        pytest.param("", id="none"),
+        pytest.param("plates_session=", id="empty"),
+        pytest.param("plates_session=" + "A" * 43, id="unknown"),
+        pytest.param("plates_session=' or 1=1 --", id="no token"),
+        pytest.param("plates_session=" + "A" * 8000, id="long"),
+    ],
+)
+def test_a_cookie_without_a_session_is_nobodys(room: Room, cookie: str) -> None:
+    assert asker(room, cookie=cookie)[0] == 401
+
+
+def test_a_session_ends_at_once_with_its_person(room: Room) -> None:
+    room.log_in()
+    assert asker(room) == (200, "anna")
+    room.store.people.remove("anna", TESTER)
+    assert asker(room)[0] == 401
+
+
+def test_a_session_ends_at_once_when_the_person_is_disabled(room: Room) -> None:
+    room.log_in()
+    room.store.people.change(replace(ANNA, is_disabled=True), TESTER)
+    room.store.people.change(ANNA, TESTER)  # it does not begin again
+    assert asker(room)[0] == 401
+
+
+def test_a_session_ends_at_once_with_its_password(room: Room) -> None:
+    room.log_in()
+    room.store.people.change(ANNA, TESTER, password_hash="another")
+    assert asker(room)[0] == 401
+
+
+def test_a_role_changes_at_once(room: Room) -> None:
+    room.log_in()
+    room.store.people.change(Person("anna", "viewer"), TESTER)
+    assert room.client.get("/v1/session").json()["role"] == "viewer"
+    assert room.client.get("/v1/people").status_code == 403
+
+
+def test_everybody_on_loopback_administers_without_keys(tmp_path: Path) -> None:
+    with open_room(tmp_path) as room:
+        answer = room.client.get("/v1/session").json()
+        assert (answer["name"], answer["role"], answer["via"]) == (
+            "local",
+            "administrator",
+            "local",
+        )
+        assert room.client.get("/v1/people").status_code == 200
+
+
+def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
+    with open_room(tmp_path) as room:
+        room.log_in("boris")
+        assert asker(room) == (200, "boris")
+        assert room.client.get("/v1/people").status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"x-forwarded-for": "203.0.113.9"}, id="X-Forwarded-For"),
+        pytest.param({"forwarded": "for=203.0.113.9"}, id="Forwarded"),
+        pytest.param({"x-real-ip": "203.0.113.9"}, id="X-Real-IP"),
+        pytest.param({"via": "1.1 proxy"}, id="Via"),
+        pytest.param({"host": "plates.example"}, id="name of a site"),
+    ],
+)
+def test_a_request_through_a_proxy_is_not_local(tmp_path: Path, headers: dict[str, str]) -> None:
+    with open_room(tmp_path, allowed_hosts=("plates.example",)) as room:
+        assert asker(room)[0] == 200
+        assert asker(room, **headers)[0] == 401
+
+
+def test_strangers_do_not_administer_a_gateway_that_wants_no_keys(tmp_path: Path) -> None:
+    with open_room(tmp_path, http=OTHERS) as room:
+        assert asker(room) == (401, "wanted a person who has logged in, or a key with a role")
+        room.log_in()
+        assert asker(room) == (200, "anna")
+
+
+def test_a_gateway_without_people_says_how_to_add_one(tmp_path: Path) -> None:
+    with open_room(tmp_path, people=(), http=OTHERS) as room:
+        status, said = asker(room)
+        assert status == 403
+        assert "plates people add CAMERAS.toml NAME --role administrator" in said
