@@ -17,6 +17,7 @@ COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
     "watch": "orchestrator.cli.watch.command:watch",
     "passes": "orchestrator.cli.passes.command:passes",
+    "people": "orchestrator.cli.people.command:people",
     "archive": "orchestrator.cli.archive.command:archive",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",

@@ -6,20 +6,19 @@ import getpass
 import json
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.camera_stores import open_camera_store
 from orchestrator.cli.flags import show_errors
 from orchestrator.cli.suggestions import SuggestingGroup
 from orchestrator.errors import ParameterError
 
 if TYPE_CHECKING:
     from orchestrator.cameras.store.pass_query import FoundPass
-    from orchestrator.cameras.store.pass_store import PassStore
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
@@ -57,7 +56,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass.")] = False,
 ) -> None:
     """Find passes by their plate, the newest first."""
-    with show_errors(verbose=False), _opened(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store) as opened:
         from orchestrator.cameras.store.pass_query import PassQuery, Requester
 
         query = PassQuery(
@@ -84,7 +83,7 @@ def export_plate(
     why: WhyOption,
 ) -> None:
     """Write everything about one plate, with its pictures, for its owner."""
-    with show_errors(verbose=False), _opened(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store) as opened:
         from orchestrator.cameras.store.pass_query import Requester
 
         count = opened.export_plate(text, folder, Requester(getpass.getuser(), why))
@@ -101,7 +100,7 @@ def delete_plate(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete everything about one plate: passes, readings, pictures and deliveries."""
-    with show_errors(verbose=False), _opened(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store) as opened:
         from orchestrator.cameras.store.pass_query import Requester
 
         if not yes:
@@ -122,7 +121,7 @@ def import_list(
     ] = False,
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
-    with show_errors(verbose=False), _opened(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store) as opened:
         if name not in opened.lists.names():
             opened.lists.create(name)
         content = file.read_text(encoding="utf-8-sig")
@@ -138,24 +137,10 @@ def replay(
     days: Annotated[float, typer.Option(min=0, help="Events of the last so many days.")] = 1.0,
 ) -> None:
     """Send events to a sink again, also those that were given up."""
-    with show_errors(verbose=False), _opened(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store) as opened:
         now_s = time.time()
         count = opened.outbox.replay(sink, now_s - days * DAY_S, now_s)
         typer.echo(f"events that are due again: {count}", err=True)
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[PassStore]:
-    """Open the store of a configuration, or that of a folder."""
-    from orchestrator.cameras.configuration import Store, read_configuration
-    from orchestrator.cameras.store.pass_store import open_store
-
-    if file.is_dir():
-        settings, folder = Store(), file
-    else:
-        settings, folder = read_configuration(file).store, file.absolute().parent
-    with closing(open_store(settings, folder)) as store:
-        yield store
 
 
 def _to_unix(text: str | None) -> float | None:

@@ -64,7 +64,7 @@ class Logins:
             ServiceFull: Too many people log in at once.
         """
         name = name.strip().lower()
-        limits = _limits_of(name, address)
+        limits = limits_of(name, address)
         found = await run_sync(self._begin, name, limits)
         is_usable = found is not None and not found.person.is_disabled
         checked = found.password_hash if found and is_usable else None
@@ -93,7 +93,8 @@ class Logins:
         return login
 
 
-def _limits_of(name: str, address: str) -> tuple[AttemptLimit, ...]:
+def limits_of(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit]:
+    """Return the limits on logins of a name, and on those from an address."""
     return (
         AttemptLimit(f"name {name}", ATTEMPTS_OF_A_NAME, NAME_INTERVAL_S),
         AttemptLimit(f"address {address}", ATTEMPTS_OF_AN_ADDRESS, ADDRESS_INTERVAL_S),

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -22,6 +22,16 @@ MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
 pass at least."""
 SHORTEST, LONGEST = 12, 200
 MOST_AT_ONCE, MOST_WAITING = 2, 16
+
+
+class Hasher(Protocol):
+    """Makes and verifies slow hashes; argon2's `PasswordHasher` is one."""
+
+    def hash(self, password: str) -> str:
+        """Return a hash with a random salt."""
+
+    def verify(self, hash: str, password: str) -> object:
+        """Raise a VerificationError if a password does not have a hash."""
 
 
 def check_password(password: str, name: str) -> None:
@@ -47,13 +57,14 @@ class PasswordChecker:
 
     Args:
         processes: Processes of the gateway, which share the threads.
+        hasher: Makes and verifies hashes.
     """
 
-    def __init__(self, processes: int = 1) -> None:
+    def __init__(self, processes: int = 1, hasher: Hasher | None = None) -> None:
         most = max(1, MOST_AT_ONCE // processes)
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="passwords")
         self._open = 0
-        self._hasher = _hasher()
+        self._hasher = hasher or _hasher()
 
     @cached_property
     def _nobodys_hash(self) -> str:

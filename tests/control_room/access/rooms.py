@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -76,6 +78,7 @@ def open_room(
     """
     file = folder / "CAMERAS.toml"
     file.write_text(settings + CAMERAS)
+    (folder / "passes.db").write_bytes(_database_with_tables())
     store = open_store(Store(), folder)
     for person in people:
         store.people.add(person, HASH, TESTER)
@@ -92,6 +95,14 @@ def write_keys(folder: Path, **keys: str) -> Path:
     file = folder / "keys.toml"
     file.write_text("".join(tables))
     return file
+
+
+@cache
+def _database_with_tables() -> bytes:
+    """Return the SQLite file of an empty store: making the tables takes long."""
+    with tempfile.TemporaryDirectory() as folder:
+        open_store(Store(), Path(folder)).close()
+        return (Path(folder) / "passes.db").read_bytes()
 
 
 def _to_app(options: GatewayOptions) -> ASGIApp:
