@@ -6,7 +6,7 @@ import asyncio
 import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache
 from typing import Protocol, TypeVar
 
 from argon2 import PasswordHasher
@@ -66,10 +66,6 @@ class PasswordChecker:
         self._open = 0
         self._hasher = hasher or _hasher()
 
-    @cached_property
-    def _nobodys_hash(self) -> str:
-        return self._hasher.hash("nobody has this password")
-
     async def verify(self, password_hash: str | None, password: str) -> bool:
         """Tell whether a password has a hash. Without a hash, the answer takes as long.
 
@@ -100,7 +96,9 @@ class PasswordChecker:
             self._open -= 1
 
     def _verify(self, password_hash: str | None, password: str) -> bool:
-        nobodys = self._nobodys_hash  # the first check of all waits for it in any case
+        nobodys = _hash_of_nobody(
+            self._hasher.hash
+        )  # the first check of all waits for it in any case
         try:
             self._hasher.verify(password_hash or nobodys, _normalize(password))
         except (VerificationError, InvalidHashError):
@@ -108,6 +106,12 @@ class PasswordChecker:
         return password_hash is not None
 
 
+@cache
+def _hash_of_nobody(hash_it: Callable[[str], str]) -> str:
+    return hash_it("nobody has this password")
+
+
+@cache
 def _hasher() -> PasswordHasher:
     return PasswordHasher(TIME_COST, MEMORY_KIB, LANES)
 

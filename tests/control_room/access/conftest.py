@@ -5,16 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.control_room.access.rooms import Room, open_room, write_keys
+from tests.control_room.access.rooms import Room, open_with_keys
 
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    keys = write_keys(
-        tmp_path,
-        gate="",
-        desk='role = "viewer"\ngroups = ["north"]',
-        office='role = "administrator"',
-    )
-    with open_room(tmp_path, keys=keys, wants_keys=True) as opened:
+    with open_with_keys(tmp_path) as opened:
         yield opened

@@ -1,15 +1,38 @@
 """Who asks, by key, session or place, and who is refused."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.cameras.store.people import Person
-from tests.control_room.access.rooms import ANNA, OTHERS, TESTER, Room, open_room
+from tests.control_room.access.rooms import (
+    ANNA,
+    OTHERS,
+    TESTER,
+    Room,
+    open_room,
+    open_with_keys,
+)
 
 KEY_OF_DESK = {"Authorization": "Bearer desk"}
+
+
+@pytest.fixture(scope="module")
+def loopback_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A room without keys, for tests that change nothing."""
+    hosts = ("plates.example",)
+    with open_room(tmp_path_factory.mktemp("room"), allowed_hosts=hosts) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def unchanged_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A room with keys, for tests that change nothing."""
+    with open_with_keys(tmp_path_factory.mktemp("room")) as opened:
+        yield opened
 
 
 def asker(room: Room, **headers: str) -> tuple[int, str]:
@@ -19,8 +42,8 @@ def asker(room: Room, **headers: str) -> tuple[int, str]:
     return answer.status_code, told.get("name") or told["detail"]
 
 
-def test_a_key_has_its_role_and_groups(room: Room) -> None:
-    answer = room.client.get("/v1/session", headers=KEY_OF_DESK)
+def test_a_key_has_its_role_and_groups(unchanged_room: Room) -> None:
+    answer = unchanged_room.client.get("/v1/session", headers=KEY_OF_DESK)
     assert answer.json() == {
         "name": "key:desk",
         "role": "viewer",
@@ -30,11 +53,13 @@ def test_a_key_has_its_role_and_groups(room: Room) -> None:
     }
 
 
-def test_a_key_without_a_role_may_only_recognize(room: Room) -> None:
-    status, said = asker(room, authorization="Bearer gate")
+def test_a_key_without_a_role_may_only_recognize(unchanged_room: Room) -> None:
+    status, said = asker(unchanged_room, authorization="Bearer gate")
     assert (status, said[:28]) == (403, "the key gate has no role; th")
     picture = {"content-type": "image/jpeg", "authorization": "Bearer gate"}
-    assert room.client.post("/v1/recognize", content=b"", headers=picture).status_code == 400
+    assert (
+        unchanged_room.client.post("/v1/recognize", content=b"", headers=picture).status_code == 400
+    )
 
 
 def test_an_unknown_key_is_refused_even_beside_a_session(room: Room) -> None:
@@ -42,8 +67,8 @@ def test_an_unknown_key_is_refused_even_beside_a_session(room: Room) -> None:
     assert asker(room, authorization="Bearer other")[0] == 401
 
 
-def test_a_viewers_key_may_not_administer(room: Room) -> None:
-    answer = room.client.get("/v1/people", headers=KEY_OF_DESK)
+def test_a_viewers_key_may_not_administer(unchanged_room: Room) -> None:
+    answer = unchanged_room.client.get("/v1/people", headers=KEY_OF_DESK)
     assert answer.status_code == 403
     assert answer.json()["detail"] == "role: wanted administrator, got viewer"
 
@@ -88,8 +113,8 @@ def test_a_person_may_not_use_other_calls_without_a_key(room: Room) -> None:
         pytest.param("plates_session=" + "A" * 8000, id="long"),
     ],
 )
-def test_a_cookie_without_a_session_is_nobodys(room: Room, cookie: str) -> None:
-    assert asker(room, cookie=cookie)[0] == 401
+def test_a_cookie_without_a_session_is_nobodys(unchanged_room: Room, cookie: str) -> None:
+    assert asker(unchanged_room, cookie=cookie)[0] == 401
 
 
 def test_a_session_ends_at_once_with_its_person(room: Room) -> None:
@@ -119,15 +144,11 @@ def test_a_role_changes_at_once(room: Room) -> None:
     assert room.client.get("/v1/people").status_code == 403
 
 
-def test_everybody_on_loopback_administers_without_keys(tmp_path: Path) -> None:
-    with open_room(tmp_path) as room:
-        answer = room.client.get("/v1/session").json()
-        assert (answer["name"], answer["role"], answer["via"]) == (
-            "local",
-            "administrator",
-            "local",
-        )
-        assert room.client.get("/v1/people").status_code == 200
+def test_everybody_on_loopback_administers_without_keys(loopback_room: Room) -> None:
+    answer = loopback_room.client.get("/v1/session").json()
+    who = (answer["name"], answer["role"], answer["via"])
+    assert who == ("local", "administrator", "local")
+    assert loopback_room.client.get("/v1/people").status_code == 200
 
 
 def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
@@ -147,10 +168,11 @@ def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
         pytest.param({"host": "plates.example"}, id="name of a site"),
     ],
 )
-def test_a_request_through_a_proxy_is_not_local(tmp_path: Path, headers: dict[str, str]) -> None:
-    with open_room(tmp_path, allowed_hosts=("plates.example",)) as room:
-        assert asker(room)[0] == 200
-        assert asker(room, **headers)[0] == 401
+def test_a_request_through_a_proxy_is_not_local(
+    loopback_room: Room, headers: dict[str, str]
+) -> None:
+    assert asker(loopback_room)[0] == 200
+    assert asker(loopback_room, **headers)[0] == 401
 
 
 def test_strangers_do_not_administer_a_gateway_that_wants_no_keys(tmp_path: Path) -> None:

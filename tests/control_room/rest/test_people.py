@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cameras.store.people import Person
-from tests.control_room.access.rooms import ANNA, BORIS, TESTER, Room, open_room, write_keys
+from tests.control_room.access.rooms import ANNA, BORIS, TESTER, Room, open_with_keys
 
 NEW = {"role": "editor", "groups": ["north"], "password": "long enough for all"}
 BORIS_AS_JSON = {"name": "boris", "role": "viewer", "groups": ["north"], "is_disabled": False}
@@ -18,14 +18,14 @@ NORTH = {"Authorization": "Bearer north"}
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    """A gateway with keys of administrators for all groups, and for one."""
-    keys = write_keys(
-        tmp_path,
-        office='role = "administrator"',
-        north='role = "administrator"\ngroups = ["north"]',
-        desk='role = "editor"',
-    )
-    with open_room(tmp_path, keys=keys, wants_keys=True) as opened:
+    with open_with_keys(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def unchanged_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
+    """A room for tests that change nothing."""
+    with open_with_keys(tmp_path_factory.mktemp("room")) as opened:
         yield opened
 
 
@@ -35,8 +35,8 @@ def put(room: Room, name: str, body: object, headers: dict[str, str] = OFFICE) -
     return answer.status_code, answer.json().get("detail", "")
 
 
-def test_people_are_listed_without_hashes(room: Room) -> None:
-    answer = room.client.get("/v1/people", headers=OFFICE)
+def test_people_are_listed_without_hashes(unchanged_room: Room) -> None:
+    answer = unchanged_room.client.get("/v1/people", headers=OFFICE)
     anna = {"name": "anna", "role": "administrator", "groups": [], "is_disabled": False}
     assert answer.json() == {"people": [anna, BORIS_AS_JSON]}
 
@@ -93,8 +93,8 @@ def test_a_person_changes_people_with_the_csrf_token(room: Room) -> None:
         pytest.param("local", NEW, "name: wanted 1 to 64 small Latin", id="reserved"),
     ],
 )
-def test_what_is_wrong_is_told(room: Room, name: str, body: object, said: str) -> None:
-    status, detail = put(room, name, body)
+def test_what_is_wrong_is_told(unchanged_room: Room, name: str, body: object, said: str) -> None:
+    status, detail = put(unchanged_room, name, body)
     assert (status, said in detail) == (400, True), detail
 
 
@@ -106,12 +106,12 @@ def test_what_is_wrong_is_told(room: Room, name: str, body: object, said: str) -
         pytest.param({"role": "administrator", "groups": ["north"]}, id="one group"),
     ],
 )
-def test_the_last_administrator_stays(room: Room, change: dict[str, object]) -> None:
-    status, detail = put(room, "anna", change)
+def test_the_last_administrator_stays(unchanged_room: Room, change: dict[str, object]) -> None:
+    status, detail = put(unchanged_room, "anna", change)
     assert status == 409
     assert detail.startswith("anna is the last administrator of all cameras; make somebody else")
-    assert room.client.delete("/v1/people/anna", headers=OFFICE).status_code == 409
-    assert room.store.people.all() == [ANNA, BORIS]
+    assert unchanged_room.client.delete("/v1/people/anna", headers=OFFICE).status_code == 409
+    assert unchanged_room.store.people.all() == [ANNA, BORIS]
 
 
 def test_an_administrator_of_one_group_sees_and_changes_only_its_people(room: Room) -> None:
@@ -134,7 +134,7 @@ def test_nobody_gives_more_groups_than_their_own(room: Room, groups: list[str]) 
 
 
 @pytest.mark.parametrize("name", [pytest.param("anna", id="with"), pytest.param("x", id="without")])
-def test_an_editor_changes_nobody(room: Room, name: str) -> None:
-    desk = {"Authorization": "Bearer desk"}
-    assert put(room, name, NEW, desk)[0] == 403
-    assert room.client.delete(f"/v1/people/{name}", headers=desk).status_code == 403
+def test_an_editor_changes_nobody(unchanged_room: Room, name: str) -> None:
+    editor = {"Authorization": "Bearer editor"}
+    assert put(unchanged_room, name, NEW, editor)[0] == 403
+    assert unchanged_room.client.delete(f"/v1/people/{name}", headers=editor).status_code == 403

@@ -118,7 +118,10 @@ def test_with_tls_a_cookie_without_the_prefix_does_not_count(tmp_path: Path) -> 
         pytest.param({"name": "a" * 200, "password": "b" * 200}, id="long"),
     ],
 )
-def test_a_wrong_login_does_not_say_what_is_wrong(room: Room, sent: dict[str, str]) -> None:
+def test_a_wrong_login_does_not_say_what_is_wrong(
+    open_session: tuple[Room, dict[str, str]], sent: dict[str, str]
+) -> None:
+    room, _ = open_session
     answer = room.client.post("/v1/session", json=sent)
     assert answer.status_code == 401
     assert answer.json()["detail"] == "name or password: wanted those of a person, got others"
@@ -144,15 +147,17 @@ def test_a_disabled_person_is_refused_like_an_unknown_one(room: Room) -> None:
     ],
 )
 def test_a_body_that_is_no_login_is_rejected(
-    room: Room, body: bytes, content_type: str, status: int
+    open_session: tuple[Room, dict[str, str]], body: bytes, content_type: str, status: int
 ) -> None:
+    room, _ = open_session
     headers = {"content-type": content_type}
     answer = room.client.post("/v1/session", content=body, headers=headers)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_an_error_repeats_no_password(room: Room) -> None:
+def test_an_error_repeats_no_password(open_session: tuple[Room, dict[str, str]]) -> None:
+    room, _ = open_session
     sent = {"name": "anna", "password": ["secret"], "pass": "secret"}
     answer = room.client.post("/v1/session", json=sent)
     assert answer.status_code == 400
