@@ -112,7 +112,9 @@ def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane
 def _to_route(
     path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
 ) -> Route:
-    endpoint = Endpoint(service, REST, KIND, partial(_answer, methods, room), room.access.find_client)
+    endpoint = Endpoint(
+        service, REST, KIND, partial(_answer, methods, room), room.access.find_client
+    )
     return Route(path, endpoint, methods=[*methods])
 
 
