@@ -20,12 +20,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.errors import SettingsError
+from orchestrator.cameras.configuration import NONE, PLATES
+from orchestrator.cameras.frames import Xyxy
 
-Xyxy = tuple[float, float, float, float]
 Bgr = NDArray[np.uint8]
-SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
-"""The choices: everything but the vehicle's front, other plates alone, or nothing."""
 COLUMNS = 24
 """Mean colours in a row of a kept frame. At 1080p a cell has 80 px; a face rarely has more."""
 STILL_COLUMNS = 96
@@ -40,16 +38,6 @@ FRONT = (1.0, 0.75, 1.0, 0.5)
 A plate of 52 cm hangs at 50 cm: this is the car's front up to 0.9 m. Faces of drivers and of people
 who stand beside the car are higher.
 """
-
-
-def check_blur(blur: str) -> None:
-    """Reject an unknown choice.
-
-    Raises:
-        SettingsError: The choice is not one of `BLURS`.
-    """
-    if blur not in BLURS:
-        raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {blur!r}")
 
 
 def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from datetime import time
 from pathlib import Path
 
-from orchestrator.cameras.blurring import SURROUNDINGS, check_blur
 from orchestrator.errors import SettingsError
 from orchestrator.system.toml_files import check_range, read_table
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
+SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
+"""The choices of `blur`; see `Store`."""
 Point = tuple[float, ...]
 """x and y as parts of the frame's width and height, in [0, 1]."""
 
@@ -146,7 +147,8 @@ class Store:
     blur: str = SURROUNDINGS
 
     def __post_init__(self) -> None:
-        check_blur(self.blur)
+        if self.blur not in BLURS:
+            raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {self.blur!r}")
         check_range("retention_days", self.retention_days, 0, 36500)
 
 

@@ -9,6 +9,9 @@ Clock = Literal["stream", "wall", "file"]
 """The clock of a frame's time: the stream's own, this machine's at arrival, or a file's, whose time
 counts from the file's start."""
 
+Xyxy = tuple[float, float, float, float]
+"""Corners of a box in pixels of the frame: left, top, right, bottom."""
+
 
 @dataclass(frozen=True)
 class Frame:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from orchestrator.cameras.blurring import Xyxy
-from orchestrator.cameras.frames import Clock
+from orchestrator.cameras.frames import Clock, Xyxy
 from orchestrator.plates import Plate
 
 Progress = Literal["provisional", "agreed", "closed"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.cameras.pass_tracker import PassTracker
 from orchestrator.cameras.passes import Observation, PassEvent
 from orchestrator.plates import Plate, Plates

@@ -7,10 +7,10 @@ from orchestrator.cameras.blurring import (
     Xyxy,
     blur_frame,
     blur_still,
-    check_blur,
     coarsen,
     hide_plates,
 )
+from orchestrator.cameras.configuration import Store
 from orchestrator.errors import SettingsError
 
 PLATE: Xyxy = (800.0, 600.0, 920.0, 626.0)
@@ -130,6 +130,6 @@ def test_boxes_at_the_edge_are_clipped(box: Xyxy) -> None:
 
 
 def test_an_unknown_choice_is_rejected() -> None:
-    check_blur("plates")
+    assert Store(blur="plates").blur == "plates"
     with pytest.raises(SettingsError, match="blur: wanted one of surroundings, plates, none"):
-        check_blur("faces")
+        Store(blur="faces")

@@ -16,8 +16,7 @@ import cv2
 import numpy as np
 import torch
 
-from orchestrator.cameras.blurring import Xyxy
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.cameras.tracking.plate_pixels import JpegPixels
 from orchestrator.plates import Plate, PlateRegion, Plates
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from orchestrator.cameras.blurring import NONE, SURROUNDINGS, blur_frame
+from orchestrator.cameras.blurring import blur_frame
+from orchestrator.cameras.configuration import NONE, SURROUNDINGS
 from orchestrator.cameras.passes import BestFrame, PassEvent
 
 LOG = logging.getLogger(__name__)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 
-from orchestrator.cameras.blurring import Xyxy
 from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.cameras.passes import Observation
 from orchestrator.cameras.tracking.plate_pixels import PlatePixels
 from orchestrator.cameras.zones import is_watched

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.cameras.blurring import Xyxy, hide_others
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.blurring import hide_others
+from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.errors import PictureError
 
 SIZE_WH = (96, 24)
