@@ -16,6 +16,8 @@ RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
 SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
 """The choices of `blur`; see `Store`."""
+AUDIT_DAYS = 365
+"""How long the audit of searches is kept: misuse often shows months later."""
 Point = tuple[float, ...]
 """x and y as parts of the frame's width and height, in [0, 1]."""
 
@@ -134,6 +136,7 @@ class Store:
         spool: Folder for passes that the database cannot take now; None for `spool` beside the
             configuration.
         retention_days: Days after which passes are deleted.
+        audit_days: Days after which the records of searches and exports are deleted.
         keep_frames: Whether the whole frame is kept beside the plate's crop.
         blur: What is made unrecognisable in kept frames and stills: `surroundings` (all but the
             vehicle's front, and other plates), `plates` (other plates), or `none`.
@@ -143,6 +146,7 @@ class Store:
     pictures: str | None = None
     spool: Path | None = None
     retention_days: float = RETENTION_DAYS
+    audit_days: float = AUDIT_DAYS
     keep_frames: bool = False
     blur: str = SURROUNDINGS
 
@@ -150,6 +154,7 @@ class Store:
         if self.blur not in BLURS:
             raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {self.blur!r}")
         check_range("retention_days", self.retention_days, 0, 36500)
+        check_range("audit_days", self.audit_days, 0, 36500)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.configuration import Camera, Sink, Store
+from orchestrator.cameras.configuration import AUDIT_DAYS, Camera, Sink, Store
 from orchestrator.cameras.passes import PassEvent
-from orchestrator.cameras.store import audit, plate_requests, retention
+from orchestrator.cameras.store import audit, plate_requests, plate_traces, remains, retention
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.change_log import ChangeLog
@@ -56,6 +56,7 @@ class StoreParts:
         writer: Writes events to both.
         frames: Decides what is kept of frames.
         clock: Returns the Unix time.
+        audit_days: Days after which the audit's records are deleted.
     """
 
     database: Database
@@ -63,6 +64,7 @@ class StoreParts:
     writer: BufferedWriter
     frames: KeptFrames = field(default_factory=KeptFrames)
     clock: Callable[[], float] = time.time
+    audit_days: float = AUDIT_DAYS
 
 
 class PassStore:
@@ -90,6 +92,8 @@ class PassStore:
         self._frames = parts.frames
         self._clock = parts.clock
         self._retention_days = retention_days
+        self._audit_days = parts.audit_days
+        self._swept_s = float("-inf")
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
         self.outbox = SqlOutbox(parts.database)
@@ -187,8 +191,8 @@ class PassStore:
     ) -> DeletionCounts:
         """Delete everything about one plate: passes, readings, deliveries, pictures, spool.
 
-        The audit records the deletion without the text. Earlier searches keep theirs until
-        `pseudonymize_audit`. Candidates of other vehicles' passes stay.
+        The text also goes from readings and candidates of other vehicles, and from the audit, which
+        keeps who searched when. Then nothing of it is left in the database's files, see `remains`.
 
         Args:
             text: The plate's text.
@@ -201,13 +205,21 @@ class PassStore:
             count = plate_requests.delete_passes_of(self._database, cleaned)
         listed = plate_requests.delete_entries_of(self._database, cleaned) if entries else 0
         self._record(requester, "delete plate", {}, count)
+        plate_traces.erase_traces(self._database, cleaned)
         removed = self._remove_pictures()
+        remains.erase_remains(self._database)
         return DeletionCounts(passes=count, pictures=removed, spooled=spooled, entries=listed)
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
-        """Delete what is older than it may be at a Unix time."""
+        """Delete what is older than it may be at a Unix time, and pictures that no pass shows."""
         counts = retention.delete_expired(self._database, now_s, self._retention_days)
-        return replace(counts, pictures=self._remove_pictures())
+        until_s = now_s - retention.DAY_S * self._retention_days
+        retention.delete_old_states(self._database, until_s)
+        self.writer.spool.discard_rejected(until_s)
+        retention.delete_searches(self._database, now_s - retention.DAY_S * self._audit_days)
+        removed = self._remove_pictures() + self._sweep_pictures(now_s)
+        remains.erase_sqlite_remains(self._database)
+        return replace(counts, pictures=removed)
 
     def pseudonymize_audit(self, key: bytes, until_s: float) -> int:
         """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
@@ -227,6 +239,14 @@ class PassStore:
 
     def _remove_pictures(self) -> int:
         return retention.remove_pictures(self._database, self._pictures, self.writer.locked)
+
+    def _sweep_pictures(self, now_s: float) -> int:
+        """Remove pictures that a failed write has left, once a day."""
+        if now_s - self._swept_s < retention.DAY_S:
+            return 0
+        self._swept_s = now_s
+        old = self._pictures.old(now_s - retention.DAY_S)
+        return retention.remove_unshown(self._database, self._pictures, old)
 
 
 def open_store(
@@ -259,7 +279,7 @@ def open_store(
     except StoreUnavailable as error:
         LOG.error("passes wait in %s: %s", spool.folder, error)
     frames = KeptFrames(settings.keep_frames, settings.blur)
-    parts = StoreParts(database, pictures, writer, frames, clock)
+    parts = StoreParts(database, pictures, writer, frames, clock, settings.audit_days)
     return PassStore(parts, settings.retention_days)
 
 

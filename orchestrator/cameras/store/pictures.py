@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
@@ -20,6 +21,8 @@ ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 """Variables for the URL of a private storage, with the names that AWS uses."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
+NEW = ".new-"
+"""Start of the names of files that are not complete."""
 WRITERS = 8
 """Pictures that are written at once: the disk confirms several in one go."""
 
@@ -30,6 +33,8 @@ class PictureStore(Protocol):
     def put(self, digest: bytes, jpeg: bytes) -> None: ...
     def get(self, digest: bytes) -> bytes: ...
     def remove(self, digest: bytes) -> None: ...
+    def old(self, before_s: float) -> Iterator[bytes]:
+        """Yield the digests of the pictures that were written before a Unix time."""
 
 
 def digest_of(jpeg: bytes) -> bytes:
@@ -109,6 +114,18 @@ class PictureFolder:
             file.parent.rmdir()
             file.parent.parent.rmdir()
 
+    def old(self, before_s: float) -> Iterator[bytes]:
+        """Yield the digests of earlier pictures; delete what killed processes have left."""
+        for folder, _, names in os.walk(self._folder):
+            for file in (Path(folder, name) for name in names):
+                with suppress(FileNotFoundError):  # removed meanwhile
+                    if file.stat().st_mtime >= before_s:
+                        continue
+                    if file.name.startswith(NEW):
+                        file.unlink()
+                    elif digest := _digest_of_path(file.name):
+                        yield digest
+
     def _file(self, digest: bytes) -> Path:
         return self._folder / _path_of(digest)
 
@@ -149,6 +166,18 @@ class PictureBucket:
         except OSError as error:
             raise StoreUnavailable(f"a picture cannot be removed from S3: {error}") from error
 
+    def old(self, before_s: float) -> Iterator[bytes]:
+        """Yield the digests of earlier pictures."""
+        fs: Any = import_module("pyarrow.fs")
+        chosen = fs.FileSelector(self._path, allow_not_found=True, recursive=True)
+        try:
+            for info in self._filesystem.get_file_info(chosen):
+                digest = _digest_of_path(info.base_name)
+                if digest and info.mtime_ns and info.mtime_ns < before_s * 1e9:
+                    yield digest
+        except OSError as error:
+            raise StoreUnavailable(f"pictures in S3 cannot be listed: {error}") from error
+
     def _file(self, digest: bytes) -> str:
         return f"{self._path}/{_path_of(digest)}"
 
@@ -169,7 +198,7 @@ def write_atomically(file: Path, content: bytes) -> None:
     Raises:
         OSError: The disk does not take it. Nothing is left then.
     """
-    opened, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+    opened, temporary = tempfile.mkstemp(dir=file.parent, prefix=NEW)
     try:
         with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
             stream.write(content)
@@ -194,6 +223,12 @@ def sync_folder(folder: Path) -> None:
 def _path_of(digest: bytes) -> str:
     name = digest.hex()
     return f"{name[:2]}/{name[2:4]}/{name}.jpg"
+
+
+def _digest_of_path(name: str) -> bytes | None:
+    """Return the digest that a file's name has; None for a file that is no picture of ours."""
+    found = re.fullmatch(r"([0-9a-f]{64})\.jpg", name)
+    return bytes.fromhex(found[1]) if found else None
 
 
 def _open_s3(path: str, environ: Mapping[str, str]) -> Any:

@@ -6,9 +6,10 @@ time counts. Age counts from the last frame of a pass; for a file's clock, from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,8 @@ import sqlalchemy as sa
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.pictures import PictureStore
 from orchestrator.cameras.store.schema import (
+    camera_states,
+    camera_stills,
     cameras,
     deliveries,
     list_hits,
@@ -23,6 +26,7 @@ from orchestrator.cameras.store.schema import (
     pass_changes,
     passes,
     picture_removals,
+    searches,
 )
 
 BATCH = 200
@@ -112,6 +116,42 @@ def remove_pictures(
             with database.writing() as connection:
                 done = picture_removals.c.digest.in_(noted)
                 connection.execute(sa.delete(picture_removals).where(done))
+
+
+def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable[bytes]) -> int:
+    """Remove those of some pictures that no pass shows.
+
+    A picture is written before its pass. Its event may be given up or erased in between.
+
+    Args:
+        database: The database.
+        pictures: The pictures.
+        digests: Pictures that are too old to wait for their passes.
+
+    Returns:
+        The number of removed pictures.
+    """
+    removed, rest = 0, iter(digests)
+    while some := [*islice(rest, BATCH)]:
+        with database.reading() as connection:
+            shown = _shown(connection, some)
+        for digest in sorted(set(some) - shown):
+            pictures.remove(digest)
+            removed += 1
+    return removed
+
+
+def delete_old_states(database: Database, until_s: float) -> None:
+    """Delete stills and states of cameras that are not followed any more."""
+    with database.writing() as connection:
+        connection.execute(sa.delete(camera_stills).where(camera_stills.c.time_s < until_s))
+        connection.execute(sa.delete(camera_states).where(camera_states.c.updated_s < until_s))
+
+
+def delete_searches(database: Database, until_s: float) -> None:
+    """Delete the audit's records of earlier searches and exports."""
+    with database.writing() as connection:
+        connection.execute(sa.delete(searches).where(searches.c.time_s < until_s))
 
 
 def _expired(database: Database, now_s: float, days: float) -> Iterator[sa.Select[Any]]:

@@ -6,7 +6,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -137,6 +137,13 @@ class Spool:
         self.discard(found)
         return len(found)
 
+    def discard_rejected(self, before_s: float) -> None:
+        """Delete the rejected events that were written before a Unix time."""
+        for file in self.folder.glob(f"{REJECTED}/*.event"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < before_s:
+                    file.unlink()
+
     def close(self) -> None:
         """Let another process use the folder."""
         if self._held:
@@ -220,9 +227,10 @@ def _number(file: Path) -> int:
 
 
 def _shows(file: Path, text: str) -> bool:
+    content = file.read_bytes()
     try:
-        passed = decode(file.read_bytes()).event.passed
-    except RejectedValue:
-        return False
+        passed = decode(content).event.passed
+    except RejectedValue:  # damaged; its text may still be there
+        return f'"{text}"'.encode() in content
     read = not passed.text and any(one.plate.text == text for one in passed.observations)
     return passed.text == text or read
