@@ -15,9 +15,11 @@ from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
 from orchestrator.control_room.rest.change_feed import ChangeFeed
+from orchestrator.control_room.rest.openapi import describe
 from orchestrator.control_room.rest.routes import rest_routes
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.data_plane import DataPlane, Identify
+from orchestrator.gateway.http.openapi_schemas import ApiPart
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.system.file_stamps import stamp_of
 
@@ -46,6 +48,10 @@ class ControlRoomExtension:
     def identify(self) -> Identify:
         """Finds people who have logged in: they may send pictures from the first page, too."""
         return self._room.access.find_person
+
+    def describe(self) -> ApiPart:
+        """Return the description of all routes."""
+        return describe(self._routes)
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         """Return the feed of changes, and the look at the file of cameras."""

@@ -119,9 +119,7 @@ async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asynci
 def _http_servers(
     service: DataPlane, extension: Extension | None
 ) -> Iterator[tuple[HttpServer, socket.socket]]:
-    more = extension.routes(service) if extension else ()
-    identify = extension.identify if extension else None
-    app, options = make_app(service, more, identify), service.options
+    app, options = make_app(service, extension), service.options
     callers = _http_server(app, service, service.connections, options.certificate)
     yield callers, _listen(options.http, options)
     if options.metrics:

@@ -16,6 +16,8 @@ from orchestrator.cameras.store.search import read_hits
 PAGE = 500
 """Most changes that are read at once."""
 MOST_GAPS = 1000
+OPEN = 100
+"""Numbers below all others that may still become visible when a reader begins."""
 GAP_S = 60.0
 """Longest time that the transaction of a change may stay open after a later change is visible."""
 
@@ -100,8 +102,10 @@ class ChangeReader:
         self._log, self._clock = log, clock
         self._gaps: dict[int, float] = {}
         self.last = log.newest()
-        first = max(0, self.last - MOST_GAPS)
-        self._note_gaps(first, log.numbers(first, self.last))
+        earliest = max(0, self.last - MOST_GAPS)
+        seen = log.numbers(earliest, self.last)
+        # Older numbers were deleted; only the last of them may belong to open transactions.
+        self._note_gaps(max(earliest, min(seen, default=self.last) - OPEN), seen)
 
     @property
     def settled(self) -> int:

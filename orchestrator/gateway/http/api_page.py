@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from orchestrator.gateway.http.api_forms import form
+from orchestrator.gateway.http.api_forms import FORM, form
+from orchestrator.gateway.http.api_types import type_of
 from orchestrator.gateway.http.problem_details import KINDS, anchor_of
 
 Json = dict[str, Any]
 
 CODE = re.compile(r"`([^`]+)`")
+UNNAMED = "about:blank"
+"""Type of a problem that this page does not explain."""
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
 
 
@@ -107,9 +110,9 @@ def _operation(document: Json, method: str, path: str, operation: Json) -> str:
     if "description" in operation:
         parts.append(f"<p>{_inline(operation['description'])}</p>")
     parameters = [_resolved(document, one) for one in operation.get("parameters", ())]
-    if "requestBody" in operation:
+    if FORM in operation.get("requestBody", {}).get("content", {}):
         parts.append(form(path, operation, parameters))
-    elif operation["responses"]:
+    elif method == "GET" and "{" not in path and operation["responses"]:
         address = escape(path.lstrip("/"))
         parts.append(f'<p><a class="button" href="{address}">Open {escape(path)}</a></p>')
     if "x-codeSamples" in operation:
@@ -126,11 +129,17 @@ def _operation(document: Json, method: str, path: str, operation: Json) -> str:
 def _parameters(parameters: Iterable[Json]) -> str:
     rows = []
     for parameter in parameters:
-        example = f" Example: <code>{escape(str(parameter['example']))}</code>"
-        about = _inline(parameter["description"]) + "." + example
+        about = _inline(parameter["description"]) + "."
+        if "example" in parameter:
+            about += f" Example: <code>{escape(_shown(parameter['example']))}</code>"
         where = escape(parameter["in"])
-        rows.append((parameter["name"], where, _type_of(parameter["schema"]), about))
+        rows.append((parameter["name"], where, type_of(parameter["schema"]), about))
     return _table("Parameters", ("Name", "In", "Type", "Meaning"), rows)
+
+
+def _shown(example: object) -> str:
+    """Return an example as it stands in a query."""
+    return str(example[0] if isinstance(example, list) else example)
 
 
 def _body(body: Json) -> str:
@@ -142,11 +151,12 @@ def _body(body: Json) -> str:
         for one in kinds:
             fields |= one["properties"]
         parts = [
-            f"<li>field <code>{escape(name)}</code>: {_type_of(field)}. "
+            f"<li>field <code>{escape(name)}</code>: {type_of(field)}. "
             f"{_inline(field['description'])}</li>"
             for name, field in fields.items()
         ]
-        rows.append((kind, f"<ul>{''.join(parts)}</ul>" if parts else "one picture"))
+        whole = type_of(schema) if "$ref" in schema or kind.startswith("text/") else "one picture"
+        rows.append((kind, f"<ul>{''.join(parts)}</ul>" if parts else whole))
     return f"<p>{_inline(body['description'])}.</p>\n" + _table(
         "Body", ("Content type", "Holds"), rows
     )
@@ -156,7 +166,9 @@ def _answers(document: Json, responses: Json) -> Iterator[str]:
     failed = []
     for status, response in responses.items():
         answer = _resolved(document, response)
-        for kind, content in answer["content"].items():
+        if "content" not in answer:
+            yield f"<p><strong>{status}</strong>: {_inline(answer['description'])}</p>"
+        for kind, content in answer.get("content", {}).items():
             if status.startswith("2"):
                 yield from _answer(status, kind, answer, content)
             else:
@@ -169,7 +181,7 @@ def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str
     sentence = (
         f"<strong>{status}</strong> <code>{escape(kind)}</code>: {_inline(answer['description'])}"
     )
-    fields = f" {_type_of(content['schema'])}" if "$ref" in content["schema"] else ""
+    fields = f" {type_of(content['schema'])}" if "$ref" in content["schema"] else ""
     yield f"<p>{sentence}{fields}</p>"
     for name, example in content.get("examples", {}).items():
         text = _block(json.dumps(example["value"], indent=2, ensure_ascii=False), f"Example {name}")
@@ -184,6 +196,8 @@ def _failures(answer: Json, content: Json) -> str:
 
 
 def _problem_link(value: Json) -> str:
+    if value["type"] == UNNAMED:
+        return escape(value["title"])
     return f'<a href="#{anchor_of(value["reason"])}">{escape(value["title"])}</a>'
 
 
@@ -209,7 +223,7 @@ def _schemas(document: Json) -> str:
     parts = ['<section id="fields">', "<h2>Fields of the answers</h2>"]
     for name, schema in document["components"]["schemas"].items():
         rows = [
-            (field, _type_of(one), _inline(one.get("description", "")))
+            (field, type_of(one), _inline(one.get("description", "")))
             for field, one in schema["properties"].items()
         ]
         parts.append(f'<h3 id="schema-{escape(name)}">{escape(name)}</h3>')
@@ -251,32 +265,6 @@ def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) 
 
 def _block(text: str, label: str) -> str:
     return f'<pre tabindex="0" aria-label="{escape(label)}"><code>{escape(text)}</code></pre>'
-
-
-def _type_of(schema: Json) -> str:
-    """Describe the values of a JSON schema in a few words of HTML."""
-    if "$ref" in schema:
-        name = escape(schema["$ref"].rpartition("/")[2])
-        return f'<a href="#schema-{name}">{name}</a>'
-    if "anyOf" in schema:
-        return " or ".join(map(_type_of, schema["anyOf"]))
-    if "prefixItems" in schema:
-        return f"{len(schema['prefixItems'])} of {_type_of(schema['prefixItems'][0])}"
-    if "items" in schema:
-        return f"list of {_type_of(schema['items'])}{_range_of(schema, 'Items')}"
-    if schema.get("format") == "binary":
-        return "file"
-    kind = escape(str(schema.get("const") or schema["type"]))
-    return kind + _range_of(schema, "imum")
-
-
-def _range_of(schema: Json, what: str) -> str:
-    least, most = schema.get(f"min{what}"), schema.get(f"max{what}")
-    if least is not None and most is not None:
-        return f", {least}" if least == most else f", {least} to {most}"
-    if least is not None:
-        return f", {least} or more"
-    return f", up to {most}" if most is not None else ""
 
 
 def _resolved(document: Json, part: Json) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 from starlette.applications import Starlette
@@ -13,10 +12,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.data_plane import DataPlane, Identify
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import LEAVING, GatewayError, MethodNotAllowed, NotFound, Outcome
 from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
 from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
+from orchestrator.gateway.http.extension import Extension
+from orchestrator.gateway.http.openapi_schemas import NO_PART
 from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
 from orchestrator.gateway.http.problem_details import headers_of
@@ -25,15 +26,12 @@ from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.options import Address
 
 
-def make_app(
-    service: DataPlane, more: Sequence[Route] = (), identify: Identify | None = None
-) -> ASGIApp:
+def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
     """Return the application for callers over HTTP.
 
     Args:
         service: The service.
-        more: Routes of an extension.
-        identify: Finds out who sends pictures over REST without a key; None for nobody.
+        extension: More routes; None for none.
     """
     metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
     routes = [
@@ -41,12 +39,14 @@ def make_app(
         *kserve_routes.metadata_routes(service),
         *_health_routes(service),
         Route("/metrics", metrics, methods=["GET"]),
-        *more,
+        *(extension.routes(service) if extension else ()),
     ]
     if service.options.has_plates:
+        identify = extension.identify if extension else None
+        described = extension.describe() if extension else NO_PART
         routes += rest_routes.infer_routes(service, identify)
         routes += snapshot_routes.routes(service)
-        routes += rest_routes.document_routes(service)
+        routes += rest_routes.document_routes(service, described)
         routes += page_routes.routes(service.options)
     return _guarded(service, _router(service, routes))
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from starlette.routing import Route
 
 from orchestrator.gateway.data_plane import DataPlane, Identify
+from orchestrator.gateway.http.openapi_schemas import ApiPart
 
 
 class Extension(Protocol):
@@ -19,6 +20,9 @@ class Extension(Protocol):
     @property
     def identify(self) -> Identify | None:
         """Finds out who sends a picture from the first page without a key; None for nobody."""
+
+    def describe(self) -> ApiPart:
+        """Return its part of the API's documentation."""
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         """Return what runs in the background until it is cancelled."""

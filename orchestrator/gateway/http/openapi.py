@@ -20,7 +20,7 @@ from orchestrator.gateway.http.api_examples import (
     Json,
 )
 from orchestrator.gateway.http.multipart import FIELDS
-from orchestrator.gateway.http.openapi_schemas import describe_answers
+from orchestrator.gateway.http.openapi_schemas import NO_PART, ApiPart, describe_answers
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.rest import FORM, LONGEST_ID
 from orchestrator.gateway.http.snapshot_bodies import PATH
@@ -34,12 +34,13 @@ HOST = "http://localhost:8000"  # of the examples
 KEYED: list[Json] = [{"bearer": []}, {"key": []}]
 
 
-def document(wants_keys: bool, limits: Limits) -> Json:
+def document(wants_keys: bool, limits: Limits, more: ApiPart = NO_PART) -> Json:
     """Return the description of the API.
 
     Args:
         wants_keys: Every call needs a key.
         limits: What callers may ask for.
+        more: The part of an extension.
     """
     return {
         "openapi": "3.1.0",
@@ -53,6 +54,7 @@ def document(wants_keys: bool, limits: Limits) -> Json:
         "servers": [{"url": "/", "description": "This service"}],
         "tags": [
             {"name": "pictures", "description": "What is in pictures"},
+            *more.tags,
             {"name": "service", "description": "How the service is, and what it offers"},
         ],
         "security": KEYED if wants_keys else [{}, *KEYED],
@@ -61,8 +63,12 @@ def document(wants_keys: bool, limits: Limits) -> Json:
             "/v1/read": {"post": _read(limits)},
             PATH: {"post": snapshot_openapi.operation(HOST, _token_too(wants_keys))},
         }
+        | {**more.paths}
         | {path: {"get": operation} for path, operation in _service().items()},
-        "components": _components(),
+        "components": {
+            kind: {**parts, **more.components.get(kind, {})}
+            for kind, parts in _components().items()
+        },
     }
 
 

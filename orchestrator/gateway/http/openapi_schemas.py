@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from orchestrator.gateway.http import schemas, snapshot_schemas
 from orchestrator.gateway.http.api_examples import Json
+
+
+@dataclass(frozen=True)
+class ApiPart:
+    """A part of the document that an extension adds.
+
+    Attributes:
+        tags: Its tags.
+        paths: Its operations by path and method.
+        components: Its components by their kind.
+    """
+
+    tags: Sequence[Json] = ()
+    paths: Mapping[str, Json] = field(default_factory=dict)
+    components: Mapping[str, Json] = field(default_factory=dict)
+
+
+NO_PART = ApiPart()
 
 
 class _Untitled(GenerateJsonSchema):
@@ -25,8 +46,13 @@ def describe_answers() -> Json:
         *(snapshot_schemas.SnapshotAnswer, snapshot_schemas.SnapshotError),
         snapshot_schemas.EngineConfig,
     )
+    return describe_models(answers)
+
+
+def describe_models(models: Iterable[type[BaseModel]]) -> Json:
+    """Return the schemas of models, and of what they consist of, by their names."""
     _, definitions = models_json_schema(
-        [(answer, "validation") for answer in answers],
+        [(model, "validation") for model in models],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )

@@ -134,6 +134,14 @@ class GuardedProtocol(HttpToolsProtocol):
         super().pause_writing()
         self._expect_written()
 
+    def resume_writing(self) -> None:
+        """Start the timeout anew: a long answer may take longer, if its reader goes on."""
+        super().resume_writing()
+        if self._writing is not None:
+            self._writing.cancel()
+            self._writing = None
+        self._expect_written()
+
     def _expect_written(self) -> None:
         """Start the timeout for the client to receive the written data."""
         if self._writing is None and self._socket.get_write_buffer_size():

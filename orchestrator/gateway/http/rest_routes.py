@@ -16,6 +16,7 @@ from orchestrator.gateway.http import rest
 from orchestrator.gateway.http.api_page import page
 from orchestrator.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.http.openapi_schemas import ApiPart
 from orchestrator.gateway.http.page.routes import GUARDED
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.schemas import Model
@@ -53,9 +54,14 @@ def infer_routes(service: DataPlane, identify: Identify | None = None) -> list[R
     ]
 
 
-def document_routes(service: DataPlane) -> list[Route]:
-    """Return the routes of the documentation."""
-    described = document(service.options.wants_keys, service.limits)
+def document_routes(service: DataPlane, more: ApiPart) -> list[Route]:
+    """Return the routes of the documentation.
+
+    Args:
+        service: The service.
+        more: The part of an extension.
+    """
+    described = document(service.options.wants_keys, service.limits, more)
     api, html = orjson.dumps(described), page(described)
 
     async def openapi(_request: Request) -> Response:

@@ -127,7 +127,7 @@ def _to_app(options: GatewayOptions) -> ASGIApp:
     async def live(receive: Receive, send: Send) -> None:
         await receive()
         service, extension = DataPlane(options), open_control_room(options)
-        inner.append(make_app(service, extension.routes(service), extension.identify))
+        inner.append(make_app(service, extension))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await extension.close()

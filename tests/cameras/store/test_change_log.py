@@ -1,0 +1,175 @@
+"""The log of changes: each event of a pass is read once, also if transactions overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.cameras.configuration import Store
+from orchestrator.cameras.store.change_log import GAP_S, ChangeReader
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.retention import CHANGES_S
+from orchestrator.cameras.store.schema import pass_changes, passes
+from tests.cameras.store.postgresql_server import PostgresqlServer
+from tests.cameras.store.stored_events import NOW_S, REQUESTER, make_event
+
+NUMBERS = count()
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    """Return more connections to the store's database."""
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+def read(reader: ChangeReader) -> list[tuple[str, str]]:
+    return [(one.kind, one.found.id) for one in reader.read()]
+
+
+def test_events_are_read_once_in_their_order(store: PassStore) -> None:
+    store.write([make_event("before")], [])
+    reader = ChangeReader(store.changes)
+    assert read(reader) == []
+
+    store.write([make_event("a", kind="agreed"), make_event("b"), make_event("a")], [])
+    assert read(reader) == [("agreed", "a"), ("closed", "b"), ("closed", "a")]
+    assert read(reader) == []
+
+
+def test_a_change_shows_the_pass_as_it_is_now_with_its_hits(store: PassStore) -> None:
+    reader = ChangeReader(store.changes)
+    store.lists.create("residents")
+    store.lists.import_csv("residents", "text,note\nA123BC77,flat 12\n")
+    store.write([make_event("a", kind="agreed"), make_event("a", text="A123BC77")], [])
+    changes = reader.read()
+    assert [one.found.progress for one in changes] == ["closed", "closed"]
+    assert [one.found.text for one in changes] == ["A123BC77", "A123BC77"]
+
+
+def test_an_event_that_is_written_again_changes_nothing_older(store: PassStore) -> None:
+    reader = ChangeReader(store.changes)
+    closed = make_event("a", last_seen_s=NOW_S)
+    store.write([closed], [])
+    assert read(reader) == [("closed", "a")]
+    store.write([make_event("a", kind="updated", last_seen_s=NOW_S - 30)], [])
+    assert read(reader) == []
+
+
+def test_numbers_are_not_used_again_after_a_deletion(store: PassStore) -> None:
+    store.write([make_event("a", text="A123BC77")], [])
+    reader = ChangeReader(store.changes)
+    last = reader.last
+    store.delete_plate("A123BC77", REQUESTER)
+    store.write([make_event("b", text="B777BB77")], [])
+    assert read(reader) == [("closed", "b")]
+    assert reader.last > last
+
+
+def test_old_changes_are_deleted_and_their_passes_stay(store: PassStore) -> None:
+    store.write([make_event("a")], [])
+    store.delete_expired(NOW_S + CHANGES_S - 1)
+    assert len(store.changes.read(0)) == 1
+    store.delete_expired(NOW_S + CHANGES_S + 1)
+    assert store.changes.read(0) == []
+    assert store.get("a", REQUESTER).found.id == "a"
+
+
+def test_a_reader_begins_where_it_was(store: PassStore) -> None:
+    store.write([make_event("a"), make_event("b")], [])
+    first, second = store.changes.read(0)
+    assert [one.found.id for one in store.changes.read(first.number)] == [second.found.id]
+    assert [one.number for one in store.changes.read(0, limit=1)] == [first.number]
+
+
+def test_a_number_that_is_rolled_back_is_waited_for_no_longer_than_needed(
+    store: PassStore, database: Database
+) -> None:
+    store.write([make_event("a")], [])
+    clock = Clock()
+    reader = ChangeReader(store.changes, clock)
+    clock.now_s += GAP_S + 1  # deleted numbers are not waited for either
+    assert reader.read() == []
+    assert reader.settled == reader.last
+    skip_a_number(database, reader.last + 2)
+    (change,) = reader.read()
+    assert (change.number, change.settled) == (reader.last, reader.last - 2)
+    clock.now_s += GAP_S + 1
+    assert reader.read() == []
+    assert reader.settled == reader.last
+
+
+def skip_a_number(database: Database, number: int) -> None:
+    with database.writing() as connection:
+        pass_number = connection.scalar(sa.select(passes.c.number))
+        row = {"number": number, "pass_number": pass_number, "kind": "closed", "time_s": NOW_S}
+        connection.execute(sa.insert(pass_changes).values(row))
+
+
+@pytest.fixture
+def overlapping(server: PostgresqlServer, tmp_path: Path) -> Iterator[tuple[PassStore, Database]]:
+    """Return a store in PostgreSQL with the passes `slow` and `quick`, and more connections."""
+    url = server.create_database(f"overlapping_{next(NUMBERS)}")
+    store, database = open_store(Store(url=url), tmp_path, clock=lambda: NOW_S), Database(url)
+    store.write([make_event("slow"), make_event("quick")], [])
+    yield store, database
+    database.close()
+    store.close()
+
+
+@pytest.mark.server
+def test_a_transaction_that_commits_late_is_not_missed(
+    overlapping: tuple[PassStore, Database],
+) -> None:
+    """Two transactions overlap: the one with the lower number commits last."""
+    store, database = overlapping
+    reader = ChangeReader(store.changes)
+    with database.engine.connect() as slow, database.engine.connect() as quick:
+        log(slow, "slow")
+        log(quick, "quick")
+        quick.commit()
+        (first,) = reader.read()
+        assert first.found.id == "quick"
+        assert first.settled == first.number - 2  # a listener that begins again gets both
+        slow.commit()
+        (second,) = reader.read()
+        assert second.found.id == "slow"
+        assert second.number == first.number - 1
+    assert reader.read() == []
+    assert reader.settled == first.number
+
+
+def log(connection: sa.Connection, pass_id: str) -> None:
+    number = sa.select(passes.c.number).where(passes.c.id == pass_id).scalar_subquery()
+    row = {"pass_number": number, "kind": "closed", "time_s": NOW_S}
+    connection.execute(sa.insert(pass_changes).values(row))
+
+
+@pytest.mark.server
+def test_a_reader_that_begins_between_two_commits_misses_none(
+    overlapping: tuple[PassStore, Database],
+) -> None:
+    store, database = overlapping
+    with database.engine.connect() as slow, database.engine.connect() as quick:
+        log(slow, "slow")
+        log(quick, "quick")
+        quick.commit()
+        reader = ChangeReader(store.changes)
+        slow.commit()
+    assert read(reader) == [("closed", "slow")]
