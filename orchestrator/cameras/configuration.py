@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import time
 from pathlib import Path
 
+from orchestrator.cameras.gate_settings import Gate as Gate
+from orchestrator.cameras.hours import Schedule as Schedule
 from orchestrator.errors import SettingsError
 from orchestrator.system.toml_files import check_range, read_table
 
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
 SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
@@ -52,27 +52,6 @@ class Line:
 
     def __post_init__(self) -> None:
         _check_points(f"line {self.name}", self.points, least=2, most=2)
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The hours in which a camera is watched, by the machine's local time.
-
-    Attributes:
-        days: Days of the week, `mon` to `sun`.
-        start: First minute, `HH:MM`.
-        end: First minute after it, `HH:MM`; before `start` if the hours go past midnight.
-    """
-
-    days: tuple[str, ...] = DAYS
-    start: str = "00:00"
-    end: str = "24:00"
-
-    def __post_init__(self) -> None:
-        for day in self.days:
-            if day not in DAYS:
-                raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {day!r}")
-        to_minutes(self.start), to_minutes(self.end)
 
 
 @dataclass(frozen=True)
@@ -214,6 +193,7 @@ class Configuration:
         store: The place where passes are kept.
         cameras: The cameras.
         sinks: The receivers of events.
+        gates: Barriers and doors that open for plates of lists.
         control_room: Settings of the control room.
         metrics_port: Port of the Prometheus metrics; 0 for none.
         metrics_host: Address on which the metrics are served.
@@ -223,6 +203,7 @@ class Configuration:
     service: str | None = None
     store: Store = field(default_factory=Store)
     sinks: tuple[Sink, ...] = ()
+    gates: tuple[Gate, ...] = ()
     control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
@@ -232,11 +213,12 @@ class Configuration:
             raise SettingsError("cameras: wanted at least one, got none")
         _check_unique("camera", (camera.name for camera in self.cameras))
         _check_unique("sink", (sink.name for sink in self.sinks))
+        _check_unique("gate", (gate.name for gate in self.gates))
         check_range("metrics_port", self.metrics_port, 0, 65535)
         known = {camera.name for camera in self.cameras}
-        for sink in self.sinks:
-            if unknown := sorted(set(sink.cameras) - known):
-                raise SettingsError(f"sink {sink.name}: there is no camera {unknown[0]!r}")
+        for what, one in [("sink", s) for s in self.sinks] + [("gate", g) for g in self.gates]:
+            if unknown := sorted(set(one.cameras) - known):
+                raise SettingsError(f"{what} {one.name}: there is no camera {unknown[0]!r}")
 
 
 def read_configuration(file: Path) -> Configuration:
@@ -246,21 +228,6 @@ def read_configuration(file: Path) -> Configuration:
         SettingsError: The file cannot be read, or a value is missing, unknown or out of range.
     """
     return read_table(Configuration, file)
-
-
-def to_minutes(text: str) -> int:
-    """Return the minutes from midnight to a time of the form `HH:MM`; `24:00` ends a day.
-
-    Raises:
-        SettingsError: The text has another form.
-    """
-    if text == "24:00":
-        return 24 * 60
-    try:
-        at = time.fromisoformat(text)
-    except ValueError as error:
-        raise SettingsError(f"schedule: wanted a time HH:MM, got {text!r}") from error
-    return at.hour * 60 + at.minute
 
 
 def _check_points(

@@ -217,8 +217,9 @@ class PassTracker:
         """Return the events `agreed` and `updated` of passes that a frame has shown."""
         events = []
         for one in seen:
-            state = (one.shown_text(self._camera), one.zones, one.crossings)
-            if not one.is_told and self._agrees(one):
+            one.settle(is_agreed=self._agrees(one))
+            state = (one.shown_text(self._camera), *one.state)
+            if not one.is_told and one.agreed_text:
                 one.is_told, one.told = True, state
                 events.append(PassEvent("agreed", self._describe(one, "agreed")))
             elif one.is_told and one.told != state:

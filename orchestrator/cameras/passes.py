@@ -112,7 +112,8 @@ class PassEvent:
     """A change of a pass that others may want to know.
 
     A pass has at most one event `agreed` and exactly one event `closed`, which is its last.
-    `updated` tells of another text, zone or crossing of a pass that has agreed.
+    `updated` tells of another text, zone, crossing or direction of a pass that has agreed, or that
+    frames agree on its new text.
 
     Attributes:
         kind: The kind of change.

@@ -1,10 +1,10 @@
-"""The hours of a camera: whether it is watched at a moment."""
+"""Hours of a camera or a gate: whether they include a moment."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from orchestrator.cameras.configuration import DAYS, Schedule, to_minutes
+from orchestrator.cameras.hours import DAYS, Schedule, to_minutes
 
 
 def is_watched(schedule: Schedule, at: datetime) -> bool:

@@ -1,1 +1,1 @@
-"""Gates: what opens when a pass hits a list."""
+"""Gates: barriers and doors that open for plates of lists."""

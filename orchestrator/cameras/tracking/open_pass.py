@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.cameras.configuration import Camera, Line
 from orchestrator.cameras.frames import Clock
-from orchestrator.cameras.passes import LineCrossing, Observation, Pass, Progress
+from orchestrator.cameras.passes import Direction, LineCrossing, Observation, Pass, Progress
 from orchestrator.cameras.tracking.fusion import FusedText, fuse
 from orchestrator.cameras.tracking.looks import Look, best_text
 from orchestrator.cameras.tracking.motion_model import Motion
@@ -49,7 +49,9 @@ class OpenPass:
         zones: Its zones, in their order.
         crossings: Its crossings, in their order.
         is_told: Whether its event `agreed` was given.
-        told: The text, zones and crossings that the last event had.
+        told: The text and state that the last event had.
+        agreed_text: The last text on which frames have agreed.
+        direction: The last direction that was known.
     """
 
     id: str
@@ -67,6 +69,8 @@ class OpenPass:
     crossings: tuple[LineCrossing, ...] = ()
     is_told: bool = False
     told: tuple[object, ...] = ()
+    agreed_text: str = ""
+    direction: Direction = ""
     _sides: dict[Line, tuple[str, tuple[float, float]]] = field(default_factory=dict)
 
     @classmethod
@@ -103,6 +107,20 @@ class OpenPass:
         """Count a frame that does not show the plate."""
         self.missed_s += passed_s
         self.missed_frames += 1
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What others want to know at once when it changes, except the text."""
+        return self.zones, self.crossings, self.direction, self.agreed_text
+
+    def settle(self, *, is_agreed: bool) -> None:
+        """Note the direction, and the text if frames agree on it now.
+
+        A direction that is not known any more, and a text whose score falls, are no news.
+        """
+        self.direction = direction_of(self.observations) or self.direction
+        if is_agreed:
+            self.agreed_text = self.fused.text
 
     def absorb(self, other: OpenPass) -> None:
         """Take over the looks of another pass that was the same vehicle."""

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Metric, start_http_server
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
 
+from orchestrator.cameras.gates.status import BOUNDS_S, GateStatus
 from orchestrator.cameras.sinks.deliverer import SinkStatus
 from orchestrator.cameras.watching.status import CameraStatus
 
@@ -42,6 +48,7 @@ class Snapshot:
     events_waiting: int = 0
     spooled_bytes: int = 0
     spool_dropped: int = 0
+    gates: Sequence[GateStatus] = field(default=())
 
 
 class SnapshotCollector:
@@ -77,6 +84,7 @@ class SnapshotCollector:
         yield CounterMetricFamily("plates_spool_dropped", text, now.spool_dropped)
         text = "Bytes of events that wait for the database."
         yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
+        yield from _describe_gates(now.gates)
 
 
 def serve_metrics(take: Callable[[], Snapshot], host: str, port: int) -> Callable[[], None]:
@@ -109,3 +117,22 @@ def _gauge(
     for one, value in values.items():
         family.add_metric([one], value)
     return family
+
+
+def _describe_gates(gates: Sequence[GateStatus]) -> Iterator[Metric]:
+    text = "Vehicles of a gate's lists, by what the gate did."
+    openings = CounterMetricFamily("plates_gate_openings", text, labels=["gate", "outcome"])
+    text = "Seconds from the first readable frame to the relay's answer."
+    delays = HistogramMetricFamily("plates_gate_delay_s", text, labels=["gate"])
+    for one in gates:
+        for outcome, count in one.outcomes.items():
+            openings.add_metric([one.name, outcome], count)
+        bounds = [*map(str, BOUNDS_S), "+Inf"]
+        buckets = [*zip(bounds, accumulate(one.delays.counts), strict=True)]
+        delays.add_metric([one.name], buckets, one.delays.sum_s)
+    yield from (openings, delays)
+    text = "Vehicles that wait for their turn."
+    yield _gauge("plates_gate_waiting", text, {g.name: float(g.waiting) for g in gates}, "gate")
+    text = "1 if the relay answers, or is only asked when a vehicle comes."
+    up = {one.name: float(not one.error) for one in gates}
+    yield _gauge("plates_gate_up", text, up, "gate")

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from orchestrator.cameras.configuration import Configuration, read_configuration
+from orchestrator.cameras.gates.gate_thread import GateThread
 from orchestrator.cameras.pass_tracker import PassTracker
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.sinks.deliverer import Deliverer
@@ -26,6 +27,7 @@ from orchestrator.cameras.watching.live_reporter import LiveReporter
 from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cameras.watching.watcher import Watcher
+from orchestrator.cli.watch.gate_lines import print_opening
 from orchestrator.cli.watch.live_table import CameraTable
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.errors import PlateError
@@ -70,6 +72,7 @@ class Session:
         self._configuration = watch.configuration
         recognizer = FrameRecognizer(watch.client, watch.at_once)
         self._watcher = Watcher(decoders.open, PassTracker, recognizer, self._receive)
+        self._gates = GateThread(watch.store, print_opening) if watch.store else None
         self._writer = self._make_writer()
         self._deliverer: Deliverer | None = None
         self._sinks = AsyncExitStack()
@@ -87,6 +90,9 @@ class Session:
             if self._watch.store:
                 cameras = self._configuration.cameras
                 await asyncio.to_thread(self._watch.store.configure, cameras)
+            if self._gates:
+                stack.push_async_callback(self._gates.stop)
+                await self._gates.apply(self._configuration)
             stack.enter_context(self._serving_metrics())
             if self._reporter:
                 await self._reporter.load()
@@ -102,6 +108,7 @@ class Session:
             self._deliverer.statuses if self._deliverer else (),
             self._writer.waiting if self._writer else 0,
             *self._spool(),
+            gates=self._gates.statuses if self._gates else (),
         )
 
     def _spool(self) -> tuple[int, int]:
@@ -137,7 +144,9 @@ class Session:
             task.result()
 
     async def _receive(self, event: PassEvent) -> None:
-        """Show an event, and queue it for the store."""
+        """Open gates at once; then show an event, and queue it for the store."""
+        if self._gates:
+            self._gates.offer(event)
         for line in self._watch.table.to_lines(event):
             typer.echo(line)
         if self._writer:
@@ -204,6 +213,8 @@ class Session:
             stamp = now
             try:
                 configuration = read_configuration(file)
+                if self._gates:
+                    await self._gates.apply(configuration)
             except PlateError as error:
                 typer.echo(f"not reloaded: {error}", err=True)
                 continue

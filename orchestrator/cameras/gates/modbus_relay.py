@@ -1,0 +1,105 @@
+"""Relays that a coil of Modbus TCP switches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from orchestrator.cameras.gate_settings import Gate
+from orchestrator.cameras.gates.extras import import_extra
+from orchestrator.cameras.gates.options import check_options, read_flag, read_number
+from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.errors import SettingsError
+
+OPTIONS = ("coil", "unit", "ends_pulse")
+PORT = 502
+ANSWER_S = 1.2
+"""Longest wait for a connection or an answer."""
+
+
+class ModbusRelay:
+    """Writes a coil: on, and off after the pulse unless the relay ends it by itself.
+
+    The coil is switched off when the connection is made first: a process that was killed may have
+    left it on.
+
+    Args:
+        gate: The gate, with `url` such as `modbus://10.0.0.9:502`, and the options `coil` (0),
+            `unit` (1) and `ends_pulse` (no).
+
+    Raises:
+        SettingsError: The address or an option is wrong.
+        ExtraError: pymodbus is not installed.
+    """
+
+    def __init__(self, gate: Gate, _: Mapping[str, str]) -> None:
+        parts = urlsplit(gate.url)
+        if parts.scheme != "modbus" or not parts.hostname:
+            raise SettingsError(f"gate {gate.name}: wanted an address like modbus://10.0.0.9:502")
+        check_options(gate, OPTIONS)
+        self.needs_off = not read_flag(gate, "ends_pulse", default=False)
+        self._coil = read_number(gate, "coil", default=0, most=65535)
+        self._unit = read_number(gate, "unit", default=1, most=247)
+        self._address = parts.hostname, parts.port or PORT
+        self._modbus = import_extra(gate, "pymodbus")
+        self._clients = import_extra(gate, "pymodbus.client")
+        self._client: Any = None
+        self._connecting = asyncio.Lock()
+        self._is_known_off = not self.needs_off
+
+    async def prepare(self) -> None:
+        """Read the coil, and switch it off at first, see `Relay`."""
+        client = await self._connect()
+        if not self._is_known_off:
+            await self.switch_off()
+        await self._ask(client.read_coils(self._coil, count=1, device_id=self._unit))
+
+    async def switch_on(self, request: OpeningRequest) -> None:
+        """Write the coil, see `Relay`."""
+        self._is_known_off = True  # it is switched off after this pulse
+        await self._write(is_on=True)
+
+    async def switch_off(self) -> None:
+        """Write the coil, see `Relay`."""
+        await self._write(is_on=False)
+        self._is_known_off = True
+
+    async def close(self) -> None:
+        """Close the connection."""
+        client, self._client = self._client, None
+        if client:
+            client.close()
+
+    async def _write(self, *, is_on: bool) -> None:
+        client = await self._connect()
+        await self._ask(client.write_coil(self._coil, is_on, device_id=self._unit))
+
+    async def _connect(self) -> Any:
+        async with self._connecting:
+            if self._client and self._client.connected:
+                return self._client
+            await self.close()
+            host, port = self._address
+            client = self._clients.AsyncModbusTcpClient(
+                host, port=port, timeout=ANSWER_S, retries=0, reconnect_delay=0
+            )
+            if not await client.connect():
+                client.close()
+                raise RelayError(f"cannot connect to {host}:{port}")
+            self._client = client
+            return client
+
+    async def _ask(self, answer: Awaitable[Any]) -> None:
+        """Wait for an answer; a connection without one is not used again."""
+        try:
+            found = await answer
+        except self._modbus.ModbusException as error:
+            await self.close()
+            raise RelayError("the relay does not answer") from error
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if found.isError():
+            raise RelayError(f"the relay refuses: {found}")

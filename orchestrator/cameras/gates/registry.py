@@ -1,0 +1,29 @@
+"""The types of gates, and the relays that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from orchestrator.cameras.gate_settings import Gate
+from orchestrator.cameras.gates.relay import Relay
+
+
+def make_relay(gate: Gate, environ: Mapping[str, str] = os.environ) -> Relay:
+    """Make the relay of a gate. Nothing is sent yet.
+
+    Raises:
+        SettingsError: Its settings are wrong.
+        ExtraError: A package of the extra `gates` is missing.
+    """
+    if gate.type == "http":
+        from orchestrator.cameras.gates.http_relay import HttpRelay
+
+        return HttpRelay(gate, environ)
+    if gate.type == "modbus":
+        from orchestrator.cameras.gates.modbus_relay import ModbusRelay
+
+        return ModbusRelay(gate, environ)
+    from orchestrator.cameras.gates.onvif_relay import OnvifRelay
+
+    return OnvifRelay(gate, environ)

@@ -1,0 +1,21 @@
+"""What gates did, as lines for people."""
+
+from __future__ import annotations
+
+import typer
+
+from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.cli.recognition.plate_table import to_printable
+
+
+def print_opening(opening: GateOpening) -> None:
+    """Print what a gate did to the standard error."""
+    typer.echo(format_opening(opening), err=True)
+
+
+def format_opening(opening: GateOpening) -> str:
+    """Return the gate, the plate with its list, and the outcome with its reason."""
+    plate = f"{opening.text} ({to_printable(opening.list)})" if opening.text else "a person"
+    reason = f": {to_printable(opening.reason)}" if opening.reason else ""
+    delay = "" if opening.delay_s is None else f", {opening.delay_s:.1f} s"
+    return f"gate {to_printable(opening.gate)}: {opening.outcome} for {plate}{delay}{reason}"
