@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 from orchestrator.cameras.store.errors import StoreError, UnknownName
+from orchestrator.cameras.store.gate_openings import GateOpening, to_line
 from orchestrator.cameras.store.pass_query import PassDetails
 from orchestrator.cameras.store.pictures import PictureStore
 
 PASSES = "passes.jsonl"
+OPENINGS = "openings.jsonl"
 PICTURES = "pictures"
 
 
@@ -43,13 +45,19 @@ class _Zip:
         self._archive.writestr(name, content)
 
 
-def export_passes(details: Iterable[PassDetails], pictures: PictureStore, target: Path) -> int:
+def export_passes(
+    details: Iterable[PassDetails],
+    pictures: PictureStore,
+    target: Path,
+    openings: Iterable[GateOpening] = (),
+) -> int:
     """Write passes and their pictures.
 
     Args:
         details: The passes.
         pictures: The store's pictures.
         target: A file `*.zip`, or a folder; neither may exist.
+        openings: Records of gates, which are written, too.
 
     Returns:
         The number of passes.
@@ -66,6 +74,8 @@ def export_passes(details: Iterable[PassDetails], pictures: PictureStore, target
                     files.write(f"{PICTURES}/{digest}.jpg", picture)
                     written.add(digest)
         files.write(PASSES, "".join(f"{line}\n" for line in lines).encode())
+        if opened := b"".join(map(to_line, openings)):
+            files.write(OPENINGS, opened)
     return len(lines)
 
 

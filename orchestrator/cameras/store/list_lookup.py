@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,23 +92,31 @@ class ListLookup:
 
     def refresh(self, connection: sa.Connection) -> None:
         """Read what has changed: the cameras' lists, and the lists with another revision."""
-        rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists))
-        self._of_cameras = {row.name: tuple(row.lists) for row in rows}
-        known = self._loaded
-        self._loaded = {}
+        rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists)).all()
+        found: dict[int, LoadedList] = {}
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
-            loaded = known.get(row.id)
+            loaded = self._loaded.get(row.id)
             if loaded is None or (loaded.name, loaded.revision) != (row.name, row.revision):
                 loaded = _load(connection, row)
-            self._loaded[row.id] = loaded
+            found[row.id] = loaded
+        # Together and at the end: after an error, the lists stay as they were.
+        self._loaded, self._of_cameras = found, {row.name: tuple(row.lists) for row in rows}
+
+    def named(self, names: Collection[str]) -> list[LoadedList]:
+        """Return the lists of some names; names without a list have none."""
+        return [one for one in self._loaded.values() if one.name in names]
+
+    @property
+    def revisions(self) -> dict[int, int]:
+        """The state of each list, by its number."""
+        return {one.id: one.revision for one in self._loaded.values()}
 
     def match(self, camera: str, text: str, time_s: float) -> dict[int, ListHit]:
         """Return the best hit in each list of a camera, by the list's number."""
         if not text:
             return {}
         names = self._of_cameras.get(camera, ())
-        wanted = [one for one in self._loaded.values() if one.name in names]
-        hits = {one.id: one.match(text, time_s) for one in wanted}
+        hits = {one.id: one.match(text, time_s) for one in self.named(names)}
         return {number: hit for number, hit in hits.items() if hit}
 
 

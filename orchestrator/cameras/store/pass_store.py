@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,28 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import AUDIT_DAYS, Camera, Sink, Store
 from orchestrator.cameras.passes import PassEvent
-from orchestrator.cameras.store import audit, plate_requests, plate_traces, remains, retention
+from orchestrator.cameras.store import (
+    audit,
+    gate_openings,
+    plate_requests,
+    plate_traces,
+    remains,
+    retention,
+)
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.change_log import ChangeLog
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
+from orchestrator.cameras.store.errors import StoreError, StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
 from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.live_tables import LiveTables
 from orchestrator.cameras.store.login_attempts import LoginAttempts
+from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage
+from orchestrator.cameras.store.list_lookup import ListLookup
+from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import (
+    LIMIT,
     MOST,
     PassDetails,
     PassPage,
@@ -84,6 +96,7 @@ class PassStore:
         sessions: Their sessions.
         login_attempts: Logins that failed lately.
         writer: The writer, with its spool and its counts.
+        openings: Keeps what gates did.
     """
 
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
@@ -103,6 +116,7 @@ class PassStore:
         self.people = People(parts.database, parts.clock)
         self.sessions = Sessions(parts.database, parts.clock)
         self.login_attempts = LoginAttempts(parts.database, parts.clock)
+        self.openings = OpeningLog(parts.database, parts.writer.spool.folder)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -121,6 +135,8 @@ class PassStore:
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""
+        with suppress(StoreError):  # the database is away, which the writer tells
+            self.openings.replay()
         return self.writer.replay()
 
     def search(self, query: PassQuery, requester: Requester) -> PassPage:
@@ -159,6 +175,45 @@ class PassStore:
             raise UnknownName(f"there is no picture {digest!r}")
         return self._pictures.get(bytes.fromhex(digest))
 
+    def gate_openings(
+        self,
+        limit: int = LIMIT,
+        cursor: str = "",
+        *,
+        cameras: Sequence[str] | None = None,
+        pass_id: str | None = None,
+    ) -> OpeningPage:
+        """Return a page of what gates did, the newest first.
+
+        Args:
+            limit: Most openings to return.
+            cursor: The place where the previous page ended.
+            cameras: Names of cameras; None for all, and for the gates that people opened.
+            pass_id: Id of a pass; None for all passes.
+
+        Raises:
+            ParameterError: The limit or the cursor is wrong.
+            StoreError: The database cannot be used.
+        """
+        with self._database.reading() as connection:
+            return gate_openings.read_page(
+                connection, limit=limit, cursor=cursor, cameras=cameras, pass_id=pass_id
+            )
+
+    def openings_since(self, since_s: float) -> tuple[GateOpening, ...]:
+        """Return the gates that were opened since a Unix time, the oldest first."""
+        with self._database.reading() as connection:
+            return gate_openings.read_since(connection, since_s)
+
+    def refresh(self, lookup: ListLookup) -> None:
+        """Read the lists that have changed.
+
+        Raises:
+            StoreError: The database cannot be used; the lists stay as they were.
+        """
+        with self._database.reading() as connection:
+            lookup.refresh(connection)
+
     def export(self, query: PassQuery, target: Path, requester: Requester) -> int:
         """Write all passes that a query finds, and their pictures; see `export_passes`.
 
@@ -178,18 +233,19 @@ class PassStore:
         return export_passes(details, self._pictures, target)
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
-        """Write all passes of one plate, and their pictures, for its owner."""
+        """Write all passes and openings of one plate, and the pictures, for its owner."""
         cleaned = clean_text(text)
         with self._database.reading() as connection:
             found = plate_requests.read_passes_of(connection, cleaned)
             details = [one for one in found if requester.sees(one.found.camera)]
+            opened = gate_openings.read_openings_of(connection, cleaned)
         self._record(requester, "export plate", {"text": cleaned}, len(details))
-        return export_passes(details, self._pictures, target)
+        return export_passes(details, self._pictures, target, opened)
 
     def delete_plate(
         self, text: str, requester: Requester, *, entries: bool = False
     ) -> DeletionCounts:
-        """Delete everything about one plate: passes, readings, deliveries, pictures, spool.
+        """Delete everything about one plate: passes with all of theirs, spool, records of gates.
 
         The text also goes from readings and candidates of other vehicles, and from the audit, which
         keeps who searched when. Then nothing of it is left in the database's files, see `remains`.
@@ -203,12 +259,15 @@ class PassStore:
         with self.writer.locked():
             spooled = self.writer.spool.erase(cleaned)
             count = plate_requests.delete_passes_of(self._database, cleaned)
+            opened = plate_requests.delete_openings_of(self._database, self.openings, cleaned)
         listed = plate_requests.delete_entries_of(self._database, cleaned) if entries else 0
         self._record(requester, "delete plate", {}, count)
         plate_traces.erase_traces(self._database, cleaned)
         removed = self._remove_pictures()
         remains.erase_remains(self._database)
-        return DeletionCounts(passes=count, pictures=removed, spooled=spooled, entries=listed)
+        return DeletionCounts(
+            passes=count, pictures=removed, spooled=spooled, entries=listed, openings=opened
+        )
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
         """Delete what is older than it may be at a Unix time, and pictures that no pass shows."""

@@ -7,7 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from orchestrator.cameras.store import gate_openings
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import PassDetails, to_found
 from orchestrator.cameras.store.retention import BATCH, delete_passes
 from orchestrator.cameras.store.schema import list_entries, list_hits, lists, passes, readings
@@ -45,6 +47,13 @@ def delete_passes_of(database: Database, text: str) -> int:
         count += len(numbers)
         if len(numbers) < BATCH:
             return count
+
+
+def delete_openings_of(database: Database, log: OpeningLog, text: str) -> int:
+    """Delete what gates did for a plate, also what waits for the database. Return its number."""
+    waiting = log.erase(text)
+    with database.writing() as connection:
+        return waiting + gate_openings.delete_openings_of(connection, text)
 
 
 def delete_entries_of(database: Database, text: str) -> int:

@@ -21,6 +21,7 @@ from orchestrator.cameras.store.schema import (
     camera_stills,
     cameras,
     deliveries,
+    gate_openings,
     list_hits,
     lists,
     pass_changes,
@@ -49,6 +50,7 @@ class DeletionCounts:
         pictures: Pictures that no pass shows any more.
         spooled: Events of the spool.
         entries: Entries of lists.
+        openings: Records of gates.
     """
 
     passes: int = 0
@@ -56,6 +58,7 @@ class DeletionCounts:
     pictures: int = 0
     spooled: int = 0
     entries: int = 0
+    openings: int = 0
 
 
 Place = tuple[float, int]
@@ -73,7 +76,8 @@ def delete_expired(database: Database, now_s: float, days: float) -> DeletionCou
     counts = [_delete_in_steps(database, one) for one in _expired(database, now_s, days)]
     finished = _delete_in_batches(database, deliveries, deliveries.c.finished_s, now_s - KEPT_S)
     _delete_in_batches(database, pass_changes, pass_changes.c.time_s, now_s - CHANGES_S)
-    return DeletionCounts(passes=sum(counts), deliveries=finished)
+    openings = _delete_openings(database, now_s, days)
+    return DeletionCounts(passes=sum(counts), deliveries=finished, openings=openings)
 
 
 def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
@@ -209,6 +213,23 @@ def _delete_in_batches(
             deleted = connection.execute(
                 sa.delete(table).where(table.c.number.in_(old.scalar_subquery()))
             ).rowcount
+        count += deleted
+        if deleted < BATCH * 10:
+            return count
+
+
+def _delete_openings(database: Database, now_s: float, days: float) -> int:
+    """Delete old records of gates: a list's time precedes its camera's, as for passes."""
+    own = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
+    joined = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
+    joined = joined.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
+    is_old = gate_openings.c.requested_s < now_s - DAY_S * own
+    old = sa.select(gate_openings.c.number).select_from(joined).where(is_old).limit(BATCH * 10)
+    count = 0
+    while True:
+        with database.writing() as connection:
+            chosen = gate_openings.c.number.in_(old.scalar_subquery())
+            deleted = connection.execute(sa.delete(gate_openings).where(chosen)).rowcount
         count += deleted
         if deleted < BATCH * 10:
             return count

@@ -257,6 +257,7 @@ gate_openings = sa.Table(
     "gate_openings",
     METADATA,
     sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("id", TEXT, nullable=False),
     sa.Column("gate", TEXT, nullable=False),
     sa.Column("camera", TEXT, nullable=False),
     sa.Column("pass_id", TEXT, nullable=False),
@@ -266,10 +267,12 @@ gate_openings = sa.Table(
     sa.Column("outcome", TEXT, nullable=False),
     sa.Column("reason", TEXT, nullable=False),
     sa.Column("requested_s", TIME, nullable=False),
-    sa.Column("delay_s", TIME, nullable=False),
-    sa.Index("ix_gate_openings_time", "requested_s"),
+    sa.Column("delay_s", TIME),
+    sa.Index("ix_gate_openings_id", "id", unique=True),
+    sa.Index("ix_gate_openings_time", "requested_s", "number"),
     sa.Index("ix_gate_openings_pass", "pass_id"),
     sa.Index("ix_gate_openings_text", "text"),
+    sa.Index("ix_gate_openings_entry", "entry_text"),
 )
 
 camera_leases = sa.Table(

@@ -13,6 +13,7 @@ def upgrade() -> None:
     op.create_table(
         "gate_openings",
         sa.Column("number", NUMBER, primary_key=True),
+        sa.Column("id", TEXT, nullable=False),
         sa.Column("gate", TEXT, nullable=False),
         sa.Column("camera", TEXT, nullable=False),
         sa.Column("pass_id", TEXT, nullable=False),
@@ -22,8 +23,10 @@ def upgrade() -> None:
         sa.Column("outcome", TEXT, nullable=False),
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("requested_s", TIME, nullable=False),
-        sa.Column("delay_s", TIME, nullable=False),
+        sa.Column("delay_s", TIME),
     )
-    op.create_index("ix_gate_openings_time", "gate_openings", ["requested_s"])
+    op.create_index("ix_gate_openings_id", "gate_openings", ["id"], unique=True)
+    op.create_index("ix_gate_openings_time", "gate_openings", ["requested_s", "number"])
     op.create_index("ix_gate_openings_pass", "gate_openings", ["pass_id"])
     op.create_index("ix_gate_openings_text", "gate_openings", ["text"])
+    op.create_index("ix_gate_openings_entry", "gate_openings", ["entry_text"])

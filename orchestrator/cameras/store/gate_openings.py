@@ -1,0 +1,157 @@
+"""What gates did, and for whom."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.store.database import insert
+from orchestrator.cameras.store.errors import RejectedValue
+from orchestrator.cameras.store.pass_query import LIMIT, MOST, parse_cursor
+from orchestrator.cameras.store.schema import gate_openings
+from orchestrator.errors import ParameterError
+
+OPENED, FAILED, REFUSED = "opened", "failed", "refused"
+"""Outcomes. A refused vehicle is on a list of the gate, but a condition was not met."""
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True)
+class GateOpening:
+    """One vehicle at one gate, and what the gate did.
+
+    Attributes:
+        gate: Name of the gate.
+        camera: Name of the camera; empty if a person opened the gate.
+        pass_id: Id of the pass; empty if a person opened the gate.
+        text: Text of the pass.
+        list: Name of the list.
+        entry_text: Text of its entry.
+        outcome: `opened`, `failed` or `refused`.
+        reason: Reason of a failure or refusal; empty for an opening.
+        requested_s: Unix time at which the relay was asked, or the refusal decided.
+        delay_s: Seconds from the first frame in which the plate was readable to the relay's answer.
+            If a zone, a line or a direction came later, they count from that frame. None without a
+            relay's answer, and for files, whose frames have no time of day.
+        id: Id of the record, so that none is written twice.
+    """
+
+    gate: str
+    camera: str
+    pass_id: str
+    text: str
+    list: str
+    entry_text: str
+    outcome: str
+    reason: str
+    requested_s: float
+    delay_s: float | None = None
+    id: str = field(default_factory=_new_id)
+
+    def concerns(self, text: str) -> bool:
+        """Tell whether it is about a plate."""
+        return text in (self.text, self.entry_text)
+
+
+@dataclass(frozen=True)
+class OpeningPage:
+    """Openings, the newest first.
+
+    Attributes:
+        openings: The openings.
+        cursor: The `cursor` for the next page; `""` after the last.
+    """
+
+    openings: tuple[GateOpening, ...]
+    cursor: str = ""
+
+
+COLUMNS = [gate_openings.c[one.name] for one in fields(GateOpening)]
+
+
+def write_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -> None:
+    """Write openings; those that are there already stay as they are."""
+    if openings:
+        statement = insert(connection, gate_openings).on_conflict_do_nothing(
+            index_elements=[gate_openings.c.id]
+        )
+        connection.execute(statement, [asdict(one) for one in openings])
+
+
+def read_page(
+    connection: sa.Connection,
+    *,
+    limit: int = LIMIT,
+    cursor: str = "",
+    cameras: Sequence[str] | None = None,
+    pass_id: str | None = None,
+) -> OpeningPage:
+    """Return a page of openings, the newest first; see `PassStore.gate_openings`."""
+    if not 1 <= limit <= MOST:
+        raise ParameterError(f"limit: wanted 1 to {MOST}, got {limit}")
+    place = gate_openings.c.requested_s, gate_openings.c.number
+    found = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
+    if (after := parse_cursor(cursor)) is not None:
+        found = found.where(sa.tuple_(*place) < sa.tuple_(*after))
+    if cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(cameras))
+    if pass_id is not None:
+        found = found.where(gate_openings.c.pass_id == pass_id)
+    rows = connection.execute(found.limit(limit + 1)).mappings().all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
+    return OpeningPage(tuple(_of_rows(rows[:limit])), cursor)
+
+
+def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
+    """Return the gates that were opened since a Unix time, the oldest first."""
+    found = sa.select(*COLUMNS).where(
+        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome == OPENED
+    )
+    rows = connection.execute(found.order_by(gate_openings.c.requested_s)).mappings()
+    return tuple(_of_rows(rows))
+
+
+def read_openings_of(connection: sa.Connection, text: str) -> tuple[GateOpening, ...]:
+    """Return everything that gates did for a plate."""
+    found = sa.select(*COLUMNS).where(_concerns(text)).order_by(gate_openings.c.requested_s)
+    return tuple(_of_rows(connection.execute(found).mappings()))
+
+
+def delete_openings_of(connection: sa.Connection, text: str) -> int:
+    """Delete everything that gates did for a plate. Return the number of records."""
+    return connection.execute(sa.delete(gate_openings).where(_concerns(text))).rowcount
+
+
+def to_line(opening: GateOpening) -> bytes:
+    """Return an opening as a line of JSON."""
+    return json.dumps(asdict(opening), ensure_ascii=False).encode() + b"\n"
+
+
+def parse_line(line: bytes) -> GateOpening:
+    """Return the opening of a line.
+
+    Raises:
+        RejectedValue: The line is none of ours, or was cut off.
+    """
+    try:
+        return GateOpening(**json.loads(line))
+    except (ValueError, TypeError) as error:
+        raise RejectedValue(f"wanted an opening as JSON, got {len(line)} bytes") from error
+
+
+def _concerns(text: str) -> sa.ColumnElement[bool]:
+    return sa.or_(gate_openings.c.text == text, gate_openings.c.entry_text == text)
+
+
+def _of_rows(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
+    names = [one.name for one in fields(GateOpening)]
+    for row in rows:
+        yield GateOpening(**{name: row[name] for name in names})

@@ -1,0 +1,207 @@
+"""Records of gates: written once, read in pages, deleted with time and on request."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage, to_line
+from orchestrator.cameras.store.list_lookup import ListEntry, ListLookup
+from orchestrator.cameras.store.opening_log import FILE, REJECTED, OpeningLog
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.errors import ParameterError
+from tests.cameras.store.stored_events import DAY_S, NOW_S, REQUESTER
+
+OPENING = GateOpening(
+    gate="north",
+    camera="gate",
+    pass_id="a",
+    text="A123BC77",
+    list="residents",
+    entry_text="A123BC77",
+    outcome="opened",
+    reason="",
+    requested_s=NOW_S,
+    delay_s=0.4,
+    id="one",
+)
+
+
+def make_openings(count: int) -> list[GateOpening]:
+    """Return openings of different passes, one a second."""
+    return [
+        replace(OPENING, id=f"{at}", pass_id=f"p{at}", requested_s=NOW_S + at)
+        for at in range(count)
+    ]
+
+
+def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the database away from a log."""
+
+    def refuse(*_: object) -> None:
+        raise StoreUnavailable("the database is away")
+
+    monkeypatch.setattr(log, "_insert", refuse)
+
+
+def test_there_are_none_at_first(store: PassStore) -> None:
+    assert store.gate_openings() == OpeningPage(())
+
+
+def test_an_opening_is_written_once(store: PassStore) -> None:
+    store.openings.write([OPENING])
+    store.openings.write([OPENING])
+
+    assert store.gate_openings().openings == (OPENING,)
+
+
+def test_pages_follow_each_other(store: PassStore) -> None:
+    store.openings.write(make_openings(3))
+
+    first = store.gate_openings(2)
+    second = store.gate_openings(2, first.cursor)
+    assert [one.id for one in first.openings] == ["2", "1"]
+    assert ([one.id for one in second.openings], second.cursor) == (["0"], "")
+
+
+def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
+    store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
+
+    assert [one.id for one in store.gate_openings(cameras=["yard"]).openings] == ["two"]
+    assert store.gate_openings(cameras=[]).openings == ()
+    assert [one.id for one in store.gate_openings(pass_id="a").openings] == ["one"]
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
+def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match="wanted"):
+        store.gate_openings(**wrong)  # type: ignore[arg-type]
+
+
+def test_recent_openings_leave_out_failures(store: PassStore) -> None:
+    failed = replace(OPENING, id="two", outcome="failed")
+    store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
+
+    assert [one.id for one in store.openings_since(NOW_S - 1)] == ["one"]
+
+
+def test_openings_wait_in_a_file_and_none_is_lost(
+    store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        for one in make_openings(3):
+            store.openings.write([one])
+        assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
+    store.openings.write([OPENING])
+
+    assert [one.id for one in store.gate_openings().openings] == ["2", "1", "one", "0"]
+    assert (tmp_path / "spool" / FILE).read_bytes() == b""
+
+
+def test_the_spool_of_passes_brings_openings_along(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([OPENING])
+    store.replay_spool()
+
+    assert store.gate_openings().openings == (OPENING,)
+
+
+def test_a_line_that_was_cut_off_is_put_aside(store: PassStore, tmp_path: Path) -> None:
+    (tmp_path / "spool" / FILE).write_bytes(to_line(OPENING) + b'{"gate": "nor')
+
+    assert store.openings.replay() == 1
+    assert (tmp_path / "spool" / REJECTED).read_bytes() == b'{"gate": "nor'
+
+
+def test_a_line_after_one_that_was_cut_off_is_kept(
+    store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spool" / FILE).write_bytes(b'{"gate": "nor')
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([OPENING])
+    store.openings.replay()
+
+    assert store.gate_openings().openings == (OPENING,)
+
+
+def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
+    log = OpeningLog(Database(f"sqlite:///{tmp_path}/none/passes.db"), tmp_path / "none")
+
+    with pytest.raises(StoreUnavailable, match=FILE):
+        log.write([OPENING])
+
+
+@pytest.mark.parametrize(
+    ("camera_days", "list_days", "kept"),
+    [
+        pytest.param(None, None, True, id="the-store-keeps-30-days"),
+        pytest.param(1, None, False, id="a-camera-has-its-own-time"),
+        pytest.param(1, 30, True, id="a-list-precedes-its-camera"),
+        pytest.param(None, 1, False, id="a-list-precedes-the-store"),
+    ],
+)
+def test_openings_are_deleted_with_time(
+    store: PassStore, camera_days: float | None, list_days: float | None, *, kept: bool
+) -> None:
+    store.configure([Camera("gate", "rtsp://gate", retention_days=camera_days)])
+    store.lists.create("residents", retention_days=list_days)
+    store.openings.write([OPENING])
+
+    counts = store.delete_expired(NOW_S + 2 * DAY_S)
+    assert counts.openings == (0 if kept else 1)
+    assert bool(store.gate_openings().openings) == kept
+
+
+def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
+    store.openings.write([replace(OPENING, camera="", list="", text="", entry_text="")])
+
+    assert store.delete_expired(NOW_S + 30 * DAY_S).openings == 0
+    assert store.delete_expired(NOW_S + 30 * DAY_S + 1).openings == 1
+
+
+def test_deletion_of_a_plate_reaches_openings_everywhere(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(OPENING, id="other", text="A123BC7", entry_text="A123BC7")
+    similar = replace(OPENING, id="similar", text="A128BC77")
+    store.openings.write([OPENING, similar])
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([replace(OPENING, id="waits"), other])
+
+    assert store.delete_plate("A123BC77", REQUESTER).openings == 3
+    store.openings.replay()
+    assert [one.id for one in store.gate_openings().openings] == ["other"]
+
+
+def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:
+    store.openings.write([OPENING])
+    store.export_plate("A123BC77", tmp_path / "out", REQUESTER)
+
+    (line,) = (tmp_path / "out" / "openings.jsonl").read_text().splitlines()
+    assert json.loads(line)["gate"] == "north"
+
+
+def test_lists_stay_as_they_were_after_an_error(store: PassStore) -> None:
+    lookup = ListLookup()
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A123BC77")])
+    store.refresh(lookup)
+    broken = sa.create_engine("sqlite://")
+
+    with broken.connect() as connection, pytest.raises(sa.exc.OperationalError):
+        lookup.refresh(connection)
+    broken.dispose()
+    assert [sorted(one.exact) for one in lookup.named({"residents"})] == [["A123BC77"]]
