@@ -29,11 +29,11 @@ from orchestrator.cameras.store.change_log import ChangeLog
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable, UnknownName
 from orchestrator.cameras.store.export import export_passes
+from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage
 from orchestrator.cameras.store.kept_frames import KeptFrames
+from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.live_tables import LiveTables
 from orchestrator.cameras.store.login_attempts import LoginAttempts
-from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage
-from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import (
     LIMIT,
