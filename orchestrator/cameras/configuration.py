@@ -195,6 +195,7 @@ class Configuration:
         sinks: The receivers of events.
         gates: Barriers and doors that open for plates of lists.
         control_room: Settings of the control room.
+        cameras_per_watcher: Most cameras that one of several watchers takes; 0 for no limit.
         metrics_port: Port of the Prometheus metrics; 0 for none.
         metrics_host: Address on which the metrics are served.
     """
@@ -205,6 +206,7 @@ class Configuration:
     sinks: tuple[Sink, ...] = ()
     gates: tuple[Gate, ...] = ()
     control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
+    cameras_per_watcher: int = 0
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
 
@@ -214,6 +216,7 @@ class Configuration:
         _check_unique("camera", (camera.name for camera in self.cameras))
         _check_unique("sink", (sink.name for sink in self.sinks))
         _check_unique("gate", (gate.name for gate in self.gates))
+        check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
         known = {camera.name for camera in self.cameras}
         for what, one in [("sink", s) for s in self.sinks] + [("gate", g) for g in self.gates]:

@@ -108,6 +108,19 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class LeaseClaim:
+    """The lease of the camera under which a watcher has seen a pass.
+
+    Attributes:
+        epoch: Epoch of the lease.
+        is_certain: Whether the lease was valid until the last frame that shows the pass.
+    """
+
+    epoch: int
+    is_certain: bool
+
+
+@dataclass(frozen=True)
 class PassEvent:
     """A change of a pass that others may want to know.
 
@@ -118,7 +131,9 @@ class PassEvent:
     Attributes:
         kind: The kind of change.
         passed: The pass after it.
+        claim: The lease under which it was seen; None if the camera is not shared.
     """
 
     kind: Literal["agreed", "updated", "closed"]
     passed: Pass
+    claim: LeaseClaim | None = None

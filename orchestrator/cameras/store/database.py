@@ -20,6 +20,8 @@ from orchestrator.errors import SettingsError
 BUSY_TIMEOUT_S = 10.0
 """How long a connection waits for another process that writes to the same SQLite file."""
 CONNECT_TIMEOUT_S = 5
+SILENT_MS = 10_000
+"""A connection ends when PostgreSQL's machine does not acknowledge what was sent for this time."""
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 PRAGMAS = (
     "journal_mode = WAL",
@@ -114,7 +116,11 @@ def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
         raise SettingsError(f"store.url: {error}") from error
     if address.get_backend_name() == POSTGRESQL:
         # Without prepared statements, each search is planned for its own text.
-        options: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
+        options: dict[str, Any] = {
+            "connect_timeout": CONNECT_TIMEOUT_S,
+            "tcp_user_timeout": SILENT_MS,
+            "prepare_threshold": None,
+        }
         return _create(address.set(drivername="postgresql+psycopg"), options)
     if address.get_backend_name() != SQLITE or not address.database:
         shown = address.render_as_string(hide_password=True)

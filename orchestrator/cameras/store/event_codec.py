@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from orchestrator.cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
+from orchestrator.cameras.passes import (
+    BestFrame,
+    LeaseClaim,
+    LineCrossing,
+    Observation,
+    Pass,
+    PassEvent,
+)
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.errors import RejectedValue
 from orchestrator.plates import Plate, PlateRegion
@@ -43,7 +50,8 @@ def decode(content: bytes) -> AddressedEvent:
         event = table["event"]
         passed = _to_pass(event["passed"], pictures[:crop], pictures[crop:])
         sinks = tuple(table["sinks"])
-        return AddressedEvent(PassEvent(event["kind"], passed), sinks, table["stored_s"])
+        claim = LeaseClaim(**event["claim"]) if event.get("claim") else None
+        return AddressedEvent(PassEvent(event["kind"], passed, claim), sinks, table["stored_s"])
     except (ValueError, KeyError, TypeError) as error:
         raise RejectedValue(f"a file of the spool is damaged: {error}") from error
 

@@ -25,6 +25,7 @@ from orchestrator.cameras.store import (
 )
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
+from orchestrator.cameras.store.camera_leases import CameraLeases
 from orchestrator.cameras.store.change_log import ChangeLog
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable, UnknownName
@@ -51,7 +52,7 @@ from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
 from orchestrator.cameras.store.search import read_details, search
 from orchestrator.cameras.store.sessions import Sessions
-from orchestrator.cameras.store.spool import MOST_BYTES, Spool
+from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.text_patterns import clean_text
 
@@ -95,6 +96,7 @@ class PassStore:
         people: The people who may log in.
         sessions: Their sessions.
         login_attempts: Logins that failed lately.
+        leases: The cameras that watchers share.
         writer: The writer, with its spool and its counts.
         openings: Keeps what gates did.
     """
@@ -117,6 +119,7 @@ class PassStore:
         self.sessions = Sessions(parts.database, parts.clock)
         self.login_attempts = LoginAttempts(parts.database, parts.clock)
         self.openings = OpeningLog(parts.database, parts.writer.spool.folder)
+        self.leases = CameraLeases(parts.database)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -314,6 +317,7 @@ def open_store(
     *,
     spool_bytes: int = MOST_BYTES,
     clock: Callable[[], float] = time.time,
+    is_shared: bool = False,
 ) -> PassStore:
     """Open a store, and bring its tables to their newest state.
 
@@ -324,6 +328,8 @@ def open_store(
         folder: The folder of the configuration, for what the settings leave out.
         spool_bytes: Largest size of the spool.
         clock: Returns the Unix time.
+        is_shared: Whether other processes of this machine write with the same settings. Each of
+            them gets a spool of its own.
 
     Raises:
         SettingsError: An address is wrong.
@@ -331,7 +337,8 @@ def open_store(
     """
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
-    spool = Spool(settings.spool or folder / "spool", spool_bytes)
+    open_spool = open_own_spool if is_shared else Spool
+    spool = open_spool(settings.spool or folder / "spool", spool_bytes)
     writer = BufferedWriter(database, pictures, spool, PassWriter(clock=clock))
     try:
         writer.prepare()

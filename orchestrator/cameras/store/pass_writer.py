@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from orchestrator.cameras.events import to_document
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import insert
+from orchestrator.cameras.store.lease_fence import LeaseFence
 from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.pass_rows import (
     Row,
@@ -43,10 +44,12 @@ class PassWriter:
     Attributes:
         lookup: The lists.
         clock: Returns the Unix time.
+        fence: Rejects events of watchers that have lost the camera.
     """
 
     lookup: ListLookup = field(default_factory=ListLookup)
     clock: Callable[[], float] = time.time
+    fence: LeaseFence = field(default_factory=LeaseFence)
 
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
         """Return the pictures that must be kept before the events are written."""
@@ -55,6 +58,9 @@ class PassWriter:
 
     def write(self, connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
         """Write the last state of each pass, and a delivery for each event and its sinks."""
+        events = self.fence.admit(connection, events)
+        if not events:
+            return
         _add_cameras(connection, events)
         self.lookup.refresh(connection)
         latest = _latest(events)

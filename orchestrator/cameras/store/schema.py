@@ -281,9 +281,12 @@ camera_leases = sa.Table(
     sa.Column("camera", TEXT, primary_key=True),
     sa.Column("watcher", TEXT, nullable=False),
     sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("taken_s", TIME, nullable=False),
     sa.Column("expires_s", TIME, nullable=False),
     sa.Index("ix_camera_leases_watcher", "watcher"),
 )
+"""The watcher that follows each camera. All times are by the database's clock; `watcher` is empty
+when it was given back. `epoch` grows, and `taken_s` is set, with each change of owner."""
 
 watchers = sa.Table(
     "watchers",

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from orchestrator.cameras.store.addressed_events import AddressedEvent
@@ -20,8 +20,14 @@ from orchestrator.system.locked_folders import hold
 LOG = logging.getLogger(__name__)
 MOST_BYTES = 2**30
 """Size of the spool: at 0.3 MB an event with its pictures, some 3500 events."""
+OWN = "watcher-"
+"""Start of the names of folders that watchers of the same configuration use on one machine."""
 REJECTED = "rejected"
 """Folder of the events that the database does not accept, or that cannot be read."""
+
+
+class SpoolInUse(StoreUnavailable):
+    """Another process has this spool."""
 
 
 @dataclass
@@ -96,7 +102,7 @@ class Spool:
             StoreUnavailable: The spool is full, or its disk is.
         """
         written: list[Path] = []
-        self._acquire()
+        self.acquire()
         try:
             for event in events:
                 if file := self._put(event):
@@ -108,7 +114,7 @@ class Spool:
 
     def oldest(self, count: int) -> list[SpooledFile]:
         """Return the oldest events; those that cannot be read are put aside."""
-        self._acquire()
+        self.acquire()
         return list(islice(self._read(), count))
 
     def discard(self, files: Iterable[Path]) -> None:
@@ -129,11 +135,12 @@ class Spool:
     def erase(self, text: str) -> int:
         """Delete the waiting and the rejected events that show a plate, on its owner's request.
 
+        Spools in folders below are searched, too: watchers that share cameras have one each.
+
         Returns:
             Their number.
         """
-        files = [*self.folder.glob("*.event"), *self.folder.glob(f"{REJECTED}/*.event")]
-        found = [file for file in files if _shows(file, text)]
+        found = [file for file in self.folder.rglob("*.event") if _shows(file, text)]
         self.discard(found)
         return len(found)
 
@@ -150,11 +157,11 @@ class Spool:
             self._held.close()
             self._held = None
 
-    def _acquire(self) -> None:
+    def acquire(self) -> None:
         """Lock the folder before its files are written or replayed.
 
         Raises:
-            StoreUnavailable: Another process has it.
+            SpoolInUse: Another process has it.
         """
         if self._held:
             return
@@ -162,7 +169,7 @@ class Spool:
             try:
                 hold(held, os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_NB)
             except OSError as error:
-                raise StoreUnavailable(
+                raise SpoolInUse(
                     f"{self.folder}: another process uses this spool. Give each its own"
                 ) from error
             for left in self.folder.glob(".new-*"):  # of a process that was killed
@@ -220,6 +227,27 @@ class Spool:
     def _count_dropped(self, name: str) -> None:
         self.counts.dropped += 1
         LOG.warning("the spool is full: the event %s is deleted; its pass is not", name)
+
+
+def open_own_spool(folder: Path, most_bytes: int = MOST_BYTES) -> Spool:
+    """Return a spool that no other process has: in a folder, or in one of those below it.
+
+    One with events that a process has left comes first.
+
+    Raises:
+        StoreUnavailable: The folders cannot be used.
+    """
+    others = sorted(folder.glob(f"{OWN}*"))
+    left = [one for one in others if any(one.glob("*.event"))]
+    new = (folder / f"{OWN}{number}" for number in count(2))
+    for candidate in chain(left, [folder], new):
+        spool = Spool(candidate, most_bytes)
+        try:
+            spool.acquire()
+        except SpoolInUse:
+            continue
+        return spool
+    raise AssertionError("there is always another number")
 
 
 def _number(file: Path) -> int:

@@ -18,6 +18,7 @@ ADVANCE_EVERY_S = 1.0
 """Without frames, passes are closed after this time at the latest."""
 
 Receive = Callable[[PassEvent], Awaitable[None]]
+Permit = Callable[[Frame], Awaitable[bool]]
 
 
 class FrameStream(Protocol):
@@ -87,6 +88,7 @@ class CameraLoop:
         receive: Takes the events of passes, in order.
         clock: A clock that no one sets.
         tap: Keeps a frame when one is wanted.
+        permit: Tells whether a frame may be used; None for always.
     """
 
     camera: Camera
@@ -94,6 +96,7 @@ class CameraLoop:
     tracker: Tracker
     recognizer: FrameRecognizer
     receive: Receive
+    permit: Permit | None = None
     clock: Callable[[], float] = time.monotonic
     tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
@@ -134,7 +137,7 @@ class CameraLoop:
         started = self.clock()
         async with self.recognizer.slots:
             frame = await self.stream.next()
-            if frame is None:
+            if frame is None or (self.permit and not await self.permit(frame)):
                 return
             self.tap.offer(frame)
             plates = await self._recognize(frame)

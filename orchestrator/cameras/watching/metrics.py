@@ -49,6 +49,8 @@ class Snapshot:
     spooled_bytes: int = 0
     spool_dropped: int = 0
     gates: Sequence[GateStatus] = field(default=())
+    leases_lost: int = 0
+    events_rejected: int = 0
 
 
 class SnapshotCollector:
@@ -77,6 +79,12 @@ class SnapshotCollector:
         yield _gauge("plates_sink_disabled", text, disabled, "sink")
         text = "Events that are not in the store yet."
         yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
+        text = "Cameras that this watcher follows."
+        yield GaugeMetricFamily("plates_watcher_cameras", text, len(now.cameras))
+        text = "Leases of cameras that another watcher has taken."
+        yield CounterMetricFamily("plates_leases_lost", text, now.leases_lost)
+        text = "Events that were not stored, because another watcher had the camera."
+        yield CounterMetricFamily("plates_lease_events_rejected", text, now.events_rejected)
         waiting = {one.name: float(one.waiting) for one in now.sinks}
         text = "Events that the receiver has not accepted yet."
         yield _gauge("plates_sink_waiting", text, waiting, "sink")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.cameras.configuration import Camera, Configuration
-from orchestrator.cameras.watching.camera_loop import CameraLoop, FrameStream, Receive, Tracker
+from orchestrator.cameras.watching.camera_loop import (
+    CameraLoop,
+    FrameStream,
+    Permit,
+    Receive,
+    Tracker,
+)
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 
 LOG = logging.getLogger(__name__)
@@ -20,6 +26,8 @@ OF_THE_STREAM = ("url", "looks_per_s", "motion_threshold", "schedule")
 class ConfigurableTracker(Tracker, Protocol):
     """A tracker whose camera may get other settings."""
 
+    @property
+    def open_passes(self) -> int: ...
     def configure(self, camera: Camera) -> None: ...
 
 
@@ -42,6 +50,9 @@ class Watcher:
         make_tracker: Makes a tracker for a camera.
         recognizer: Access to the service.
         receive: Takes the events of all passes.
+
+    Attributes:
+        permit: Tells whether a frame may be used; None for always.
     """
 
     def __init__(
@@ -55,6 +66,8 @@ class Watcher:
         self._make_tracker = make_tracker
         self._recognizer = recognizer
         self._receive = receive
+        self.permit: Permit | None = None
+        self._changing = asyncio.Lock()
         self._watched: dict[str, _Watched] = {}
 
     @property
@@ -67,17 +80,23 @@ class Watcher:
 
         A camera whose stream's settings stay the same keeps its stream and its open passes.
         """
-        wanted = {camera.name: camera for camera in configuration.cameras}
-        for name in [*self._watched]:
-            old = self._watched[name].loop.camera
-            if name not in wanted or _needs_another_stream(old, wanted[name]):
-                await self._stop(name)
-        for name, camera in wanted.items():
-            if name in self._watched:
-                self._configure(self._watched[name], camera)
-            else:
-                self._watched[name] = self._start(camera)
-        self._watched = {name: self._watched[name] for name in wanted}
+        await self.follow(configuration.cameras)
+
+    async def follow(self, cameras: Sequence[Camera]) -> None:
+        """Follow exactly these cameras, see `apply`; there may be none."""
+        wanted = {camera.name: camera for camera in cameras}
+        async with self._changing:
+            await asyncio.gather(*(self._stop(name) for name in self._ending(wanted)))
+            for name, camera in wanted.items():
+                if name in self._watched:
+                    self._configure(self._watched[name], camera)
+                else:
+                    self._watched[name] = self._start(camera)
+            self._watched = {name: self._watched[name] for name in wanted}
+
+    def count_open(self, name: str) -> int:
+        """Return the number of vehicles that a camera shows now."""
+        return self._watched[name].tracker.open_passes if name in self._watched else 0
 
     async def finish(self) -> None:
         """Wait until every stream has ended by itself. An error of a camera is raised."""
@@ -87,10 +106,23 @@ class Watcher:
         """Stop all cameras and close their passes."""
         await asyncio.gather(*(self._stop(name) for name in [*self._watched]))
 
+    def _ending(self, wanted: Mapping[str, Camera]) -> list[str]:
+        """Return the cameras whose streams end."""
+        return [
+            name
+            for name, one in self._watched.items()
+            if name not in wanted or _needs_another_stream(one.loop.camera, wanted[name])
+        ]
+
     def _start(self, camera: Camera) -> _Watched:
         tracker = self._make_tracker(camera)
         loop = CameraLoop(
-            camera, self._open_stream(camera), tracker, self._recognizer, self._receive
+            camera,
+            self._open_stream(camera),
+            tracker,
+            self._recognizer,
+            self._receive,
+            self.permit,
         )
         return _Watched(loop, tracker, asyncio.create_task(loop.run(), name=camera.name))
 

@@ -72,6 +72,13 @@ def watch(
             help="Keep passes and their pictures in this folder; a file of cameras says it itself.",
         ),
     ] = None,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share",
+            help="Share the cameras with other watchers that use the same file and database.",
+        ),
+    ] = False,
     url: UrlOption = None,
     key: KeyOption = None,
     timeout: TimeoutOption = 30.0,
@@ -105,7 +112,7 @@ def watch(
         with chosen_server.reach_server(address, is_quiet=quiet, **served) as reached:
             run_watch(
                 target,
-                Run(reached, key if address else None, timeout, table, out, once, quiet),
+                Run(reached, key if address else None, timeout, table, out, once, quiet, share),
             )
         if not quiet:
             typer.echo(table.summarize(), err=True)

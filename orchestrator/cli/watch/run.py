@@ -33,6 +33,7 @@ class Run:
         out: Folder for passes, if the cameras stand on the command line.
         is_once: The sources are clips, which end.
         is_quiet: No table of the cameras.
+        is_shared: The cameras are shared with other watchers.
     """
 
     address: str
@@ -42,6 +43,7 @@ class Run:
     out: Path | None
     is_once: bool
     is_quiet: bool
+    is_shared: bool = False
 
 
 def run_watch(target: Target, run: Run) -> None:
@@ -69,16 +71,19 @@ def run_watch(target: Target, run: Run) -> None:
                     table=run.table,
                     store=store,
                     is_once=run.is_once,
+                    is_shared=run.is_shared,
                     has_live_table=not run.is_quiet and not run.is_once,
                 )
             )
 
-    with _keeping(target, run.out) as store:
+    if run.is_shared and (run.is_once or not target.file):
+        raise SettingsError("--share: wanted a file CAMERAS.toml, got single sources or --once")
+    with _keeping(target, run.out, is_shared=run.is_shared) as store:
         asyncio.run(start(store))
 
 
 @contextmanager
-def _keeping(target: Target, out: Path | None) -> Iterator[PassStore | None]:
+def _keeping(target: Target, out: Path | None, *, is_shared: bool) -> Iterator[PassStore | None]:
     """Open the store of a target, or none."""
     if target.file and out:
         raise SettingsError("--out: wanted without a file of cameras, which has its own [store]")
@@ -89,5 +94,5 @@ def _keeping(target: Target, out: Path | None) -> Iterator[PassStore | None]:
         out.mkdir(parents=True, exist_ok=True)
     folder = out or (target.file.absolute().parent if target.file else Path())
     settings = target.configuration.store if target.file else Store()
-    with closing(open_store(settings, folder)) as store:
+    with closing(open_store(settings, folder, is_shared=is_shared)) as store:
         yield store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from orchestrator.cameras.sources.decoders import Decoders
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.watching.event_writer import EventWriter
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, RecognizingClient
+from orchestrator.cameras.watching.leases import CameraSharing, Shared
 from orchestrator.cameras.watching.live_reporter import LiveReporter
 from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
@@ -51,6 +52,7 @@ class Watch:
         table: Turns events into lines.
         store: Where passes are kept; None for nowhere.
         is_once: The sources end by themselves.
+        is_shared: Other watchers follow some of the cameras; wants a store.
         has_live_table: The state of the cameras is drawn in the terminal.
     """
 
@@ -61,6 +63,7 @@ class Watch:
     table: PassTable
     store: PassStore | None = None
     is_once: bool = False
+    is_shared: bool = False
     has_live_table: bool = False
 
 
@@ -70,9 +73,11 @@ class Session:
     def __init__(self, watch: Watch, decoders: Decoders) -> None:
         self._watch = watch
         self._configuration = watch.configuration
+        self._followed: set[str] = set()
         recognizer = FrameRecognizer(watch.client, watch.at_once)
         self._watcher = Watcher(decoders.open, PassTracker, recognizer, self._receive)
         self._gates = GateThread(watch.store, print_opening) if watch.store else None
+        self._sharing = self._make_sharing()
         self._writer = self._make_writer()
         self._deliverer: Deliverer | None = None
         self._sinks = AsyncExitStack()
@@ -96,19 +101,25 @@ class Session:
             stack.enter_context(self._serving_metrics())
             if self._reporter:
                 await self._reporter.load()
-            await self._apply_cameras()
+            if self._sharing:
+                stack.push_async_callback(self._sharing.leave)
+            else:
+                await self._apply_cameras()
             stack.push_async_callback(self._watcher.stop)
             stack.enter_context(self._drawing())
             await self._follow(stack)
 
     def snapshot(self) -> Snapshot:
         """Return the state of everything now."""
+        store = self._watch.store
         return Snapshot(
             self.cameras(),
             self._deliverer.statuses if self._deliverer else (),
             self._writer.waiting if self._writer else 0,
             *self._spool(),
             gates=self._gates.statuses if self._gates else (),
+            leases_lost=self._sharing.lost if self._sharing else 0,
+            events_rejected=store.writer.rows.fence.rejected if store else 0,
         )
 
     def _spool(self) -> tuple[int, int]:
@@ -128,6 +139,8 @@ class Session:
             await stack.enter_async_context(_running(self._reload(self._watch.file)))
         if self._reporter:
             await stack.enter_async_context(_running(self._reporter.run()))
+        if self._sharing:
+            await stack.enter_async_context(_running(self._sharing.run()))
         if self._watch.store:
             await stack.enter_async_context(_running(_replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
@@ -145,6 +158,8 @@ class Session:
 
     async def _receive(self, event: PassEvent) -> None:
         """Open gates at once; then show an event, and queue it for the store."""
+        if self._sharing:
+            event = self._sharing.claim(event)
         if self._gates:
             self._gates.offer(event)
         for line in self._watch.table.to_lines(event):
@@ -164,10 +179,31 @@ class Session:
         return LiveReporter(live, lambda: watcher.loops, self._apply_cameras)
 
     async def _apply_cameras(self) -> None:
-        """Watch the cameras of the configuration, with the areas that were drawn for them."""
+        """Watch the cameras that are this watcher's, with the areas that were drawn for them."""
         async with self._applying:
             reporter, configuration = self._reporter, self._configuration
-            await self._watcher.apply(reporter.drawn(configuration) if reporter else configuration)
+            drawn = reporter.drawn(configuration) if reporter else configuration
+            own = [one for one in drawn.cameras if not self._sharing or one.name in self._followed]
+            await self._watcher.follow(own)
+
+    def _make_sharing(self) -> CameraSharing | None:
+        store = self._watch.store
+        if store is None or not self._watch.is_shared:
+            return None
+        shared = Shared(
+            lambda: [one.name for one in self._configuration.cameras],
+            self._follow_some,
+            self._watcher.count_open,
+            self._configuration.cameras_per_watcher,
+        )
+        sharing = CameraSharing(store.leases, shared)
+        self._watcher.permit = sharing.permit
+        return sharing
+
+    async def _follow_some(self, names: Collection[str]) -> None:
+        """Follow the cameras that are this watcher's."""
+        self._followed = {*names}
+        await self._apply_cameras()
 
     def _wake_sinks(self) -> None:
         if self._deliverer:

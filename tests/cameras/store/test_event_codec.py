@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.cameras.passes import LeaseClaim
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.errors import RejectedValue
 from orchestrator.cameras.store.event_codec import decode, encode
@@ -19,6 +20,9 @@ BEST = replace(EVENT.event.passed.best, crop_jpeg=b"", frame_jpeg=b"\n\n\x00")
     "event",
     [
         pytest.param(EVENT, id="usual"),
+        pytest.param(
+            replace(EVENT, event=replace(EVENT.event, claim=LeaseClaim(3, True))), id="shared"
+        ),
         pytest.param(
             replace(EVENT, event=make_event("a", observations=(), crossings=(), best=BEST)),
             id="empty parts and bytes like line ends",

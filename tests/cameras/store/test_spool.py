@@ -10,7 +10,7 @@ import pytest
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.event_codec import encode
-from orchestrator.cameras.store.spool import Spool
+from orchestrator.cameras.store.spool import Spool, open_own_spool
 from tests.cameras.store.stored_events import NOW_S, Kind, make_event
 
 SIZE = len(encode(AddressedEvent(make_event("a", kind="updated"), (), NOW_S)))
@@ -118,3 +118,16 @@ def test_a_plate_is_erased(tmp_path: Path) -> None:
     assert spool.erase("A123BC77") == 1
     assert ids(spool) == ["b closed"]
     spool.close()
+
+
+def test_each_process_gets_a_spool_of_its_own(tmp_path: Path) -> None:
+    first, second = open_own_spool(tmp_path), open_own_spool(tmp_path)
+    assert (first.folder, second.folder) == (tmp_path, tmp_path / "watcher-2")
+    second.put([event("a")])
+    second.close()
+
+    again = open_own_spool(tmp_path)
+    assert ids(again) == ["a closed"]
+    assert first.erase("A123BC77") == 1
+    first.close()
+    again.close()

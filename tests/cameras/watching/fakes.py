@@ -56,6 +56,10 @@ class RecordingTracker:
     def close(self) -> list[PassEvent]:
         return [make_event("closed", camera=self.camera.name)] if self.updates else []
 
+    @property
+    def open_passes(self) -> int:
+        return bool(self.updates)
+
     def configure(self, camera: Camera) -> None:
         self.camera = camera
 

@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("camera", TEXT, primary_key=True),
         sa.Column("watcher", TEXT, nullable=False),
         sa.Column("epoch", sa.BigInteger, nullable=False),
+        sa.Column("taken_s", TIME, nullable=False),
         sa.Column("expires_s", TIME, nullable=False),
     )
     op.create_index("ix_camera_leases_watcher", "camera_leases", ["watcher"])

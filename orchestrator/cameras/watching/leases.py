@@ -1,0 +1,224 @@
+"""Shares the cameras of a configuration with other watchers, by leases in the database.
+
+A watcher renews its leases every second. If it cannot, it keeps following its cameras: either the
+database is away for all, and nobody can take them, or another watcher takes them after the lease's
+time. The database decides afterwards: see `LeaseFence`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.passes import LeaseClaim, PassEvent
+from orchestrator.cameras.store.camera_leases import Holding
+from orchestrator.errors import PlateError
+
+LOG = logging.getLogger(__name__)
+ROUND_S = 1.0
+"""Time between two renewals."""
+SHORT_ROUND_S = 0.25
+"""The same while other watchers have cameras to give back."""
+MARGIN_S = 0.5
+"""A lease counts as valid for so much less than its time: clocks may run at different speeds."""
+LONGEST_WAIT_S = 2.0
+"""Longest wait of a frame for the first renewal after the process was frozen."""
+
+Answer = TypeVar("Answer")
+Follow = Callable[[Collection[str]], Awaitable[None]]
+
+
+class Leases(Protocol):
+    """The part of `CameraLeases` that a watcher needs."""
+
+    @property
+    def lease_s(self) -> float: ...
+    def hold(
+        self, watcher: str, cameras: Collection[str], *, most: int = 0, takes: bool = True
+    ) -> Holding: ...
+    def give_back(self, watcher: str, cameras: Collection[str]) -> None: ...
+    def leave(self, watcher: str) -> None: ...
+
+
+@dataclass
+class _Held:
+    epoch: int
+    seen_s: float = float("-inf")
+    """Time of the last frame, by its own clock, at which the lease was certainly valid."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The cameras to share, and how they are followed.
+
+    Attributes:
+        names: Returns the names of all cameras.
+        follow: Follows exactly these cameras; the passes of others are closed.
+        count_open: Returns the number of open passes of a camera.
+        most: Most cameras that this watcher takes; 0 for no limit.
+    """
+
+    names: Callable[[], Collection[str]]
+    follow: Follow
+    count_open: Callable[[str], int]
+    most: int = 0
+
+
+class CameraSharing:
+    """Holds the leases of one watcher.
+
+    Args:
+        leases: The leases.
+        shared: The cameras.
+        watcher: Name of the watcher, unique among all.
+        clock: A clock that runs on while the process is frozen or the machine sleeps.
+
+    Attributes:
+        watcher: Name of the watcher.
+        lost: Number of leases that others have taken.
+        last_error: Why the last renewal failed; empty after a success.
+    """
+
+    def __init__(
+        self,
+        leases: Leases,
+        shared: Shared,
+        *,
+        watcher: str = "",
+        clock: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
+    ) -> None:
+        self.watcher = watcher or make_watcher_name()
+        self.lost = 0
+        self.last_error = ""
+        self._leases, self._shared, self._clock = leases, shared, clock
+        self._held: dict[str, _Held] = {}
+        self._epochs: dict[str, int] = {}  # as the last renewal had them
+        self._valid_until = self._asked_at = float("-inf")
+        self._since: float | None = None  # renewals have succeeded since then
+        self._changed_at = float("-inf")
+        self._change: asyncio.Task[None] | None = None
+        self._asked = asyncio.Event()
+        # Its own thread: the database may be slow to take passes.
+        self._thread = ThreadPoolExecutor(1, "leases")
+
+    async def run(self) -> None:
+        """Renew, take and give back leases until the task is cancelled."""
+        while True:
+            is_short = await self.renew()
+            await asyncio.sleep(SHORT_ROUND_S if is_short else ROUND_S)
+
+    async def renew(self) -> bool:
+        """Renew the leases once. Return whether other watchers still have to give some back."""
+        asked_at = self._clock()
+        # After a fault of the database, others must have time to renew what they have.
+        is_settled = self._since is not None and asked_at - self._since >= self._leases.lease_s
+        try:
+            holding = await self._call(
+                lambda: self._leases.hold(
+                    self.watcher, self._shared.names(), most=self._shared.most, takes=is_settled
+                )
+            )
+        except PlateError as error:
+            self._note_failure(error)
+            return False
+        finally:
+            self._asked_at = asked_at
+            self._asked.set()
+        if self._since is None:
+            self._since = asked_at
+        self.last_error = ""
+        self._valid_until = asked_at + self._leases.lease_s - MARGIN_S
+        self._epochs = dict(holding.epochs)
+        if (self._change is None or self._change.done()) and asked_at >= self._changed_at:
+            self._change = asyncio.create_task(self._try_to_adjust(holding))
+        return is_settled and len(holding.epochs) < holding.quota
+
+    async def permit(self, frame: Frame) -> bool:
+        """Tell whether a frame may be used; note it if the lease is certainly valid.
+
+        After the process was frozen, this waits for the next renewal.
+        """
+        ends = self._clock() + LONGEST_WAIT_S
+        while self._asked_at < self._valid_until <= self._clock() < ends:
+            self._asked.clear()
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), LONGEST_WAIT_S)
+        held = self._held.get(frame.camera)
+        if held is None or self._epochs.get(frame.camera) != held.epoch:
+            return False
+        if self._clock() < self._valid_until:
+            held.seen_s = max(held.seen_s, frame.time_s)
+        return True
+
+    def claim(self, event: PassEvent) -> PassEvent:
+        """Return an event with the lease under which it was seen."""
+        held = self._held.get(event.passed.camera) or _Held(0)
+        return replace(event, claim=LeaseClaim(held.epoch, event.passed.last_seen_s <= held.seen_s))
+
+    async def leave(self) -> None:
+        """Give all cameras back; to be called when none is followed any more."""
+        if self._change:
+            self._change.cancel()
+            await asyncio.wait({self._change})
+        with suppress(PlateError):  # then the leases end by themselves
+            await self._call(lambda: self._leases.leave(self.watcher))
+        self._thread.shutdown(wait=False)
+
+    async def _try_to_adjust(self, holding: Holding) -> None:
+        try:
+            await self._adjust(holding)
+        except PlateError as error:  # such as a camera that cannot be opened; tried again
+            LOG.error("the cameras of this watcher cannot change: %s", error)
+
+    async def _adjust(self, holding: Holding) -> None:
+        """Follow what is held, and give back what is more than the share."""
+        lost = {n for n, one in self._held.items() if holding.epochs.get(n) != one.epoch}
+        if lost:
+            LOG.warning("%d cameras have another watcher now", len(lost))
+            self.lost += len(lost)
+            await self._drop(lost)
+        gained = {n: _Held(e) for n, e in holding.epochs.items() if n not in self._held}
+        self._held |= gained
+        surplus = self._choose_surplus(len(self._held) - holding.quota)
+        if surplus:
+            await self._drop(surplus)
+            with suppress(PlateError):
+                await self._call(lambda: self._leases.give_back(self.watcher, surplus))
+            self._changed_at = self._clock()
+        elif gained:
+            await self._shared.follow({*self._held})
+
+    def _choose_surplus(self, count: int) -> set[str]:
+        """Return cameras to give back, those without vehicles first."""
+        if count <= 0:
+            return set()
+        return {*sorted(self._held, key=lambda n: (self._shared.count_open(n), n))[:count]}
+
+    async def _drop(self, names: Collection[str]) -> None:
+        """Stop following cameras; their closing events still have their leases."""
+        await self._shared.follow(self._held.keys() - set(names))
+        for name in names:
+            del self._held[name]
+
+    def _note_failure(self, error: PlateError) -> None:
+        if not self.last_error:
+            LOG.error("leases of cameras cannot be renewed: %s", error)
+        self.last_error = str(error)
+        self._since = None
+
+    async def _call(self, step: Callable[[], Answer]) -> Answer:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, step)
+
+
+def make_watcher_name() -> str:
+    """Return a name that no other watcher has, and that tells the machine."""
+    return f"{socket.gethostname()}-{os.urandom(4).hex()}"
