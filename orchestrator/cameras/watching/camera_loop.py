@@ -89,6 +89,8 @@ class CameraLoop:
         clock: A clock that no one sets.
         tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
+        is_ending: Whether no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
+            swallow the cancellation of the task.
     """
 
     camera: Camera
@@ -97,6 +99,7 @@ class CameraLoop:
     recognizer: FrameRecognizer
     receive: Receive
     permit: Permit | None = None
+    is_ending: bool = False
     clock: Callable[[], float] = time.monotonic
     tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
@@ -108,7 +111,7 @@ class CameraLoop:
         Open passes are closed in either case.
         """
         try:
-            while await self._advance_until_ready():
+            while not self.is_ending and await self._advance_until_ready():
                 await self._look()
         finally:
             await self._hand_on(self.tracker.close())

@@ -150,8 +150,12 @@ class CameraSharing:
         ends = self._clock() + LONGEST_WAIT_S
         while self._asked_at < self._valid_until <= self._clock() < ends:
             self._asked.clear()
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._asked.wait(), LONGEST_WAIT_S)
+            # Not wait_for: before Python 3.12 it may swallow the cancellation of the camera.
+            waiting = asyncio.ensure_future(self._asked.wait())
+            try:
+                await asyncio.wait({waiting}, timeout=LONGEST_WAIT_S)
+            finally:
+                waiting.cancel()
         held = self._held.get(frame.camera)
         if held is None or self._epochs.get(frame.camera) != held.epoch:
             return False
@@ -220,5 +224,5 @@ class CameraSharing:
 
 
 def make_watcher_name() -> str:
-    """Return a name that no other watcher has, and that tells the machine."""
-    return f"{socket.gethostname()}-{os.urandom(4).hex()}"
+    """Return a name that no other watcher has, and that tells machine and process."""
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"

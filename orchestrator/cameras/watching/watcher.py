@@ -134,7 +134,8 @@ class Watcher:
             LOG.info("%s: new settings", camera.name)
 
     async def _stop(self, name: str) -> None:
-        task = self._watched.pop(name).task
+        watched = self._watched.pop(name)
+        watched.loop.is_ending, task = True, watched.task
         task.cancel()
         await asyncio.wait({task})
         if not task.cancelled() and (error := task.exception()):

@@ -1,0 +1,1 @@
+"""Shares cameras between watchers, disturbs them, and compares what is stored with the truth."""
