@@ -20,7 +20,10 @@ ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
 # editable installation notes where the package will be, and takes its commands from pyproject.toml.
 #
 # pip's settings, for networks where packages come from a mirror: --secret id=pip,src=pip.conf
+#
+# More packages, by their extras: --build-arg EXTRAS=cameras,s3 adds some 300 and 160 MB (docs/many-cameras.md).
 FROM ${PYTHON_IMAGE} AS cpu-packages
+ARG EXTRAS=""
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
 COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
@@ -28,7 +31,7 @@ COPY deploy/slim.sh deploy/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
     mkdir orchestrator && touch orchestrator/__init__.py README.md \
-    && python3 scripts/install.py \
+    && python3 scripts/install.py --extras "${EXTRAS}" \
     && sh deploy/slim.sh .venv
 
 

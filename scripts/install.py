@@ -2,7 +2,7 @@
 """Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
 usage: install.py [--group dev|docs|workshop|examples|audit|fuzz|train] ... [--venv .venv]
-                  [--torch cpu|cuda]
+                  [--extras cameras,s3] [--torch cpu|cuda]
 
 The server needs Python 3.10 to 3.12 with its shared library. `.venv` gets the first of these:
 PLATES_PYTHON, this one, python3.12, 3.11 and 3.10 of the PATH, or what uv puts in `.venv-python`.
@@ -39,7 +39,8 @@ GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
 NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
 FORMER_NAME = "orchestrator"  # its name before version 1.0
-EXTRAS = {"extra": "server"}  # the markers of groups may ask for this extra
+SERVER = "server"  # the extra that is always installed
+EXTRAS = ("archive", "async", "cameras", "gates", "heic", "parquet", "s3")
 
 DESCRIBE = """
 import sys, sysconfig
@@ -57,6 +58,7 @@ def main() -> None:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--group", action="append", choices=GROUPS)
+    parser.add_argument("--extras", type=split_extras, default=(), metavar="NAME,NAME")
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()
@@ -66,8 +68,17 @@ def main() -> None:
         if fault_of(python) or not (venv / "bin" / "pip").exists():
             create(venv, choose_python())
         os.execv(python, [str(python), *sys.argv])
-    install(["main", *(given.group or ())], given.torch)
+    install(["main", *(given.group or ())], given.torch, given.extras)
     print(f"installed in {venv}")
+
+
+def split_extras(text: str) -> tuple[str, ...]:
+    """Return the extras that an option names, separated by commas."""
+    names = tuple(filter(None, text.split(",")))
+    for name in names:
+        if name not in EXTRAS:
+            raise argparse.ArgumentTypeError(f"wanted some of {', '.join(EXTRAS)}, got {name!r}")
+    return names
 
 
 def choose_python() -> str:
@@ -148,8 +159,8 @@ def create(venv: Path, python: str) -> None:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
 
-def install(groups: list[str], build: str | None) -> None:
-    """Install PyTorch, the locked packages of the groups, and the project itself."""
+def install(groups: list[str], build: str | None, extras: tuple[str, ...] = ()) -> None:
+    """Install PyTorch, the locked packages of groups and extras, and the project itself."""
     locked = read_lock()
     on_cpu = not wants_cuda(groups, build) and install_cpu_torch()
     wanted = [
@@ -159,7 +170,7 @@ def install(groups: list[str], build: str | None) -> None:
         and package["name"] not in UNWANTED
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
-    pins = [requirement(package) for package in one_version_each(wanted, groups)]
+    pins = [requirement(package) for package in one_version_each(wanted, groups, extras)]
     pins.append(pin_of("poetry-core"))  # builds the project's own package
     print(f"install: {len(pins)} packages of poetry.lock", flush=True)
     if not pip_install(pins=pins):
@@ -212,7 +223,9 @@ def pin_of(name: str) -> str:
     return requirement({"name": name, "version": entry[1], "files": files})
 
 
-def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
+def one_version_each(
+    packages: list[dict], groups: list[str], extras: tuple[str, ...] = ()
+) -> list[dict]:
     """Drop packages that this machine does not need; of two versions keep the closer marker's.
 
     Poetry locks a package twice when a dependency pins it only on some platforms. On these
@@ -223,7 +236,8 @@ def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
     chosen: dict[str, dict] = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, groups))):
         marker = marker_of(package, groups)
-        if not marker or Marker(marker).evaluate(EXTRAS):
+        named = [{"extra": name} for name in (SERVER, *extras)]
+        if not marker or any(map(Marker(marker).evaluate, named)):
             chosen[package["name"]] = package
     return list(chosen.values())
 

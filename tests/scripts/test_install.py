@@ -1,5 +1,6 @@
 """The installer: which Python it takes, and its reading of poetry.lock."""
 
+import argparse
 import ast
 import importlib.util
 import re
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "install.py"
+PYPROJECT = (SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
 ALWAYS, NEVER = 'python_version >= "3"', 'python_version < "3"'
 
 
@@ -54,6 +56,27 @@ def test_a_python_that_cannot_run_the_server_is_told_why(
 
 def test_a_python_that_is_not_there_is_a_fault(install, tmp_path: Path) -> None:
     assert install.fault_of(tmp_path / "py") == "which does not run (No such file or directory)"
+
+
+def test_extras_are_split_and_checked(install) -> None:
+    assert install.split_extras("") == ()
+    assert install.split_extras("cameras,s3") == ("cameras", "s3")
+    with pytest.raises(
+        argparse.ArgumentTypeError, match=r"wanted some of archive, .* got 'camera'"
+    ):
+        install.split_extras("camera")
+
+
+def test_the_extras_are_those_of_the_package(install) -> None:
+    extras = re.search(r"^\[project.optional-dependencies\]\n(.*?)^\[", PYPROJECT, re.M | re.S)[1]
+    named = re.findall(r"^([a-z0-9]+) = \[", extras, re.MULTILINE)
+    assert sorted({*named} - {install.SERVER}) == [*install.EXTRAS]
+
+
+def test_packages_of_an_extra_are_installed_when_it_is_named(install) -> None:
+    tracked = {"name": "av", "version": "1", "groups": ["main"], "markers": 'extra == "cameras"'}
+    assert install.one_version_each([tracked], ["main"]) == []
+    assert install.one_version_each([tracked], ["main"], ("cameras",)) == [tracked]
 
 
 def test_the_python_that_was_named_is_taken(install, monkeypatch, tmp_path: Path) -> None:

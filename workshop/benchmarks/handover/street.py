@@ -8,23 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 import cv2
 import numpy as np
 
 from orchestrator.plates import Plate, Plates
 
-SIZE_WH = (320, 180)
-FRAMES_PER_S = 10
+SIZE_WH = (320, 136)
+FRAMES_PER_S, REPEATS = 25, 5
+"""Frames a second, which FFmpeg takes for granted in MJPEG, and how often each picture is sent."""
 BOUNDARY = "picture"
 STAYS_S = (4.0, 4.0, 20.0, 4.0)
 """Times for which vehicles can be seen, in turn; some stand there when the camera changes hands."""
 PAUSE_S = 5.0
+LETTERS = "ABEKMHOPCTYX"
 BITS, BLOCK = 27, 8
 """The picture's upper edge tells camera (7), vehicle (12) and x (8) in blocks."""
 NOBODY = 0xFFF
 """Number of a vehicle that is not there."""
-PLATE_Y, PLATE_WH = 110, (80, 18)
+PLATE_Y, PLATE_WH = 80, (80, 18)
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ class Sight:
 
     @property
     def text(self) -> str:
-        """Text of the plate, which no other vehicle has."""
-        letters = "ABEKMHOPCTYX"[self.vehicle // 1000]
-        return f"{letters}{self.vehicle % 1000:03d}BC{self.camera + 1:02d}"
+        """Text of the plate, which no other vehicle has; the next one's differs much."""
+        first, last = LETTERS[self.vehicle % 12], LETTERS[self.vehicle * 5 % 12]
+        return f"{first}{self.vehicle * 367 % 1000:03d}{last}C{self.camera + 1:02d}"
 
 
 @dataclass
@@ -121,9 +124,13 @@ def serve_street(street: Street) -> Iterator[int]:
             self.send_header("Content-Type", kind)
             self.end_headers()
             with suppress(OSError):
-                while True:
-                    self._send(street.render(camera, time.time()))
-                    time.sleep(1 / FRAMES_PER_S)
+                started = time.monotonic()
+                for number in count():
+                    if not number % REPEATS:
+                        jpeg = street.render(camera, time.time())
+                    self._send(jpeg)
+                    due_s = started + (number + 1) / FRAMES_PER_S
+                    time.sleep(max(0.0, due_s - time.monotonic()))
 
         def _send(self, jpeg: bytes) -> None:
             head = f"--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg)}"

@@ -1,0 +1,1 @@
+"""Simulates the events of a thousand cameras, without video."""
