@@ -87,13 +87,11 @@ def fill_folders(store: PassStore) -> None:
 def add_opening(url: str) -> None:
     row = {"gate": "g", "camera": "gate", "pass_id": "a", "list": "residents", "outcome": "opened"}
     times = {"reason": "", "requested_s": NOW_S, "delay_s": 0.3}
-    columns = gate_openings.c
-    needed = {one.name: 0 for one in columns if not one.nullable and not one.primary_key}
     database = Database(url)
     with database.writing() as connection:
-        values = {**needed, **row, **times, "text": TEXT, "entry_text": TEXT}
+        values = {"id": "own", **row, **times, "text": TEXT, "entry_text": TEXT}
         connection.execute(sa.insert(gate_openings).values(values))
-        others = {"text": "B007KM17", "entry_text": "B007KM17"}
+        others = {"id": "other", "text": "B007KM17", "entry_text": "B007KM17"}
         connection.execute(sa.insert(gate_openings).values(values | others))
     database.close()
 
