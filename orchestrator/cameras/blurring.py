@@ -26,7 +26,7 @@ from orchestrator.cameras.frames import Xyxy
 Bgr = NDArray[np.uint8]
 COLUMNS = 24
 """Mean colours in a row of a kept frame. At 1080p a cell has 80 px; a face rarely has more."""
-STILL_COLUMNS = 96
+STILL_COLUMNS = 160
 """Mean colours in a row of a still: lanes and barriers stay visible, so that zones can be drawn."""
 FLAT = 128
 """Grey level of a hidden plate. It does not depend on the plate's pixels."""
@@ -67,14 +67,14 @@ def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:
 def blur_still(bgr: Bgr, plates: Sequence[Xyxy], blur: str) -> Bgr:
     """Return a still of a camera that may be kept and shown.
 
-    A still shows the place, not a vehicle: no plate in it stays readable. Call this at the frame's
-    full size, before the still is scaled down, and with the boxes of all plates that the service
-    found in this very frame. A frame that the service has not answered must not become a still.
+    A still shows the place, not a vehicle: no plate in it stays readable. The boxes must be those
+    of all plates that the service found in this very frame, in pixels of `bgr`. A frame that the
+    service has not answered must not become a still.
 
     Args:
         bgr: (H, W, 3) pixels of the frame.
         plates: Boxes of all plates in pixels of the frame.
-        blur: `surroundings`: plates are hidden, and the picture is coarsened to 96 columns.
+        blur: `surroundings`: plates are hidden, and the picture is coarsened to 160 columns.
             `plates`: plates are hidden. `none`: the picture stays as it is.
 
     Returns:

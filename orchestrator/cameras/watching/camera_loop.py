@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 from orchestrator.plates import Plates
@@ -58,22 +58,31 @@ class Counts:
     """Time of the last frame at the service, waiting for its turn included."""
 
 
+@dataclass(frozen=True)
+class AnsweredFrame:
+    """A frame, and where the service has found plates in it."""
+
+    frame: Frame
+    plates: tuple[Xyxy, ...]
+
+
 @dataclass
 class FrameTap:
-    """Keeps the next frame when one is wanted, so that not every frame is kept."""
+    """Keeps the next answered frame when one is wanted, so that not every frame is kept."""
 
     is_wanted: bool = False
-    frame: Frame | None = None
+    kept: AnsweredFrame | None = None
 
-    def offer(self, frame: Frame) -> None:
+    def offer(self, frame: Frame, plates: Plates) -> None:
         """Keep a frame if one is wanted."""
         if self.is_wanted:
-            self.frame, self.is_wanted = frame, False
+            boxes = tuple(one.xyxy for one in plates)
+            self.kept, self.is_wanted = AnsweredFrame(frame, boxes), False
 
-    def take(self) -> Frame | None:
+    def take(self) -> AnsweredFrame | None:
         """Return the frame that was kept, if there is one."""
-        frame, self.frame = self.frame, None
-        return frame
+        kept, self.kept = self.kept, None
+        return kept
 
 
 @dataclass
@@ -142,13 +151,13 @@ class CameraLoop:
             frame = await self.stream.next()
             if frame is None or (self.permit and not await self.permit(frame)):
                 return
-            self.tap.offer(frame)
             plates = await self._recognize(frame)
         self.counts.seconds = self.clock() - started
         self._last = frame.time_s, self.clock()
         if plates is not None:
             self.counts.frames += 1
             self.counts.plates += len(plates)
+            self.tap.offer(frame, plates)
             await self._hand_on(self.tracker.update(frame, plates))
 
     async def _recognize(self, frame: Frame) -> Plates | None:

@@ -13,10 +13,10 @@ from dataclasses import asdict, replace
 import cv2
 import numpy as np
 
-from orchestrator.cameras.configuration import Configuration
-from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.blurring import blur_still
+from orchestrator.cameras.configuration import NONE, SURROUNDINGS, Configuration
 from orchestrator.cameras.store.live_tables import CameraState, DrawnAreas, LiveTables, Still
-from orchestrator.cameras.watching.camera_loop import CameraLoop
+from orchestrator.cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.errors import PlateError, SettingsError
 
@@ -39,6 +39,7 @@ class LiveReporter:
         live: The tables.
         loops: Returns the loops of all cameras.
         redraw: Is called when other areas were drawn.
+        blur: What is made unrecognisable in stills, see `blur_still`.
         watcher: Name of this process.
     """
 
@@ -47,9 +48,11 @@ class LiveReporter:
         live: LiveTables,
         loops: Callable[[], Sequence[CameraLoop]],
         redraw: Callable[[], Awaitable[None]],
+        *,
+        blur: str = SURROUNDINGS,
         watcher: str | None = None,
     ) -> None:
-        self._live, self._loops, self._redraw = live, loops, redraw
+        self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
         self._areas: dict[str, DrawnAreas] = {}
         self._told: dict[str, tuple[str, str]] = {}
@@ -107,21 +110,21 @@ class LiveReporter:
             self._told, self._told_s = shown, time.monotonic()
         return is_due
 
-    def _tap(self, loop: CameraLoop) -> Frame | None:
+    def _tap(self, loop: CameraLoop) -> AnsweredFrame | None:
         """Return a frame for a still, if one is there; ask for the next one when it is due."""
         name, now_s = loop.camera.name, time.monotonic()
-        if frame := loop.tap.take():
+        if answered := loop.tap.take():
             self._stills_s[name] = now_s
         elif now_s - self._stills_s.get(name, float("-inf")) >= STILLS_S:
             loop.tap.is_wanted = True
-        return frame
+        return answered
 
-    def _write(self, statuses: Sequence[CameraStatus], frames: Sequence[Frame]) -> None:
+    def _write(self, statuses: Sequence[CameraStatus], frames: Sequence[AnsweredFrame]) -> None:
         now_s = time.time()
         self._live.write_states(
             [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
         )
-        stills = (Still(one.camera, now_s, to_still(one)) for one in frames)
+        stills = (Still(one.frame.camera, now_s, to_still(one, self._blur)) for one in frames)
         self._live.write_stills([one for one in stills if one.jpeg])
 
     async def _look_at_areas(self) -> bool:
@@ -133,13 +136,24 @@ class LiveReporter:
         return True
 
 
-def to_still(frame: Frame) -> bytes:
-    """Return a frame as a JPEG file of at most `MOST_WIDTH` pixels; empty if it is damaged."""
-    factor = next((one for one in REDUCED if frame.size_wh[0] <= one * MOST_WIDTH), 8)
-    if frame.size_wh[0] <= MOST_WIDTH:
+def to_still(answered: AnsweredFrame, blur: str) -> bytes:
+    """Return a frame as a JPEG file of at most `MOST_WIDTH` pixels; empty if it is damaged.
+
+    Args:
+        answered: The frame, with the plates to hide in it.
+        blur: What is made unrecognisable in it, see `blur_still`.
+    """
+    frame = answered.frame
+    width = frame.size_wh[0]
+    if blur == NONE and width <= MOST_WIDTH:
         return frame.jpeg
-    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), REDUCED[factor])
+    factor = next((one for one in REDUCED if width <= one * MOST_WIDTH), 8)
+    how = cv2.IMREAD_COLOR if width <= MOST_WIDTH else REDUCED[factor]
+    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), how)
     if picture is None:
         return b""
-    _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    scale = picture.shape[1] / width
+    boxes = [(x0 * scale, y0 * scale, x1 * scale, y1 * scale) for x0, y0, x1, y1 in answered.plates]
+    still = blur_still(picture.astype(np.uint8, copy=False), boxes, blur)
+    _, encoded = cv2.imencode(".jpg", still, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
     return encoded.tobytes()

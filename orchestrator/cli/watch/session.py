@@ -176,7 +176,8 @@ class Session:
         if self._watch.store is None:
             return None
         live, watcher = self._watch.store.live, self._watcher
-        return LiveReporter(live, lambda: watcher.loops, self._apply_cameras)
+        blur = self._configuration.store.blur
+        return LiveReporter(live, lambda: watcher.loops, self._apply_cameras, blur=blur)
 
     async def _apply_cameras(self) -> None:
         """Watch the cameras that are this watcher's, with the areas that were drawn for them."""

@@ -17,7 +17,7 @@ from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.sources.status import SourceStatus
 from orchestrator.cameras.store.live_tables import Areas
 from orchestrator.cameras.store.pass_store import PassStore, open_store
-from orchestrator.cameras.watching.camera_loop import CameraLoop
+from orchestrator.cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 from orchestrator.cameras.watching.live_reporter import LiveReporter, to_still
 from orchestrator.plates import Plates
@@ -29,6 +29,9 @@ DRAWN = Areas(
     zones=(Zone("entry", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5))),),
     lines=(Line("stop", ((0.0, 0.5), (1.0, 0.5))),),
 )
+
+PLATES = ((200.0, 400.0, 400.0, 440.0),)
+"""Boxes in a frame of 1920 x 1080."""
 
 
 class PlayingStream(ScriptedStream):
@@ -52,7 +55,9 @@ class Site:
         tracker = RecordingTracker(GATE)
         self.loop = CameraLoop(GATE, PlayingStream(), tracker, recognizer, self._receive)
         self.redrawn = 0
-        self.reporter = LiveReporter(store.live, lambda: [self.loop], self._redraw, "watcher-1")
+        self.reporter = LiveReporter(
+            store.live, lambda: [self.loop], self._redraw, blur="none", watcher="watcher-1"
+        )
 
     async def _receive(self, _event: object) -> None: ...
 
@@ -148,9 +153,21 @@ def test_a_database_that_is_away_stops_nothing(
 def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
     picture = np.full((width // 4, width, 3), 128, np.uint8)
     jpeg = cv2.imencode(".jpg", picture)[1].tobytes()
-    still = to_still(Frame("gate", 1, 0.0, "wall", jpeg, (width, width // 4)))
+    frame = Frame("gate", 1, 0.0, "wall", jpeg, (width, width // 4))
+    still = to_still(AnsweredFrame(frame, ()), "none")
     assert cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR).shape[1] == shown
 
 
 def test_a_damaged_frame_gives_no_still() -> None:
-    assert to_still(Frame("gate", 1, 0.0, "wall", b"no jpeg", (1920, 1080))) == b""
+    frame = Frame("gate", 1, 0.0, "wall", b"no jpeg", (1920, 1080))
+    assert to_still(AnsweredFrame(frame, ()), "none") == b""
+
+
+def test_a_still_hides_the_plates_of_its_frame() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (1080, 1920, 3), np.uint8)
+    jpeg = cv2.imencode(".jpg", noise)[1].tobytes()
+    answered = AnsweredFrame(Frame("gate", 1, 0.0, "wall", jpeg, (1920, 1080)), PLATES)
+    still = cv2.imdecode(np.frombuffer(to_still(answered, "plates"), np.uint8), cv2.IMREAD_COLOR)
+    assert still.shape == (540, 960, 3)
+    assert still[202:218, 102:198].std() < 3
+    assert still[402:418, 102:198].std() > 20
