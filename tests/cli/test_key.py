@@ -50,6 +50,14 @@ def test_a_key_has_the_quotas_that_were_given(tmp_path: Path) -> None:
     assert read_keys(file).by_name["north"].expires == "2999-01-01"
 
 
+def test_a_key_has_the_role_and_groups_that_were_given(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    given = ["--role", "editor", "--group", "north", "--group", "south"]
+    key = run(file, "desk", *given).stdout.strip()
+    client = read_keys(file).client_of(key, LIMITS)
+    assert (client.role, client.groups) == ("editor", ("north", "south"))
+
+
 @pytest.mark.parametrize("before", [f"# ours\n{table('a', 'a')}", table("a", "a").rstrip("\n")])
 def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
     file = tmp_path / "keys.toml"
@@ -67,6 +75,8 @@ def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
         pytest.param(["a"], "wanted a name that no key has, got a", id="taken"),
         pytest.param(["B"], "name: wanted small letters, digits and hyphens", id="name"),
         pytest.param(["b", "--priority", "vip"], "priority: wanted one of gate", id="priority"),
+        pytest.param(["b", "--role", "boss"], "role: wanted one of viewer", id="role"),
+        pytest.param(["b", "--group", "x"], "groups: wanted a role beside", id="group"),
         pytest.param(["b", "--calls", "0"], "calls: wanted 1 to", id="calls"),
         pytest.param(["b", "--expires", "soon"], "expires: wanted a date", id="expires"),
         pytest.param(["b", "--remove"], "wanted some of a, got b", id="remove"),

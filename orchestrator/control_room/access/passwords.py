@@ -18,8 +18,8 @@ from orchestrator.gateway.errors import ServiceFull
 T = TypeVar("T")
 
 MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
-"""Parameters of Argon2id: 60 to 80 ms of one core of an AMD EPYC. OWASP asks for 46 MiB and one
-pass at least."""
+"""Parameters of Argon2id: 80 to 100 ms of a core of an AMD EPYC. OWASP asks for 46 MiB and one pass
+at least."""
 SHORTEST, LONGEST = 12, 200
 MOST_AT_ONCE, MOST_WAITING = 2, 16
 

@@ -45,6 +45,7 @@ async def log_in(request: RoomRequest) -> Response:
     given = await read_json(request.request, Credentials)
     address = client_at(http.client.host if http.client else "", request.request.service.limits)
     login = await room.access.logins.log_in(given.name, given.password, address.name)
+    await _end(request)  # the one that this browser had before
     person = login.person
     response = _to_response(
         Session.model_construct(
@@ -79,12 +80,16 @@ async def show(request: RoomRequest) -> Response:
 
 async def log_out(request: RoomRequest) -> Response:
     """End the session and its cookie. A key stays."""
-    token = request.room.access.token_of(request.request.http.headers)
-    if token is not None:
-        await run_sync(request.room.store.sessions.end, token)
+    await _end(request)
     response = Response(status_code=204, headers=NEVER_STORED)
     delete_cookies(response)
     return response
+
+
+async def _end(request: RoomRequest) -> None:
+    token = request.room.access.token_of(request.request.http.headers)
+    if token is not None:
+        await run_sync(request.room.store.sessions.end, token)
 
 
 def _to_response(session: Session) -> Response:

@@ -1,15 +1,29 @@
 """Who asks, by key, session or place, and who is refused."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from starlette.datastructures import Headers
 
+from orchestrator.cameras.configuration import ControlRoomSettings, Store
+from orchestrator.cameras.store import people
+from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.cameras.store.people import Person
+from orchestrator.cameras.store.sessions import Sessions
+from orchestrator.control_room.access.policy import AccessPolicy, Entrance
+from orchestrator.control_room.access.principals import Role
+from orchestrator.gateway.policy import clients
+from orchestrator.gateway.policy.clients import Client
 from tests.control_room.access.rooms import (
     ANNA,
+    HASH,
     OTHERS,
     TESTER,
     Room,
@@ -187,3 +201,49 @@ def test_a_gateway_without_people_says_how_to_add_one(tmp_path: Path) -> None:
         status, said = asker(room)
         assert status == 403
         assert "plates people add CAMERAS.toml NAME --role administrator" in said
+
+
+def test_roles_have_the_same_names_everywhere() -> None:
+    names = tuple(role.name.lower() for role in Role if role is not Role.NOBODY)
+    assert names == clients.ROLES == people.ROLES
+
+
+def test_a_database_that_is_away_is_told_and_pictures_without_cookies_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_room(tmp_path, http=OTHERS) as room:
+        room.log_in()
+        monkeypatch.setattr(Sessions, "find", fail)
+        assert asker(room)[0] == 503
+        room.client.cookies.clear()
+        picture = {"content": b"", "headers": {"content-type": "image/jpeg"}}
+        assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
+
+
+def fail(_sessions: Sessions, _token: str) -> None:
+    raise StoreUnavailable("connection refused")
+
+
+class Caller:
+    """A request that is still answered, with what `AccessPolicy.is_current` needs."""
+
+    def __init__(self, client: Client, headers: dict[str, str], service: object = None) -> None:
+        self.admitted = SimpleNamespace(slot=SimpleNamespace(client=client))
+        self.http = SimpleNamespace(headers=Headers(headers))
+        self.service = service
+
+
+def test_a_long_answer_learns_that_its_session_has_ended(tmp_path: Path) -> None:
+    with closing(open_store(Store(), tmp_path)) as store:
+        store.people.add(ANNA, HASH, TESTER)
+        token = "A" * 43
+        store.sessions.begin("anna", HASH, token, 3600)
+        policy = AccessPolicy(Entrance(True, True, False), store, ControlRoomSettings())
+        client = Client("person:anna", 1, 1.0, role="administrator")
+        caller = Caller(client, {"cookie": f"plates_session={token}", "host": "localhost"})
+        assert asyncio.run(policy.is_current(caller))
+        store.people.change(replace(ANNA, role="viewer"), TESTER)
+        assert not asyncio.run(policy.is_current(caller))  # another role
+        store.people.remove("anna", TESTER)
+        assert not asyncio.run(policy.is_current(caller))
+        policy.close()

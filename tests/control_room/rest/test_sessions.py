@@ -73,6 +73,14 @@ def test_the_session_ends_not_only_its_cookie(room: Room) -> None:
     assert again.status_code == 401
 
 
+def test_a_login_ends_the_session_that_the_browser_had(room: Room) -> None:
+    room.log_in()
+    before = room.client.cookies["plates_session"]
+    room.log_in("boris")
+    assert room.store.sessions.find(before) is None
+    assert room.client.get("/v1/session").json()["name"] == "boris"
+
+
 def test_the_name_may_be_typed_otherwise(room: Room) -> None:
     typed = {"name": " Anna", "password": PASSWORD}
     assert room.client.post("/v1/session", json=typed).status_code == 200

@@ -55,6 +55,14 @@ def test_a_key_brings_its_quotas() -> None:
     assert KEYS.client_of(SECRET, LIMITS) == Client("key:north", 8, 20.0, GATE)
 
 
+def test_a_key_brings_its_role_and_groups() -> None:
+    keys = parse_keys(table("desk", "k", 'role = "viewer"\ngroups = ["north", "south"]'))
+    client = keys.client_of("k", LIMITS)
+    assert (client.role, client.groups) == ("viewer", ("north", "south"))
+    plain = KEYS.client_of(SECRET, LIMITS)
+    assert (plain.role, plain.groups) == ("", ())
+
+
 def test_a_key_without_quotas_has_an_addresss() -> None:
     keys = parse_keys(table("plain", "k1") + table("old", "k2", 'priority = "archive"'))
     assert keys.client_of("k1", LIMITS) == Client("key:plain", 5, 7.0, USUAL)
@@ -102,6 +110,21 @@ def test_a_key_is_good_until_its_day_begins(day: str) -> None:
             table("a", "k", "expires = 2027-01-01T10:00:00Z"),
             r"\[a\] expires: wanted a date",
             id="time",
+        ),
+        pytest.param(
+            table("a", "k", 'role = "boss"'),
+            r"\[a\] role: wanted one of viewer, editor, administrator, got 'boss'",
+            id="role",
+        ),
+        pytest.param(
+            table("a", "k", 'groups = ["north"]'),
+            r"\[a\] groups: wanted a role beside them, got none",
+            id="groups without a role",
+        ),
+        pytest.param(
+            table("a", "k", 'role = "viewer"\ngroups = []'),
+            r"\[a\] groups: wanted names of groups, got \[\]",
+            id="no groups: all or none?",
         ),
         pytest.param(
             table("a", "k") + table("b", "k"),
