@@ -263,6 +263,7 @@ def test_the_csrf_token_of_another_session_does_not_help(
 ) -> None:
     room, changes = open_session
     cookies = dict(room.client.cookies)
+    room.client.cookies.clear()
     others = room.log_in("boris")
     room.client.cookies = cookies
     answer = room.client.delete("/v1/people/boris", headers=others)
