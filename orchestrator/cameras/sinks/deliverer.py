@@ -195,10 +195,10 @@ class Deliverer:
     def statuses(self) -> tuple[SinkStatus, ...]:
         return tuple(queue.status for queue in self._queues)
 
-    def enable(self, sink: str) -> None:
-        """Deliver again to a receiver that wanted no more events."""
+    def enable(self) -> None:
+        """Deliver again to receivers that wanted no more events; they may answer 410 again."""
         for queue in self._queues:
-            if queue.status.name == sink:
+            if queue.status.is_disabled:
                 queue.enable()
 
     def wake(self) -> None:

@@ -93,6 +93,16 @@ class BufferedWriter:
             self.spool.put(events)
             self.replay()  # at once, where only one of the events was to blame
 
+    @property
+    def is_database_up(self) -> bool:
+        """Whether the database answered the last time."""
+        return not self._failures
+
+    def check(self) -> None:
+        """Ask the database for a sign, unless it failed a moment ago."""
+        with self._lock:
+            self._try(self._ping)
+
     def replay(self) -> int:
         """Write events of the spool to the database. Return how many still wait."""
         with self._lock:
@@ -133,11 +143,14 @@ class BufferedWriter:
 
     def _write(self, events: Sequence[AddressedEvent]) -> None:
         self.prepare()
-        with self.database.reading() as connection:  # else pictures without passes would be left
-            connection.execute(sa.select(1))
+        self._ping()  # else pictures without passes would be left
         put_all(self.pictures, self.rows.pictures(events))
         with self.database.writing() as connection:
             self.rows.write(connection, events)
+
+    def _ping(self) -> None:
+        with self.database.reading() as connection:
+            connection.execute(sa.select(1))
 
     def _replay_batch(self) -> None:
         # After a failure, one event shows whether the database is back.

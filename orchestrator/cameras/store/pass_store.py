@@ -46,7 +46,7 @@ from orchestrator.cameras.store.pass_query import (
 )
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.people import People
-from orchestrator.cameras.store.pictures import PictureStore, open_pictures
+from orchestrator.cameras.store.pictures import PictureFolder, PictureStore, open_pictures
 from orchestrator.cameras.store.plate_lists import PlateLists
 from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
@@ -54,6 +54,7 @@ from orchestrator.cameras.store.search import read_details, search
 from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
+from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
 from orchestrator.cameras.store.text_patterns import clean_text
 
 LOG = logging.getLogger(__name__)
@@ -140,6 +141,7 @@ class PassStore:
         """Write what waits in the spool, if the database can be used. Return what still waits."""
         with suppress(StoreError):  # the database is away, which the writer tells
             self.openings.replay()
+        self.writer.check()
         return self.writer.replay()
 
     def search(self, query: PassQuery, requester: Requester) -> PassPage:
@@ -287,6 +289,15 @@ class PassStore:
         """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
         with self._database.writing() as connection:
             return audit.pseudonymize(connection, key, until_s)
+
+    def storage(self) -> StorageStatus:
+        """Return the state of the database, the spool and their disks."""
+        folders = {"spool": self.writer.spool.folder}
+        if isinstance(self._pictures, PictureFolder):
+            folders["pictures"] = self._pictures.folder
+        return StorageStatus(
+            self.writer.is_database_up, self.writer.spool.most_bytes, measure_disks(folders)
+        )
 
     def close(self) -> None:
         """Close all connections."""

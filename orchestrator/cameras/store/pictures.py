@@ -70,10 +70,14 @@ def open_pictures(place: str, environ: Mapping[str, str] = os.environ) -> Pictur
 
 
 class PictureFolder:
-    """Pictures in a folder, in two levels of folders by the first bytes of the hash."""
+    """Pictures in a folder, in two levels of folders by the first bytes of the hash.
+
+    Attributes:
+        folder: The folder.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def put(self, digest: bytes, jpeg: bytes) -> None:
         """Write a picture so that it is there as a whole or not at all, even after a power cut.
@@ -85,7 +89,7 @@ class PictureFolder:
         if file.exists():
             return
         try:
-            make_folder(file.parent, self._folder)
+            make_folder(file.parent, self.folder)
             write_atomically(file, jpeg)
         except OSError as error:
             raise StoreUnavailable(f"a picture cannot be written: {error.strerror}") from error
@@ -116,7 +120,7 @@ class PictureFolder:
 
     def old(self, before_s: float) -> Iterator[bytes]:
         """Yield the digests of earlier pictures; delete what killed processes have left."""
-        for folder, _, names in os.walk(self._folder):
+        for folder, _, names in os.walk(self.folder):
             for file in (Path(folder, name) for name in names):
                 with suppress(FileNotFoundError):  # removed meanwhile
                     if file.stat().st_mtime >= before_s:
@@ -127,7 +131,7 @@ class PictureFolder:
                         yield digest
 
     def _file(self, digest: bytes) -> Path:
-        return self._folder / _path_of(digest)
+        return self.folder / _path_of(digest)
 
 
 class PictureBucket:

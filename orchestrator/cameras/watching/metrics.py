@@ -15,6 +15,7 @@ from prometheus_client.metrics_core import (
 
 from orchestrator.cameras.gates.status import BOUNDS_S, GateStatus
 from orchestrator.cameras.sinks.deliverer import SinkStatus
+from orchestrator.cameras.store.storage_status import StorageStatus
 from orchestrator.cameras.watching.status import CameraStatus
 
 PREFIX = "plates_camera_"
@@ -51,6 +52,7 @@ class Snapshot:
     gates: Sequence[GateStatus] = field(default=())
     leases_lost: int = 0
     events_rejected: int = 0
+    storage: StorageStatus | None = None
 
 
 class SnapshotCollector:
@@ -93,6 +95,8 @@ class SnapshotCollector:
         text = "Bytes of events that wait for the database."
         yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
         yield from _describe_gates(now.gates)
+        if now.storage:
+            yield from _describe_storage(now.storage)
 
 
 def serve_metrics(take: Callable[[], Snapshot], host: str, port: int) -> Callable[[], None]:
@@ -107,6 +111,18 @@ def serve_metrics(take: Callable[[], Snapshot], host: str, port: int) -> Callabl
         thread.join()
 
     return stop
+
+
+def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:
+    text = "1 if the database answered the last time."
+    yield GaugeMetricFamily("plates_database_up", text, float(storage.is_database_up))
+    text = "Bytes of events that may wait for the database."
+    yield GaugeMetricFamily("plates_spool_limit_bytes", text, storage.spool_limit_bytes)
+    free = {name: float(disk.free_bytes) for name, disk in storage.disks.items()}
+    size = {name: float(disk.size_bytes) for name, disk in storage.disks.items()}
+    text = "Bytes that are left on the disk, by what lies on it."
+    yield _gauge("plates_disk_free_bytes", text, free, "place")
+    yield _gauge("plates_disk_size_bytes", "Bytes of the disk, by what lies on it.", size, "place")
 
 
 def _count(

@@ -120,6 +120,7 @@ class Session:
             gates=self._gates.statuses if self._gates else (),
             leases_lost=self._sharing.lost if self._sharing else 0,
             events_rejected=store.writer.rows.fence.rejected if store else 0,
+            storage=self._watch.store.storage() if self._watch.store else None,
         )
 
     def _spool(self) -> tuple[int, int]:
@@ -266,6 +267,8 @@ class Session:
             await asyncio.to_thread(self._watch.store.configure, configuration.cameras)
         if not is_same:
             await self._start_sinks()
+        elif self._deliverer:  # `touch` of the file is how an operator enables a sink again
+            self._deliverer.enable()
         await self._apply_cameras()
 
 

@@ -5,13 +5,18 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.cameras.sinks.deliverer import SinkStatus
+from orchestrator.cameras.store.storage_status import Disk, StorageStatus
 from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
 YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
 STATE = Snapshot(
-    (GATE, YARD), (SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),), 4, 99
+    (GATE, YARD),
+    (SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),),
+    events_waiting=4,
+    spooled_bytes=99,
+    storage=StorageStatus(False, 1000, {"spool": Disk(5, 50), "pictures": Disk(7, 70)}),
 )
 
 
@@ -44,6 +49,10 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_sink_waiting", "erp", 6),
         ("plates_events_waiting", "", 4),
         ("plates_spool_bytes", "", 99),
+        ("plates_spool_limit_bytes", "", 1000),
+        ("plates_database_up", "", 0),
+        ("plates_disk_free_bytes", "spool", 5),
+        ("plates_disk_size_bytes", "pictures", 70),
     ],
 )
 def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:
@@ -57,3 +66,9 @@ def test_metrics_are_served_until_they_are_stopped(free_port: int) -> None:
     stop()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics")
+
+
+def test_no_label_has_a_plate_or_an_address(samples) -> None:
+    page = str([*samples])
+    assert "A123BC77" not in page
+    assert "://" not in page

@@ -1,0 +1,140 @@
+"""Rules and dashboard of cameras: they parse, hold, fit the code, and are explained."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry, generate_latest
+
+from orchestrator.cameras.sinks.deliverer import SinkStatus
+from orchestrator.cameras.store.storage_status import Disk, StorageStatus
+from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector
+from orchestrator.cameras.watching.status import CameraStatus
+from tests.deploy.manifests import KUBERNETES
+from tests.deploy.test_monitoring import (
+    FIRING,
+    METRICS,
+    MONITORING,
+    PARTS,
+    RUNBOOK,
+    lost,
+    promtool,
+    recorded_as,
+)
+
+DASHBOARD = MONITORING / "grafana" / "dashboards" / "cameras.json"
+COMPONENT = KUBERNETES / "components" / "camera-monitoring"
+TESTS = ("camera_rules_test.yaml", "camera_week_test.yaml")
+SOURCE = yaml.safe_load((MONITORING / "camera_rules.yaml").read_text())
+ALERTS = {rule["alert"]: rule for group in SOURCE["groups"] for rule in group["rules"]}
+USED = "\n".join([*(rule["expr"] for rule in ALERTS.values()), DASHBOARD.read_text()])
+OF_OTHERS = {
+    "plates_gate_openings": "counter",
+    "plates_gate_delay_s": "histogram",
+    "plates_watcher_cameras": "gauge",
+    "plates_leases_lost": "counter",
+}
+"""Metrics of gates and leases."""
+
+
+def exported() -> dict[str, str]:
+    """Return kinds by name of what `plates watch` exports."""
+    camera = CameraStatus("gate", "playing", 1, 1, 1, "", 1, 0.1, 0.1, 1, "")
+    storage = StorageStatus(True, 1, {"spool": Disk(1, 2)})
+    state = Snapshot((camera,), (SinkStatus("erp"),), storage=storage)
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(lambda: state))
+    page = generate_latest(registry).decode()
+    return dict(re.findall(r"^# TYPE (plates_\w+?)(?:_total)? (\w+)", page, re.MULTILINE))
+
+
+def series_of(kinds: dict[str, str]) -> set[str]:
+    parts = {**PARTS, "counter": ("_total",)}
+    return {f"{name}{part}" for name, kind in kinds.items() for part in parts.get(kind, ("",))}
+
+
+@pytest.mark.parametrize(
+    ("command", "file"), [("rules", "camera_rules.yaml"), ("config", "prometheus-cameras.yaml")]
+)
+def test_prometheus_takes_the_file(command: str, file: str) -> None:
+    done = promtool("check", command, MONITORING / file)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("file", TESTS)
+def test_the_rules_do_what_their_tests_say(file: str) -> None:
+    done = promtool("test", "rules", MONITORING / file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_is_seen_to_fire_and_tells_what_to_do() -> None:
+    tests = [yaml.safe_load((MONITORING / name).read_text())["tests"] for name in TESTS]
+    cases = [case for some in tests for test in some for case in test["promql_expr_test"]]
+    samples = str([case["exp_samples"] for case in cases])
+    runbooks = {name: rule["annotations"]["runbook"] for name, rule in ALERTS.items()}
+    assert [name for name in ALERTS if FIRING.format(name) not in samples] == []
+    assert runbooks == {name: f"docs/monitoring.md#{name.lower()}" for name in ALERTS}
+    assert [name for name in ALERTS if f"\n### {name}\n" not in RUNBOOK] == []
+
+
+def test_only_series_that_are_exported_are_used() -> None:
+    used = set(re.findall(r"\bplates_\w+", USED))
+    assert "plates_camera_up" in used
+    assert used - series_of(exported() | OF_OTHERS) == set()
+
+
+def test_every_metric_is_explained() -> None:
+    names = series_of({name: kind for name, kind in exported().items() if kind != "histogram"})
+    assert [name for name in sorted(names) if f"| `{name}`" not in METRICS] == []
+
+
+def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
+    config = yaml.safe_load((MONITORING / "prometheus-cameras.yaml").read_text())
+    jobs = {job["job_name"] for job in config["scrape_configs"]}
+    asked = set(re.findall(r'up\{job=\\?"([\w-]+)', USED))
+    assert asked == {"plates-watch"}
+    assert asked < jobs
+    assert config["rule_files"] == ["rules.yaml", "camera_rules.yaml"]
+
+
+def test_the_operators_rules_are_those_of_prometheus() -> None:
+    rule = yaml.safe_load((COMPONENT / "prometheusrule.yaml").read_text())
+    assert (rule["apiVersion"], rule["spec"]) == ("monitoring.coreos.com/v1", SOURCE)
+
+
+def test_watchers_are_scraped_as_the_job_of_the_alerts() -> None:
+    monitor = yaml.safe_load((COMPONENT / "podmonitor.yaml").read_text())
+    labels = monitor["spec"]["selector"]["matchLabels"]
+    assert labels[monitor["spec"]["jobLabel"]] == "plates-watch"
+    listed = yaml.safe_load((COMPONENT / "kustomization.yaml").read_text())["resources"]
+    assert sorted(listed) == sorted(
+        file.name for file in COMPONENT.glob("*.yaml") if file.name != "kustomization.yaml"
+    )
+
+
+def test_the_dashboard_says_nothing_that_grafana_does_not_know() -> None:
+    pytest.importorskip("grafana_foundation_sdk", reason="Grafana's SDK needs Python 3.11")
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+    from grafana_foundation_sdk.cog.plugins import register_default_plugins
+    from grafana_foundation_sdk.models.dashboard import Dashboard
+
+    register_default_plugins()
+    given = json.loads(DASHBOARD.read_text())
+    understood = json.loads(JSONEncoder().encode(Dashboard.from_json(given)))
+    assert lost(given, understood) == []
+
+
+def test_no_two_panels_share_a_place_or_a_number() -> None:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels]
+    assert len(set(places)) == len(places) == len({one["id"] for one in panels})
+
+
+def test_the_panels_queries_parse(tmp_path: Path) -> None:
+    written = re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', DASHBOARD.read_text())
+    exprs = [json.loads(text).replace("$__rate_interval", "1m") for text in written]
+    assert len(exprs) > 20
+    done = promtool("check", "rules", recorded_as(exprs, tmp_path / "panels.yaml"))
+    assert done.returncode == 0, done.stderr
