@@ -207,8 +207,11 @@ def _check(entry: ListEntry) -> ListEntry:
 
 def _parse_csv(content: str) -> list[ListEntry]:
     rows = csv.DictReader(io.StringIO(content.removeprefix("\ufeff")), strict=True)
-    unknown = sorted(set(rows.fieldnames or ()) - set(COLUMNS))
-    if unknown or "text" not in (rows.fieldnames or ()):
+    try:
+        columns = rows.fieldnames or ()
+    except csv.Error as error:
+        raise ParameterError(f"line 1: {error}") from error
+    if set(columns) - set(COLUMNS) or "text" not in columns:
         raise ParameterError(f"columns: wanted {', '.join(COLUMNS)}, got {rows.fieldnames}")
     entries: list[ListEntry] = []
     try:

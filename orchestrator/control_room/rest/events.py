@@ -5,6 +5,7 @@ Source: WHATWG HTML, section 9.2, "Server-sent events".
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
@@ -21,6 +22,8 @@ from orchestrator.errors import ParameterError
 EVENT_STREAM = "text/event-stream"
 LAST_ID = "last-event-id"
 HEARTBEAT_S = 15.0
+CHECK_S = 15.0
+"""How often a stream checks that its caller may still read: sessions end."""
 RETRY_MS = 3000
 MOST_MISSED = 5000
 """Most earlier events that a listener gets when it comes back."""
@@ -62,7 +65,7 @@ async def _chunks(
 ) -> AsyncGenerator[bytes, None]:
     with feed.listen() as listener:
         yield f"retry: {RETRY_MS}\n\n".encode()
-        sent = set[int]()
+        sent, checked_s = set[int](), time.monotonic()
         if after is not None:
             async for notice in _missed(feed, request, after):
                 sent.add(notice.number or 0)
@@ -70,6 +73,10 @@ async def _chunks(
                     yield _to_sse(notice)
         async for chunk in _live(listener, sees, sent):
             yield chunk
+            if time.monotonic() - checked_s >= CHECK_S:
+                checked_s = time.monotonic()
+                if not await request.room.access.is_current(request.request):
+                    return
 
 
 async def _missed(

@@ -28,7 +28,7 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
     """Return the query of a request.
 
     Raises:
-        ParameterError: A parameter is unknown, repeated or out of range.
+        ParameterError: A parameter is unknown, repeated or out of range, or the reason is too long.
     """
     values: dict[str, Any] = {}
     fields = {one.alias or name: one for name, one in kind.model_fields.items()}
@@ -39,6 +39,10 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
             raise ParameterError(f"{name[:100]}: wanted it once, got it several times")
         else:
             values[name] = value
+    if len(reason := _reason_of(request)) > LONGEST_REASON:
+        raise ParameterError(
+            f"{REASON}: wanted at most {LONGEST_REASON} characters, got {len(reason)}"
+        )
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -80,11 +84,9 @@ def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False)
         must_tell: A reason is needed if the configuration requires reasons.
 
     Raises:
-        ParameterError: The reason is missing or too long.
+        ParameterError: The reason is missing.
     """
-    why = _utf8(request.request.http.headers.get(REASON, "")).strip() or query.reason.strip()
-    if len(why) > LONGEST_REASON:
-        raise ParameterError(f"reason: wanted at most {LONGEST_REASON} characters, got {len(why)}")
+    why = _reason_of(request).strip() or query.reason.strip()
     if must_tell and not why and request.room.configuration.control_room.reasons_required:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
     shown = None
@@ -116,8 +118,9 @@ def attachment(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
 
 
-def _utf8(header: str) -> str:
-    """Return a header's value. Browsers send Latin-1; other clients may send UTF-8."""
+def _reason_of(request: RoomRequest) -> str:
+    """Return the reason of the header. Browsers send Latin-1; other clients may send UTF-8."""
+    header = request.request.http.headers.get(REASON, "")
     try:
         return header.encode("latin-1").decode()
     except UnicodeError:

@@ -1,0 +1,113 @@
+"""A control room in a test's own process, whose principal the test chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
+
+from orchestrator.cameras.configuration import (
+    Camera,
+    Configuration,
+    ControlRoomSettings,
+    Store,
+    Zone,
+)
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.control_room.access.principals import Principal, Role
+from orchestrator.control_room.endpoint import ControlRoom, to_routes
+from orchestrator.control_room.rest.change_feed import ChangeFeed
+from orchestrator.control_room.rest.openapi import describe
+from orchestrator.control_room.rest.routes import rest_routes
+from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.http.app import make_app
+from orchestrator.gateway.options import GatewayOptions, Limits
+from tests.cameras.store.stored_events import NOW_S
+from tests.gateway.http.service import client_of
+
+CAMERAS = (
+    Camera(
+        "gate",
+        "rtsp://user:secret@10.0.0.5/1",
+        group="east",
+        lists=("residents",),
+        zones=(Zone("entry", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0))),),
+    ),
+    Camera("yard", "rtsp://10.0.0.6/1", group="west", lists=("residents",)),
+)
+ADMINISTRATOR = Principal("local", Role.ADMINISTRATOR)
+EDITOR = Principal("boris", Role.EDITOR)
+VIEWER = Principal("anna", Role.VIEWER)
+OF_THE_EAST = Principal("anna", Role.ADMINISTRATOR, ("east",))
+
+
+class ChosenPrincipal:
+    """Lets everybody in as one principal."""
+
+    def __init__(self, principal: Principal) -> None:
+        self.principal = principal
+
+    async def principal_of(self, _request: object) -> Principal:
+        return self.principal
+
+    async def is_current(self, _request: object) -> bool:
+        return True
+
+
+class Room:
+    """A control room and its parts.
+
+    Attributes:
+        store: Its store, whose clock stands at NOW_S.
+        client: A caller.
+    """
+
+    def __init__(self, store: PassStore, **settings: Any) -> None:
+        self.store = store
+        self._access = ChosenPrincipal(ADMINISTRATOR)
+        configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
+        room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
+        self._room, self._routes = room, rest_routes(ChangeFeed(room))
+        options = GatewayOptions(
+            triton_http="127.0.0.1:1",
+            triton_grpc="127.0.0.1:1",
+            triton_metrics="http://127.0.0.1:1",
+            limits=Limits(calls=4),
+        )
+        self.client: TestClient = client_of(options, self.make_app)
+
+    def make_app(self, service: DataPlane) -> ASGIApp:
+        routes = to_routes(self._routes, self._room, service)
+        return make_app(service, routes, describe(self._routes))
+
+    def enter_as(self, principal: Principal) -> None:
+        self._access.principal = principal
+
+    def require_reasons(self) -> None:
+        settings = ControlRoomSettings(reasons_required=True)
+        self._room.configuration = replace(self._room.configuration, control_room=settings)
+
+    def get(self, path: str, **headers: str) -> Any:
+        """Return the JSON of an answer."""
+        answer = self.client.get(path, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def kinds(self) -> list[tuple[str, str, str, int]]:
+        """Return who, why, kind and count of the audit, the newest first."""
+        entries = self.get("/v1/audit")["searches"]
+        return [(one["who"], one["why"], one["kind"], one["count"]) for one in entries]
+
+
+@contextmanager
+def open_room(folder: Path) -> Iterator[Room]:
+    store = open_store(Store(), folder, clock=lambda: NOW_S)
+    try:
+        yield Room(store)
+    finally:
+        store.close()

@@ -1,0 +1,107 @@
+"""Lists and entries over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, VIEWER, Room
+
+LIST = "/v1/lists/residents"
+CSV = {"content-type": "text/csv"}
+
+
+def test_lists_tell_their_entries_and_cameras(filled: Room) -> None:
+    shown = {"name": "residents", "note": "house 5", "retention_days": None, "entries": 1}
+    assert filled.get("/v1/lists") == {"lists": [shown | {"cameras": ["gate", "yard"]}]}
+    filled.enter_as(OF_THE_EAST)
+    assert filled.get("/v1/lists")["lists"][0]["cameras"] == ["gate"]
+
+
+def test_a_list_is_made_changed_and_deleted(room: Room) -> None:
+    made = room.client.put("/v1/lists/guests", json={"note": "hotel"})
+    assert made.json() == {
+        "name": "guests",
+        "note": "hotel",
+        "retention_days": None,
+        "entries": 0,
+        "cameras": [],
+    }
+    changed = room.client.put("/v1/lists/guests", json={"retention_days": 7})
+    assert (changed.json()["note"], changed.json()["retention_days"]) == ("", 7.0)
+    assert room.client.delete("/v1/lists/guests").status_code == 204
+    assert room.client.delete("/v1/lists/guests").status_code == 404
+
+
+def test_an_entry_is_put_and_removed(filled: Room) -> None:
+    body = {"note": "guest", "valid_from": "2025-06-15", "valid_until": "2025-06-16T12:00:00+03:00"}
+    put = filled.client.put(f"{LIST}/entries/b777bb 77", json=body | {"edits": 1})
+    entry = {
+        "text": "B777BB77",
+        "note": "guest",
+        "valid_from": "2025-06-15T00:00:00.000Z",
+        "valid_until": "2025-06-16T09:00:00.000Z",
+        "edits": 1,
+    }
+    assert put.json() == entry
+    assert entry in filled.get(f"{LIST}/entries")["entries"]
+    assert filled.client.delete(f"{LIST}/entries/B777BB77").status_code == 204
+    assert filled.client.delete(f"{LIST}/entries/B777BB77").status_code == 404
+
+
+def test_entries_are_imported_and_exported(filled: Room) -> None:
+    file = "\ufefftext,note\nC001CC77,\nB777BB77,guest\n"
+    added = filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)
+    assert added.json() == {"imported": 2}
+    assert len(filled.get(f"{LIST}/entries")["entries"]) == 3
+    replaced = filled.client.post(
+        f"{LIST}/entries?replace=true", content=b"text\nC001CC77\n", headers=CSV
+    )
+    assert replaced.json() == {"imported": 1}
+    exported = filled.client.get(f"{LIST}/entries?format=csv", headers={"x-reason": "backup"})
+    assert exported.text == "text,note,valid_from,valid_until,edits\nC001CC77,,,,0\n"
+    assert filled.kinds()[0] == ("local", "backup", "export list", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        pytest.param(b"text\nA-1\n", "text/csv", 400, id="a text that is none"),
+        pytest.param(b"plate\nA1\n", "text/csv", 400, id="another column"),
+        pytest.param(b"text\n\xff\n", "text/csv", 400, id="no UTF-8"),
+        pytest.param(b"text\rA1\n", "text/csv", 400, id="an old line end"),
+        pytest.param(b"text\nA1\n", "application/json", 415, id="another type"),
+    ],
+)
+def test_a_wrong_file_changes_nothing(filled: Room, content: bytes, kind: str, status: int) -> None:
+    answer = filled.client.post(f"{LIST}/entries", content=content, headers={"content-type": kind})
+    assert answer.status_code == status
+    assert len(filled.get(f"{LIST}/entries")["entries"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        pytest.param(b"{", "body: ", id="no JSON"),
+        pytest.param(b'{"plate": "A"}', "plate: extra inputs", id="unknown field"),
+        pytest.param(b'{"edits": 3}', "edits: input should be less", id="edits"),
+        pytest.param(b'{"valid_from": "soon"}', "wanted an RFC 3339 time", id="time"),
+    ],
+)
+def test_a_wrong_body_is_told(filled: Room, body: bytes, detail: str) -> None:
+    headers = {"content-type": "application/json"}
+    answer = filled.client.put(f"{LIST}/entries/B777BB77", content=body, headers=headers)
+    assert answer.status_code == 400
+    assert detail in answer.json()["detail"]
+
+
+def test_roles_limit_what_may_be_changed(filled: Room) -> None:
+    filled.enter_as(VIEWER)
+    filled.get(f"{LIST}/entries")
+    refused = filled.client.put(f"{LIST}/entries/B777BB77", json={})
+    assert (refused.status_code, refused.json()["reason"]) == (403, "role")
+    assert refused.json()["detail"] == "role: wanted editor, got viewer"
+
+    filled.enter_as(EDITOR)
+    assert filled.client.put(f"{LIST}/entries/B777BB77", json={}).status_code == 200
+    assert filled.client.put(LIST, json={}).status_code == 403
+    assert filled.client.delete(LIST).status_code == 403
