@@ -63,6 +63,8 @@ class SinkStatus:
 class SinkQueue:
     """Delivers the events of one sink. The events of a pass keep their order.
 
+    A receiver that has the attribute `at_once` gets so many events at the same time.
+
     After a failed attempt the next event is tried, because the first may be at fault. If that fails
     as well, the sink rests.
 
@@ -82,22 +84,28 @@ class SinkQueue:
         self._outbox = outbox
         self._clock = clock
         self._failures = 0
+        self._at_once: int = getattr(receiver, "at_once", 1)
 
     async def deliver_due(self) -> float:
         """Deliver what is due; return the seconds until there may be more."""
         if self.status.is_disabled:
             return POLL_S
         name, now_s = self.status.name, self._clock()
-        batch = await asyncio.to_thread(self._outbox.claim, name, BATCH, now_s, LEASE_S)
+        limit = BATCH * self._at_once
+        batch = await asyncio.to_thread(self._outbox.claim, name, limit, now_s, LEASE_S)
         self._note(waiting=await asyncio.to_thread(self._outbox.waiting, name))
         if not batch:
             await self._receiver.idle()
-        for number, delivery in enumerate(batch):
-            rest_s = await self._attempt(delivery)
+        pause_s = 0.0 if batch else POLL_S
+        while batch:
+            # After a failure, one event at a time shows whether the receiver answers.
+            width = 1 if self._failures else self._at_once
+            chunk, batch = batch[:width], batch[width:]
+            rest_s = await self._attempt_all(chunk)
             if rest_s:
-                await self._release(batch[number + 1 :], rest_s)
+                await self._release(batch, rest_s)
                 return rest_s
-        return 0.0 if batch else POLL_S
+        return pause_s
 
     def enable(self) -> None:
         """Deliver again to a receiver that wanted no more events."""
@@ -112,25 +120,44 @@ class SinkQueue:
         """Close the receiver."""
         await self._receiver.close()
 
-    async def _attempt(self, delivery: Delivery) -> float:
-        """Send one event; return how long the sink must rest, in seconds."""
+    async def _attempt_all(self, deliveries: Sequence[Delivery]) -> float:
+        """Send events at once; return how long the sink must rest, in seconds.
+
+        They are of different passes, because a claim has one event of each pass.
+        """
+        attempts = [self._attempt(one) for one in deliveries]
+        found = await asyncio.gather(*attempts)
+        accepted = [one for one, error in zip(deliveries, found, strict=True) if error is None]
+        if accepted:
+            await self._accept(accepted)
+            self._note(last_error=next((str(error) for error in found if error), ""))
+        errors = [error for error in found if error]
+        # Several failures at once count as two: the receiver is away, not one event at fault.
+        rests = [self._rest_after_s(error) for error in errors[: 1 if accepted else 2]]
+        return max(rests, default=0.0)
+
+    async def _attempt(self, delivery: Delivery) -> DeliveryError | None:
+        """Send one event; return the error if it was not accepted."""
         try:
             await self._receiver.send(delivery)
         except DeliveryError as error:
             return await self._fail(delivery, error)
         except Exception as error:  # a receiver of another distribution, say
             return await self._fail(delivery, DeliveryError(type(error).__name__))
-        await asyncio.to_thread(self._outbox.confirm, delivery, self._clock())
+        return None
+
+    async def _accept(self, deliveries: Sequence[Delivery]) -> None:
+        """Record that the receiver has accepted events."""
+        await asyncio.to_thread(self._outbox.confirm, deliveries, self._clock())
         if self.is_resting:
             await asyncio.to_thread(self._outbox.hasten, self.status.name, self._clock())
         self._failures = 0
-        self._note(delivered=1, last_success_s=self._clock(), last_error="")
-        return 0.0
+        self._note(delivered=len(deliveries), last_success_s=self._clock())
 
-    async def _fail(self, delivery: Delivery, error: DeliveryError) -> float:
+    async def _fail(self, delivery: Delivery, error: DeliveryError) -> DeliveryError:
         self._note(failed_attempts=1, last_error=str(error))
         await self._keep_or_abandon(delivery, error)
-        return self._rest_after_s(error)
+        return error
 
     def _rest_after_s(self, error: DeliveryError) -> float:
         if isinstance(error, ReceiverGone):

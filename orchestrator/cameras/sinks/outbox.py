@@ -8,7 +8,7 @@ Source: C. Richardson, "Microservices Patterns", 2018 (transactional outbox).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,8 +47,8 @@ class Outbox(Protocol):
         the same pass to the same sink are confirmed or abandoned.
         """
 
-    def confirm(self, delivery: Delivery, now_s: float) -> None:
-        """Record that the receiver has accepted a delivery."""
+    def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
+        """Record that the receiver has accepted deliveries, which are all of one sink."""
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt; the delivery is due again at a Unix time."""

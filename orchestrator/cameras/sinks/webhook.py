@@ -81,7 +81,12 @@ class WebhookReceiver:
 
     Raises:
         SettingsError: The address or a secret has a wrong form.
+
+    Attributes:
+        at_once: Number of events that may be on their way.
     """
+
+    at_once = 8
 
     def __init__(
         self,

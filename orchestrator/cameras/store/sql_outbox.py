@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -46,21 +47,23 @@ class SqlOutbox:
             Delivery(row.id, row.sink, row.document, row.created_s, row.attempts) for row in rows
         ]
 
-    def confirm(self, delivery: Delivery, now_s: float) -> None:
-        """Record that the receiver has accepted a delivery."""
-        self._finish(delivery, now_s, state=CONFIRMED, reason="")
+    def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
+        """Record that the receiver has accepted deliveries, which are all of one sink."""
+        finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s}
+        self._update(deliveries, now_s, **finished)
 
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
         """Record that a delivery will not be tried again, unless it is replayed."""
-        self._finish(delivery, now_s, state=ABANDONED, reason=reason)
+        finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
+        self._update([delivery], now_s, **finished)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
-        self._update(delivery, due_s, due_s=due_s, reason=reason)
+        self._update([delivery], due_s, due_s=due_s, reason=reason)
 
     def release(self, delivery: Delivery, due_s: float) -> None:
         """Give a claimed delivery back unsent. It is due at a Unix time."""
-        self._update(delivery, due_s, due_s=due_s, attempts=delivery.attempts)
+        self._update([delivery], due_s, due_s=due_s, attempts=delivery.attempts)
 
     def hasten(self, sink: str, now_s: float) -> None:
         """Make the postponed deliveries of a sink due now: its receiver answers again."""
@@ -86,17 +89,16 @@ class SqlOutbox:
             chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
             return connection.execute(chosen.values(again)).rowcount
 
-    def _finish(self, delivery: Delivery, now_s: float, **values: Any) -> None:
-        self._update(delivery, now_s, finished_s=now_s, **values)
-
-    def _update(self, delivery: Delivery, followers_due_s: float, **values: Any) -> None:
-        """Change a waiting delivery, and say when those after it are due."""
-        one = (COLUMNS.id == delivery.id, COLUMNS.sink == delivery.sink, COLUMNS.state == WAITING)
+    def _update(self, chosen: Sequence[Delivery], followers_due_s: float, **values: Any) -> None:
+        """Change waiting deliveries of a sink, and say when those after them are due."""
+        sink, ids = chosen[0].sink, [one.id for one in chosen]
+        waiting = (COLUMNS.id.in_(ids), COLUMNS.sink == sink, COLUMNS.state == WAITING)
         with self._database.writing() as connection:
-            changed = sa.update(deliveries).where(*one).values(values)
-            row = connection.execute(changed.returning(COLUMNS.pass_number)).first()
-            if row:
-                _move_followers(connection, delivery.sink, [row.pass_number], followers_due_s)
+            changed = sa.update(deliveries).where(*waiting).values(values)
+            rows = connection.execute(changed.returning(COLUMNS.pass_number)).all()
+            if rows:
+                numbers = [row.pass_number for row in rows]
+                _move_followers(connection, sink, numbers, followers_due_s)
 
 
 def _due(sink: str, limit: int, now_s: float) -> sa.Select[Any]:

@@ -41,9 +41,10 @@ class MemoryOutbox:
                 entry.due_s = now_s + lease_s
             return [entry.delivery for entry in due]
 
-    def confirm(self, delivery: Delivery, now_s: float) -> None:
-        """Record that a delivery was accepted, see `Outbox`."""
-        self._end(delivery)
+    def confirm(self, deliveries: Iterable[Delivery], now_s: float) -> None:
+        """Record that deliveries were accepted, see `Outbox`."""
+        for one in deliveries:
+            self._end(one)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt, see `Outbox`."""

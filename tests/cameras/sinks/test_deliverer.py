@@ -176,6 +176,55 @@ def test_any_exception_of_a_receiver_is_a_failed_attempt() -> None:
     assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, "KeyError")
 
 
+class WideReceiver(ScriptedReceiver):
+    """Takes several events at once, and notes how many."""
+
+    at_once = 4
+
+    def __init__(self, *errors: DeliveryError) -> None:
+        super().__init__(*errors)
+        self.under_way = self.most = 0
+
+    async def send(self, delivery: Delivery) -> None:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0)
+        self.under_way -= 1
+        await super().send(delivery)
+
+
+def test_a_receiver_may_take_several_events_at_once() -> None:
+    site = Site(WideReceiver(), [make_delivery(number) for number in range(10)])
+    site.deliver()
+    assert (site.receiver.most, site.queue.status.delivered) == (4, 10)
+    assert len(site.receiver.received) == 10
+
+
+def test_the_events_of_a_pass_are_never_on_their_way_together() -> None:
+    events = [make_delivery(1, pass_id="a", kind="agreed"), make_delivery(2, pass_id="a")]
+    site = Site(WideReceiver(), events)
+    site.run(2)
+    assert (site.receiver.most, site.receiver.received) == (1, ["a-agreed", "a-closed"])
+
+
+def test_several_failures_at_once_are_one_outage() -> None:
+    site = Site(WideReceiver(*[AWAY] * 4), [make_delivery(number) for number in range(10)])
+    assert 2.5 <= site.deliver() <= 5
+    assert site.queue.is_resting
+    assert site.queue.status.failed_attempts == 4
+    site.now_s += 60
+    site.run(1)
+    assert site.receiver.most == 4
+    assert len(site.receiver.received) == 10
+
+
+def test_one_bad_event_among_several_stops_none() -> None:
+    site = Site(WideReceiver(AWAY), [make_delivery(number) for number in range(8)])
+    site.deliver()
+    assert len(site.receiver.received) == 7
+    assert not site.queue.is_resting
+
+
 def test_no_sink_waits_for_another() -> None:
     """One receiver hangs for ever; another gets its events, also those that come later."""
     outbox = MemoryOutbox()

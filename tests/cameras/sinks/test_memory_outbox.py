@@ -31,7 +31,7 @@ def test_other_sinks_have_their_own(outbox: MemoryOutbox) -> None:
 
 
 def test_an_id_is_delivered_once_however_often_it_is_added(outbox: MemoryOutbox) -> None:
-    outbox.confirm(FIRST, now_s=10)
+    outbox.confirm([FIRST], now_s=10)
     outbox.add([FIRST])
     assert outbox.claim("erp", 9, 10, 5) == [SECOND]
 
@@ -63,13 +63,13 @@ def test_events_of_a_pass_wait_for_the_earlier_ones() -> None:
     outbox.add([closed, agreed])
     outbox.postpone(agreed, "away", due_s=30)
     assert outbox.claim("erp", 9, now_s=10, lease_s=5) == []
-    outbox.confirm(agreed, now_s=30)
+    outbox.confirm([agreed], now_s=30)
     assert outbox.claim("erp", 9, now_s=30, lease_s=5) == [closed]
 
 
 def test_an_abandoned_delivery_returns_only_by_a_replay(outbox: MemoryOutbox) -> None:
     outbox.abandon(FIRST, "too old", now_s=10)
-    outbox.confirm(SECOND, now_s=10)
+    outbox.confirm([SECOND], now_s=10)
     assert outbox.claim("erp", 9, 10, 5) == []
     assert outbox.replay("erp", since_s=2, now_s=20) == 1
     assert outbox.claim("erp", 9, 20, 5) == [SECOND]

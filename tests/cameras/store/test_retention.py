@@ -113,7 +113,7 @@ def test_a_picture_stays_while_another_pass_shows_it(store: PassStore) -> None:
 
 def test_finished_deliveries_are_kept_for_a_week(store: PassStore) -> None:
     store.write([make_event("a"), make_event("b")], [WEBHOOK])
-    store.outbox.confirm(store.outbox.claim("webhook", 1, NOW_S, 60)[0], NOW_S)
+    store.outbox.confirm(store.outbox.claim("webhook", 1, NOW_S, 60), NOW_S)
 
     assert store.delete_expired(NOW_S + 6 * DAY_S).deliveries == 0
     assert store.delete_expired(NOW_S + 8 * DAY_S).deliveries == 1

@@ -32,7 +32,7 @@ def test_an_empty_outbox_gives_nothing(store: PassStore) -> None:
 def test_a_passes_events_are_given_out_in_order(outbox_store: PassStore) -> None:
     first = claim(outbox_store)
     assert ids(first) == ["a_agreed_0", "b_closed_0"]
-    outbox_store.outbox.confirm(first[0], NOW_S)
+    outbox_store.outbox.confirm(first[:1], NOW_S)
 
     assert ids(claim(outbox_store)) == ["a_closed_0"]
 
@@ -69,7 +69,7 @@ def test_an_abandoned_delivery_holds_nobody(outbox_store: PassStore) -> None:
 
 def test_a_confirmed_delivery_cannot_be_postponed(outbox_store: PassStore) -> None:
     second = claim(outbox_store)[1]
-    outbox_store.outbox.confirm(second, NOW_S)
+    outbox_store.outbox.confirm([second], NOW_S)
     outbox_store.outbox.postpone(second, "late", NOW_S)
 
     assert ids(claim(outbox_store, NOW_S + 60)) == ["a_agreed_0"]
@@ -77,7 +77,7 @@ def test_a_confirmed_delivery_cannot_be_postponed(outbox_store: PassStore) -> No
 
 def test_what_is_replayed_is_due_again(outbox_store: PassStore) -> None:
     for one in claim(outbox_store):
-        outbox_store.outbox.confirm(one, NOW_S)
+        outbox_store.outbox.confirm([one], NOW_S)
     outbox_store.outbox.abandon(claim(outbox_store)[0], "410", NOW_S)
 
     assert outbox_store.outbox.replay("webhook", NOW_S, NOW_S + 5) == 3
@@ -108,11 +108,11 @@ def test_failed_deliveries_are_due_when_the_receiver_answers_again(
     assert claim(outbox_store, NOW_S + 1) == []
     outbox_store.outbox.hasten("webhook", NOW_S + 1)
     assert ids(claim(outbox_store, NOW_S + 1)) == [first.id]
-    outbox_store.outbox.confirm(second, NOW_S + 1)
+    outbox_store.outbox.confirm([second], NOW_S + 1)
 
 
 def test_deliveries_that_wait_are_counted(outbox_store: PassStore) -> None:
     assert outbox_store.outbox.waiting("webhook") == 3
-    outbox_store.outbox.confirm(claim(outbox_store)[0], NOW_S)
+    outbox_store.outbox.confirm(claim(outbox_store)[:1], NOW_S)
     assert outbox_store.outbox.waiting("webhook") == 2
     assert outbox_store.outbox.waiting("other") == 0

@@ -81,7 +81,7 @@ def test_events_are_sent_again(folder: Path) -> None:
     now_s = time.time()
     with closing(open_store(Store(), folder)) as store:
         for delivery in store.outbox.claim("erp", 10, now_s, 60):
-            store.outbox.confirm(delivery, now_s)
+            store.outbox.confirm([delivery], now_s)
         assert store.outbox.waiting("erp") == 0
     assert run("replay", folder, "erp").stderr == "events that are due again: 2\n"
     assert run("replay", folder, "none").stderr == "events that are due again: 0\n"
