@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +27,7 @@ from workshop.benchmarks.handover.figures import (
     hand_over_s,
     read_looks,
 )
-from workshop.benchmarks.handover.fleet import Fleet
+from workshop.benchmarks.handover.fleet import Fleet, hit
 from workshop.benchmarks.handover.street import Street, serve_street
 from workshop.reporting.tables import format_table
 
@@ -50,8 +50,9 @@ def main(
     link.join()
     street = Street(cameras)
     fleet = Fleet(folder, cameras, database)
-    with serve_street(street) as port, _ending(fleet):
-        _configure(folder, url, cameras, port)
+    with serve_street(street) as port, ending(fleet):
+        linked = sa.make_url(url).update_query_dict({"host": str(folder.absolute())})
+        configure(folder, linked.render_as_string(hide_password=False), cameras, port)
         faults = list(_disturb(fleet, link, away))
         end_s = time.time() - REST_S
     _report(street, read_looks(folder), database, faults, end_s)
@@ -64,11 +65,11 @@ def _disturb(fleet: Fleet, link: DatabaseLink, away_s: float) -> Iterator[Fault]
         fleet.start(name)
     fleet.wait_for_shares({"one", "two", "three"})
     time.sleep(REST_S)
-    yield _hit(fleet, "killed", "one", fleet.watchers["one"].kill)
+    yield hit(fleet, "killed", "one", fleet.watchers["one"].kill)
     fleet.wait_for_shares({"two", "three"})
     time.sleep(REST_S)
     frozen = fleet.watchers["two"]
-    yield _hit(fleet, "frozen", "two", lambda: frozen.send_signal(signal.SIGSTOP))
+    yield hit(fleet, "frozen", "two", lambda: frozen.send_signal(signal.SIGSTOP))
     time.sleep(FROZEN_S)
     frozen.send_signal(signal.SIGCONT)
     fleet.wait_for_shares({"two", "three"})
@@ -76,22 +77,14 @@ def _disturb(fleet: Fleet, link: DatabaseLink, away_s: float) -> Iterator[Fault]
     fleet.start("four")
     fleet.wait_for_shares({"two", "three", "four"})
     time.sleep(REST_S)
-    yield _hit(fleet, "database away", "", link.cut)
+    yield hit(fleet, "database away", "", link.cut)
     time.sleep(away_s)
     link.join()
     time.sleep(REST_S)
     fleet.wait_for_shares({"two", "three", "four"})
-    yield _hit(fleet, "stopped", "three", fleet.watchers["three"].terminate)
+    yield hit(fleet, "stopped", "three", fleet.watchers["three"].terminate)
     fleet.wait_for_shares({"two", "four"})
     time.sleep(2 * REST_S)
-
-
-def _hit(fleet: Fleet, name: str, watcher: str, act: Callable[[], None]) -> Fault:
-    owned = [int(camera) for camera, owner in fleet.owners().items() if owner == watcher]
-    at_s = time.time()
-    act()
-    print(f"{name} {watcher}: {time.strftime('%X')}", flush=True)
-    return Fault(name, watcher, at_s, tuple(sorted(owned)))
 
 
 def _report(
@@ -114,11 +107,11 @@ def _report(
     print("lost:", *counts.lost)
 
 
-def _configure(folder: Path, url: str, cameras: int, port: int) -> None:
-    linked = sa.make_url(url).update_query_dict({"host": str(folder.absolute())})
+def configure(folder: Path, url: str, cameras: int, port: int) -> None:
+    """Write the file of cameras."""
     lines = [
         "[store]",
-        f'url = "{linked.render_as_string(hide_password=False)}"',
+        f'url = "{url}"',
         "keep_frames = false",
         *("[[sinks]]", 'name = "log"', 'type = "jsonl"', f'url = "{folder.absolute()}/events"'),
     ]
@@ -129,7 +122,8 @@ def _configure(folder: Path, url: str, cameras: int, port: int) -> None:
 
 
 @contextmanager
-def _ending(fleet: Fleet) -> Iterator[None]:
+def ending(fleet: Fleet) -> Iterator[None]:
+    """End the watchers after a `with` block."""
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.schema import camera_leases
+from workshop.benchmarks.handover.figures import Fault
 
 LONGEST_WAIT_S = 120.0
 
@@ -81,6 +82,15 @@ class Fleet:
             except subprocess.TimeoutExpired:
                 one.kill()
                 one.wait()
+
+
+def hit(fleet: Fleet, name: str, watcher: str, act: Callable[[], None]) -> Fault:
+    """Disturb a watcher; return when it was, and which cameras it had."""
+    owned = [int(camera) for camera, owner in fleet.owners().items() if owner == watcher]
+    at_s = time.time()
+    act()
+    print(f"{name} {watcher}: {time.strftime('%X')}", flush=True)
+    return Fault(name, watcher, at_s, tuple(sorted(owned)))
 
 
 def wait(condition: Callable[[], bool], what: str) -> None:
