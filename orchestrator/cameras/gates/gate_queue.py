@@ -99,16 +99,20 @@ class GateQueue:
                 LOG.exception("gate %s: vehicle %s", self.gate.name, request.text)
 
     async def _watch(self) -> None:
-        """Ask the relay now and then whether it is there: a car shall not be the first to see."""
-        while True:
+        """Ask the relay now and then whether it is there: a car shall not be the first to see.
+
+        `wait_for` may lose a cancellation before Python 3.12, so the loop looks for the end itself.
+        """
+        while not self._stopping.is_set():
             try:
                 await asyncio.wait_for(self.relay.prepare(), PREPARE_S)
-                self.status.error = ""
-            except asyncio.CancelledError:
-                raise
+                self.status.absence = ""
             except Exception as error:
-                self._note(_describe(error))
-            await asyncio.sleep(PREPARE_EVERY_S)
+                absence = _describe(error)
+                if absence != self.status.absence:
+                    LOG.error("gate %s: %s", self.gate.name, absence)
+                self.status.absence = absence
+            await self._pause(PREPARE_EVERY_S)
 
     async def _serve_one(self, request: OpeningRequest) -> None:
         reason = self._refusal(request)
@@ -122,6 +126,7 @@ class GateQueue:
             self._note(failure)
             self._record(request, FAILED, failure, requested_s)
         else:
+            self.status.failure = ""
             opening = self._record(request, OPENED, "", requested_s)
             self.around.hold_offs.add([opening])
         await self._end_pulse(request)
@@ -203,9 +208,8 @@ class GateQueue:
         return opening
 
     def _note(self, failure: str) -> None:
-        if failure != self.status.error:
-            LOG.error("gate %s: %s", self.gate.name, failure)
-        self.status.error = failure
+        LOG.error("gate %s: %s", self.gate.name, failure)
+        self.status.failure = failure
 
 
 def _describe(error: Exception) -> str:

@@ -100,14 +100,13 @@ class _Running:
 
     async def run(self) -> None:
         """Keep the lists and the records, until the thread is to end."""
-        tasks = [asyncio.create_task(one.run()) for one in (self.lists, self.recorder)]
+        reading = asyncio.create_task(self.lists.run())
+        writing = asyncio.create_task(self.recorder.run())
         await self.stopped.wait()
         await self.controller.stop()
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.recorder.flush(), LAST_WRITE_S)
+        reading.cancel()
+        await self.recorder.close(LAST_WRITE_S)
+        await asyncio.wait({reading, writing})
 
 
 def _start(store: PassStore, tell: Callable[[GateOpening], None]) -> _Running:

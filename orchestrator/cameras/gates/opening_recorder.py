@@ -35,6 +35,7 @@ class OpeningRecorder:
         self._log = log
         self._waiting: deque[GateOpening] = deque()
         self._is_news = asyncio.Event()
+        self._is_closing = False
         self.lost = 0
 
     def put(self, opening: GateOpening) -> None:
@@ -46,13 +47,22 @@ class OpeningRecorder:
         self._is_news.set()
 
     async def run(self) -> None:
-        """Write records until the task is cancelled."""
-        while True:
+        """Write records until `close` is called."""
+        while not self._is_closing:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._is_news.wait(), RETRY_S)
             self._is_news.clear()
             if not await self.flush():
                 await asyncio.sleep(RETRY_S)
+
+    async def close(self, within_s: float) -> None:
+        """End `run`, and write what still waits."""
+        self._is_closing = True
+        self._is_news.set()
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self.flush(), within_s)
+        for opening in self._waiting:
+            LOG.error("the record of an opening is lost: %s", opening)
 
     async def flush(self) -> bool:
         """Write what waits. Return whether the store took it."""

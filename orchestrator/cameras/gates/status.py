@@ -37,7 +37,8 @@ class GateStatus:
         outcomes: Number of records by outcome.
         waiting: Vehicles that wait for their turn.
         delays: Delays of the openings.
-        error: The last failure; empty when all is well.
+        failure: The failure of the last vehicle; empty if it was opened for.
+        absence: Why the relay did not answer the last check; empty if it did.
     """
 
     name: str
@@ -46,7 +47,13 @@ class GateStatus:
     )
     waiting: int = 0
     delays: DelayHistogram = field(default_factory=DelayHistogram)
-    error: str = ""
+    failure: str = ""
+    absence: str = ""
+
+    @property
+    def error(self) -> str:
+        """What is wrong; empty when all is well."""
+        return self.failure or self.absence
 
     def count(self, opening: GateOpening) -> None:
         """Count a record of this gate."""

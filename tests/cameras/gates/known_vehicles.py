@@ -1,0 +1,111 @@
+"""Gates, passes and relays as the tests of gates use them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from orchestrator.cameras.gate_settings import Gate
+from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.passes import Observation, Pass, PassEvent
+from orchestrator.cameras.store.list_lookup import ListEntry, ListLookup, LoadedList
+from tests.cameras.samples import make_event
+
+NOW_S = 1_800_000_002.0
+"""Half a second after the last frame of the passes."""
+TEXT = "A123BC77"
+WITHIN_S = 30.0
+
+
+def make_gate(**changes: Any) -> Gate:
+    """Return a gate that opens for the list `residents` of the camera `gate`."""
+    known = {"type": "http", "url": "http://127.0.0.1/", "cameras": ("gate",), "open_s": 0.0}
+    return Gate(**{"name": "north", "lists": ("residents",), **known, **changes})
+
+
+def make_passed(text: str = TEXT, *, looks: int = 2, **changes: Any) -> Pass:
+    """Return a pass whose text was read in the same way by some frames, half a second apart."""
+    passed = make_event("agreed", text=text).passed
+    (first,) = passed.observations
+    seen = tuple(
+        Observation(passed.first_seen_s + at / 2, first.plate, weight=1.0) for at in range(looks)
+    )
+    return replace(passed, **{"observations": seen, **changes})
+
+
+def make_pass_event(kind: Any = "agreed", text: str = TEXT, **changes: Any) -> PassEvent:
+    return PassEvent(kind, make_passed(text, **changes))
+
+
+def make_list(*entries: ListEntry, revision: int = 1) -> LoadedList:
+    """Return the list `residents`; without entries, with the vehicle of the tests."""
+    known = entries or (ListEntry(TEXT),)
+    exact = {one.text: one for one in known}
+    return LoadedList(1, "residents", revision, exact, tuple(one for one in known if one.edits))
+
+
+@dataclass
+class ScriptedRelay:
+    """Fails as often as it is told to, and then works. `None` in the script hangs.
+
+    Attributes:
+        script: Failures of the calls, in turn.
+        needs_off: See `Relay`.
+        switched: What it was told to do.
+        is_closed: Whether it was closed.
+    """
+
+    script: list[str | None] = field(default_factory=list)
+    needs_off: bool = False
+    switched: list[str] = field(default_factory=list)
+    requests: list[OpeningRequest] = field(default_factory=list)
+    is_closed: bool = False
+
+    async def prepare(self) -> None: ...
+
+    async def switch_on(self, request: OpeningRequest) -> None:
+        self.switched.append("on")
+        await self._follow()
+        self.requests.append(request)
+
+    async def switch_off(self) -> None:
+        self.switched.append("off")
+        await self._follow()
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    async def _follow(self) -> None:
+        failure = self.script.pop(0) if self.script else ""
+        if failure is None:
+            await asyncio.Event().wait()
+        if failure:
+            raise RelayError(failure)
+
+
+class ListsInMemory:
+    """A store whose lists are given by hand; `fails` takes the database away."""
+
+    def __init__(self, lists: Sequence[LoadedList] = ()) -> None:
+        self.lists = [*lists] or [make_list()]
+        self.openings: tuple[Any, ...] = ()
+        self.fails: Exception | None = None
+
+    def refresh(self, lookup: ListLookup) -> None:
+        if self.fails:
+            raise self.fails
+        lookup._loaded = {one.id: one for one in self.lists}
+
+    def openings_since(self, since_s: float) -> tuple[Any, ...]:
+        return tuple(one for one in self.openings if one.requested_s >= since_s)
+
+
+async def reached(condition: Callable[[], object], what: str) -> None:
+    """Return when it is so; fail if it was not for so long."""
+    deadline = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < deadline, f"wanted {what}"
+        await asyncio.sleep(0.005)
