@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from string import Template
@@ -131,8 +132,8 @@ def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
     names = [name for name in gate.options if name.startswith(HEADER)]
     headers = {name.removeprefix(HEADER): read_option(gate, name, environ) for name in names}
     if user := read_option(gate, "user", environ):
-        login = aiohttp.BasicAuth(user, read_option(gate, "password", environ), "utf-8")
-        headers["authorization"] = login.encode()
+        login = f"{user}:{read_option(gate, 'password', environ)}".encode()
+        headers["authorization"] = f"Basic {b64encode(login).decode()}"
     return headers
 
 

@@ -103,7 +103,8 @@ class OnvifRelay:
             self._password or None,
             no_cache=True,
             adjust_time=self._adjusts_time,
-            nat_override=True,  # a device may not lead elsewhere
+            # A device may not lead elsewhere; the package can hold only plain hosts to this.
+            nat_override="://" not in self._address[0],
         )
         os.environ.update(kept)  # the class deletes them
         return camera
@@ -154,5 +155,8 @@ def _check_address(gate: Gate) -> tuple[str, int]:
             f'gate {gate.name}: wanted http://, or verify = "no" beside https://: '
             "certificates of ONVIF devices are not checked"
         )
+    port = parts.port or PORTS[parts.scheme]
+    if parts.scheme == "http":
+        return parts.hostname, port
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}", parts.port or PORTS[parts.scheme]
+    return f"https://{host}", port

@@ -1,0 +1,134 @@
+"""Relay outputs of an ONVIF device, with the client that follows the WSDL."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.errors import SettingsError
+from tests.cameras.gates.known_vehicles import make_gate
+
+pytest.importorskip("onvif", reason="the extra gates is not installed")
+from orchestrator.cameras.gates.onvif_relay import OnvifRelay
+from tests.cameras.gates.onvif_device import PASSWORD, USER, OnvifDevice
+
+REQUEST = OpeningRequest("north")
+IO, MANAGEMENT = "/onvif/io", "/onvif/device_service"
+
+
+def run(
+    device: OnvifDevice, act: Callable[[OnvifRelay], Awaitable[None]], **options: str
+) -> OnvifRelay:
+    """Run a coroutine function with a relay of the device."""
+    relays = []
+
+    async def main() -> None:
+        app = web.Application()
+        app.router.add_post("/{path:.*}", device.answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        device.port = runner.addresses[0][1]
+        login = {"user": USER, "password": "env:WORD", **options}
+        gate = make_gate(type="onvif", url=f"http://127.0.0.1:{device.port}", options=login)
+        relay = OnvifRelay(gate, {"WORD": PASSWORD})
+        relays.append(relay)
+        try:
+            await act(relay)
+        finally:
+            await relay.close()
+            await runner.cleanup()
+
+    asyncio.run(main())
+    return relays[0]
+
+
+async def open_once(relay: OnvifRelay) -> None:
+    await relay.prepare()
+    await relay.switch_on(REQUEST)
+
+
+@pytest.mark.server
+def test_a_bistable_output_is_switched_on_and_off() -> None:
+    async def act(relay: OnvifRelay) -> None:
+        await open_once(relay)
+        await relay.switch_off()
+
+    device = OnvifDevice()
+    assert run(device, act).needs_off
+    assert device.states == [(IO, "active"), (IO, "inactive")]
+    assert device.rejected == []
+
+
+@pytest.mark.server
+def test_a_monostable_output_ends_its_pulse() -> None:
+    device = OnvifDevice("Monostable")
+
+    assert not run(device, open_once).needs_off
+    assert device.states == [(IO, "active")]
+
+
+@pytest.mark.server
+def test_devices_without_the_service_have_outputs_in_the_management() -> None:
+    device = OnvifDevice(has_io=False)
+    run(device, open_once)
+
+    assert device.states == [(MANAGEMENT, "active")]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"password": "wrong"}, "not Authorized", id="password"),
+        pytest.param({"relay": "out-9"}, "no relay 'out-9'; it has: out-1", id="token"),
+    ],
+)
+def test_what_the_device_does_not_accept_is_told(options: dict[str, str], message: str) -> None:
+    device = OnvifDevice()
+
+    with pytest.raises(RelayError, match=message):
+        run(device, open_once, **options)
+    assert device.states == []
+
+
+@pytest.mark.server
+def test_a_device_that_is_away_is_told(free_port: int) -> None:
+    async def act() -> None:
+        relay = OnvifRelay(make_gate(type="onvif", url=f"http://127.0.0.1:{free_port}"), {})
+        try:
+            await relay.switch_on(REQUEST)
+        finally:
+            await relay.close()
+
+    with pytest.raises(RelayError, match="the device"):
+        asyncio.run(act())
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("onvif://10.0.0.5", "wanted an address like http"),
+        ("http://10.0.0.5/onvif/device_service", "wanted an address like http"),
+        ("https://10.0.0.5", "certificates of ONVIF devices are not checked"),
+    ],
+)
+def test_wrong_addresses_are_told(url: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        OnvifRelay(make_gate(type="onvif", url=url), {})
+
+
+@pytest.mark.server
+def test_the_process_keeps_its_logging_and_its_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.example")
+    level = logging.getLogger().level
+    run(OnvifDevice(), open_once)
+
+    assert os.environ["http_proxy"] == "http://proxy.example"
+    assert logging.getLogger().level == level
