@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,11 @@ class Compiled:
         network = core.read_model(model) if isinstance(model, Path) else model
         self._is_busy, self._local = is_busy, threading.local()
         self._stride = int(network.get_rt_info(STRIDE).value) if network.has_rt_info(STRIDE) else 1
-        self._alone = self._busy = _compile(core, network, threads)
+        options, of_one = choose_options(network, threads), choose_options(network, 1)
+        self._alone = self._busy = core.compile_model(network, "CPU", options)
         if threads > 1:
-            self._busy = _compile(core, network, 1)
-        self._small = _compile(core, network, 1) if _takes_any_size(network) else None
+            self._busy = _copy(core, self._alone, of_one)
+        self._small = _copy(core, self._alone, of_one) if _takes_any_size(network) else None
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
         """Run the network once; the answers are copies, which the caller may keep.
@@ -85,8 +87,12 @@ class Compiled:
         return requests[copy]
 
 
-def _compile(core: openvino.Core, network: openvino.Model, threads: int) -> Any:
-    return core.compile_model(network, "CPU", choose_options(network, threads))
+def _copy(core: openvino.Core, compiled: openvino.CompiledModel, options: dict[str, Any]) -> Any:
+    """Return a copy of a compiled network, in a third of the time of compiling it again."""
+    file = BytesIO()
+    compiled.export_model(file)
+    file.seek(0)
+    return core.import_model(file, "CPU", options)
 
 
 def choose_options(network: openvino.Model, threads: int) -> dict[str, Any]:
