@@ -10,7 +10,7 @@ from workshop.benchmarks.pictures import render
 
 
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
-    answers, placements = recognize_on("cpu", [render(0), render(1)])
+    answers, placements = recognize_on("cpu", [render(0), render(1)], at_once=1)
     assert [len(plates) for plates in answers] == [0, 1, 1, 0, 1]  # pixels, a crop, files
     assert set(placements) == {
         Placement(model, seen_by, tensor, "cpu")

@@ -111,13 +111,21 @@ def draw_tall() -> Picture:
     return encode("tall", np.asarray(cv2.resize(cut, (1600, 2600)), np.uint8))
 
 
-def recognize_on(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
+def recognize_on(
+    device: str, pictures: Sequence[Picture], *, at_once: int = 0
+) -> tuple[list[Plates], list[Placement]]:
     """Return a server's answers to pictures, and the devices of its tensors.
 
     All are sent at once as pixels, so that networks get batches, and the last one to `plate_reader`
     as a crop. Then each is sent as a file.
+
+    Args:
+        device: The device.
+        pictures: The pictures.
+        at_once: Pictures that the server processes at once; 0 means as many as fit the machine.
     """
-    options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
+    chosen = ServerOptions(device=device, engine=Engine.TORCHSCRIPT, pictures=at_once)
+    options = on_free_ports(prepare(chosen))
     with (
         set_variables({VARIABLE: "1"}),
         run_server(options) as server,
@@ -151,16 +159,19 @@ class CheckResult:
         return (*self.different, *self.astray)
 
 
-def check_server(device: str = "gpu", pictures: Sequence[Picture] | None = None) -> CheckResult:
+def check_server(
+    device: str = "gpu", pictures: Sequence[Picture] | None = None, *, at_once: int = 0
+) -> CheckResult:
     """Compare a server on the device with one on the CPU.
 
     Args:
         device: The device.
         pictures: The pictures; a set that needs every part of the pipeline when None.
+        at_once: Pictures that a server processes at once; 0 means as many as fit the machine.
     """
     pictures = pictures or draw_all()
-    answers, placements = recognize_on(device, pictures)
-    wanted, _ = recognize_on("cpu", pictures)
+    answers, placements = recognize_on(device, pictures, at_once=at_once)
+    wanted, _ = recognize_on("cpu", pictures, at_once=at_once)
     names = [one.name for one in pictures]
     names = [*(f"{name}, pixels" for name in names), "crop", *names]
     different = [

@@ -63,9 +63,10 @@ def draw_varied(count: int) -> Iterator[Tensor]:
     There are plates of all formats, tilted and unsure ones among them, close-ups, odd sides, a
     tall picture that is searched in tiles, and one without plates.
     """
-    yield torch.from_numpy(draw_large().bgr)
+    large = draw_large().bgr
+    yield torch.from_numpy(large)
     yield torch.from_numpy(render(0).bgr)
-    yield torch.from_numpy(np.rot90(draw_large().bgr).copy())
+    yield torch.from_numpy(np.rot90(large).copy())
     country = russia()
     close_ups = draw_close_ups(country, count, SEED)
     for index, drawn in enumerate(draw_pictures(country, count, SEED, roads=0.3)):

@@ -23,7 +23,10 @@ TRANSPORT = "http-encoded"
 
 def check_tensors(scope: Scope) -> StepResult:
     """Compare a server's answers with a CPU's, and look where the tensors lie."""
-    found = check_server(scope.device, None if scope.is_whole else [render(1)])
+    if scope.is_whole:
+        found = check_server(scope.device)
+    else:
+        found = check_server(scope.device, [render(1)], at_once=1)
     rows = tuple((one.model, one.seen_by, one.tensor, one.device) for one in found.places)
     wrong = found.wrong if scope.device == "gpu" else found.different
     return StepResult("A server", ("hop", "seen by", "tensor", "where"), rows, wrong)
