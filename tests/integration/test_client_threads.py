@@ -17,13 +17,13 @@ from workshop.rendering.scenery import scene
 
 STREETS = {
     "A123BC77": (640, 480),
-    "M456OP199": (1280, 720),
-    "K777KK77": (800, 800),
-    "B840OK197": (960, 1280),
+    "M456OP199": (800, 448),
+    "K777KK77": (600, 600),
+    "B840OK197": (480, 640),
 }
 """The text on each picture's only plate, and the picture's width and height."""
 THREADS = 32
-CALLS = 192
+CALLS = 96
 TIMEOUT_S = 60
 
 
