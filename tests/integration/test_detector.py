@@ -18,8 +18,8 @@ from tests.samples import STREET, TEXTS, copy_of
 
 
 def test_a_street_is_read_while_another_engine_runs_the_other_networks(tmp_path: Path) -> None:
-    """The detector takes pictures of 960x960 alone, as such exports do."""
-    write_weights(write_export(tmp_path / "theirs.torchscript", (960, 960)), tmp_path / "mine")
+    """The detector takes pictures of 640x640 alone, as such exports do."""
+    write_weights(write_export(tmp_path / "theirs.torchscript", (640, 640)), tmp_path / "mine")
     repository = copy_of("model_repository", tmp_path)
     options = ServerOptions(
         repository=repository, weights=tmp_path / "mine", engine=Engine.OPENVINO, pictures=1
