@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator import PlateClient, load_networks, recognize
+from orchestrator import PlateClient, Plates, load_networks, recognize
 from orchestrator.contract import MODEL, OUTPUTS, from_arrays
 from orchestrator.detection.boxes import iou
 from tests.integration.conftest import GREY
@@ -55,10 +55,18 @@ def test_the_same_picture_as_tensor_and_as_file_gives_the_same_answer(client: Pl
     assert client.recognize(png_of(bgr)) == client.recognize(bgr)
 
 
-def test_the_server_answers_what_the_pipeline_answers_in_process(client: PlateClient) -> None:
+@pytest.fixture(scope="module")
+def three_plates() -> tuple[np.ndarray, Plates]:
+    """A picture, and the pipeline's answer in this process."""
     bgr = scene(["A123BC77", "M456OP199", "E777KX78"], (1280, 960), seed=4).picture
+    return bgr, recognize(torch.from_numpy(bgr), load_networks())
+
+
+def test_the_server_answers_what_the_pipeline_answers_in_process(
+    client: PlateClient, three_plates: tuple[np.ndarray, Plates]
+) -> None:
+    bgr, local = three_plates
     served = client.recognize(bgr)
-    local = recognize(torch.from_numpy(bgr), load_networks())
     assert served.texts == local.texts
     for ours, theirs in zip(served, local, strict=True):
         assert ours.xyxy == pytest.approx(theirs.xyxy, abs=0.05)
