@@ -18,9 +18,6 @@ from tests.samples import PLATES, PROJECT
 from tests.waiting import until
 from workshop.rendering.scenery import scene
 
-pytest.importorskip("ray.data", exc_type=ImportError)
-parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
-
 pytestmark = pytest.mark.server
 TEXTS = ("A123BC77", "M456OP199")
 SLOW = f"""
@@ -33,6 +30,13 @@ app()
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT)}
 PICTURES = 6
 FEW = ("--partition", "1", "--actors", "1", "--in-flight", "1")
+
+
+@pytest.fixture
+def parquet() -> Any:
+    """PyArrow's module; Ray is looked for, too. Their imports take a second of each collection."""
+    pytest.importorskip("ray.data", exc_type=ImportError)
+    return pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 
 
 def picture_of(text: str) -> bytes:
@@ -54,7 +58,7 @@ def run_on_s3(environ: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_an_archive_in_object_storage_becomes_a_table_there() -> None:
+def test_an_archive_in_object_storage_becomes_a_table_there(parquet: Any) -> None:
     with s3_server() as environ:
         storage = open_s3(environ)
         storage.create_dir("cameras")
@@ -80,7 +84,9 @@ def test_an_archive_in_object_storage_becomes_a_table_there() -> None:
     assert len(table) == len(TEXTS) + 1
 
 
-def test_an_actor_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path: Path) -> None:
+def test_an_actor_that_is_killed_loses_nothing_and_doubles_nothing(
+    tmp_path: Path, parquet: Any
+) -> None:
     archive, out = tmp_path / "archive", tmp_path / "out"
     archive.mkdir()
     for number in range(PICTURES):

@@ -15,13 +15,13 @@ from workshop.benchmarks.metrics import look_inside
 from workshop.benchmarks.pictures import render
 
 CPU = ServerOptions(threads=1, device="cpu", engine=Engine.TORCHSCRIPT)
-PICTURE = render(1, (640, 480)).encoded
 
 
 def test_a_worker_measures_the_pipeline_until_it_ends() -> None:
     others = {*multiprocessing.active_children()}
+    picture = render(1, (640, 480)).encoded
     with run_worker(CPU, {"max_plates": {"string_value": "5"}}) as worker:
-        measured = worker.load(PICTURE, concurrency=2, seconds=0.2)
+        measured = worker.load(picture, concurrency=2, seconds=0.2)
         (process,) = {*multiprocessing.active_children()} - others
         process.kill()
         with pytest.raises(ServerError, match="in-process: the worker process ended"):
