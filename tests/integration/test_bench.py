@@ -72,7 +72,8 @@ def test_no_shared_memory_is_left(done) -> None:
 
 def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
     before = regions()
-    result = bench(tmp_path, "--transport", "http-encoded", "--transport", "grpc-shm")
+    transports = ("--transport", "http-encoded", "--transport", "grpc-shm")
+    result = bench(tmp_path, "--pictures", "1", *transports)
     assert result.exit_code == 0, result.output
     for cell in report_of(tmp_path).cells:
         assert min(cell.load.cpu_ms.server, cell.load.cpu_ms.client) > 0
