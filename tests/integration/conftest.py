@@ -23,7 +23,8 @@ GREY = np.full((300, 400, 3), 128, np.uint8)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    with run_server(on_free_ports(prepare(ServerOptions()))) as started:
+    """A server that processes two pictures at once: more workers take longer to start."""
+    with run_server(on_free_ports(prepare(ServerOptions(pictures=2)))) as started:
         yield started
 
 
