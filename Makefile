@@ -46,7 +46,9 @@ serve: .venv/.serve
 WORKERS ?= 3
 # A worker that is ended is not replaced: the new one would run the same test again and end as well.
 # The order of tests/conftest.py is kept: tests of servers come first, so that no long one is left for the end.
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
+# Python's files of compiled modules are kept, where the environment forbids it, too: each worker collects every test,
+# and without these files compiles all of them again.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: .venv/.dev
 	$(PYTEST)
 
