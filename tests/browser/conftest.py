@@ -1,4 +1,4 @@
-"""One real server and one browser for the tests of a module, closed behind it.
+"""One real server for all modules, and one browser for the tests of each, closed behind it.
 
 Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
 """
@@ -47,22 +47,31 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+@pytest.fixture(scope="session")
+def served() -> Iterator[ServerOptions]:
+    """Options of a real server behind all gateways."""
+    with own_server(ServerOptions(pictures=1)) as started:
+        yield started
+
+
 @pytest.fixture(scope="module")
-def options(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayOptions]:
+def options(
+    browser: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> GatewayOptions:
     """Options of gateways in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
-    with own_server(ServerOptions(pictures=1)) as served:
-        yield GatewayOptions(
-            triton_http=served.http_url,
-            triton_grpc=served.grpc_url,
-            triton_metrics=served.metrics_url,
-            http=http,
-            grpc=None,
-            metrics=metrics,
-            audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
-            canary=WEIGHTS,
-            limits=Limits(calls=6),
-        )
+    served: ServerOptions = request.getfixturevalue("served")
+    return GatewayOptions(
+        triton_http=served.http_url,
+        triton_grpc=served.grpc_url,
+        triton_metrics=served.metrics_url,
+        http=http,
+        grpc=None,
+        metrics=metrics,
+        audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+        canary=WEIGHTS,
+        limits=Limits(calls=6),
+    )
 
 
 @contextmanager
