@@ -11,6 +11,13 @@ TEXTS = ["TO05577", "A123BC77", "M456OP199"]
 """Texts of the plates in the street picture, best detection first."""
 
 
+def copy_of_models(folder: Path) -> Path:
+    """Copy the model repository with all networks that are exported already."""
+    unbuilt = shutil.ignore_patterns("__pycache__")
+    models = "model_repository"
+    return Path(shutil.copytree(PROJECT / models, folder / models, ignore=unbuilt))
+
+
 def copy_of(name: str, folder: Path) -> Path:
     """Copy one of the project's folders, without what is built in it, into another folder."""
     built = shutil.ignore_patterns("__pycache__", "model.[!p]*", "model.p[!y]*")

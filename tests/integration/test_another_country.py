@@ -25,7 +25,7 @@ from orchestrator.supervisor.options import ServerOptions
 from orchestrator.system.canary import read_canary
 from orchestrator.system.loopback import open_url
 from tests.integration.serving import Serving, serve
-from tests.samples import PLATES, STREET, TEXTS, copy_of
+from tests.samples import PLATES, STREET, TEXTS, copy_of, copy_of_models
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree
 from workshop.training.initial_weights import adapt
@@ -49,7 +49,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     Its weights are ours with the classes in another order, and one more that is never sure.
     """
     folder = tmp_path_factory.mktemp("country")
-    models, weights = copy_of("model_repository", folder), copy_of("weights", folder)
+    models, weights = copy_of_models(folder), copy_of("weights", folder)
     fresh = {name: torch.zeros_like(t) for name, t in LPRNet(24).state_dict().items()}
     fresh["container.bias"][ALPHABET.index("Ё")] = -50
     latin = ALPHABET.translate(LATIN)

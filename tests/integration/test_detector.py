@@ -14,13 +14,13 @@ from orchestrator.networks.weights import list_sums
 from orchestrator.supervisor.local_server import own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
 from tests.examples.exports import write_export
-from tests.samples import STREET, TEXTS, copy_of
+from tests.samples import STREET, TEXTS, copy_of, copy_of_models
 
 
 def test_a_street_is_read_while_another_engine_runs_the_other_networks(tmp_path: Path) -> None:
     """The detector takes pictures of 640x640 alone, as such exports do."""
     write_weights(write_export(tmp_path / "theirs.torchscript", (640, 640)), tmp_path / "mine")
-    repository = copy_of("model_repository", tmp_path)
+    repository = copy_of_models(tmp_path)
     options = ServerOptions(
         repository=repository, weights=tmp_path / "mine", engine=Engine.OPENVINO, pictures=1
     )
