@@ -6,6 +6,7 @@ pictures to `/v1/recognize`, like any other caller.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -20,6 +21,7 @@ SAMPLES = ("sample-street.jpg", "sample-kinds.jpg", "sample-car.jpg")
 """The sample pictures, which `workshop.rendering.page_samples` draws."""
 FILES = {
     "page.css": "text/css",
+    "plates.css": "text/css",
     "results.css": "text/css",
     "docs.css": "text/css",
     "docs.js": "text/javascript",
@@ -53,13 +55,24 @@ def routes(options: GatewayOptions) -> list[Route]:
         headers = GUARDED | {"content-language": language, "vary": "accept-language"}
         return Response(pages[language], media_type="text/html", headers=headers)
 
-    return [Route("/", home), *(_file(name, kind) for name, kind in FILES.items())]
+    return [Route("/", home), *file_routes("/page/", Path(__file__).parent, FILES)]
 
 
-def _file(name: str, kind: str) -> Route:
-    content = Path(__file__).with_name(name).read_bytes()
+def file_routes(prefix: str, folder: Path, kinds: Mapping[str, str]) -> list[Route]:
+    """Return routes of public files.
 
-    async def file(_request: Request) -> Response:
+    Args:
+        prefix: Start of their paths.
+        folder: Folder of the files.
+        kinds: Content types by file name.
+    """
+    return [_file(prefix + name, folder / name, kind) for name, kind in kinds.items()]
+
+
+def _file(path: str, file: Path, kind: str) -> Route:
+    content = file.read_bytes()
+
+    async def send(_request: Request) -> Response:
         return Response(content, media_type=kind, headers=GUARDED)
 
-    return Route(f"/page/{name}", file)
+    return Route(path, send)
