@@ -1,0 +1,89 @@
+// The card of a camera: its last still with its areas, its state and its figures.
+
+import { address } from "./api.js";
+import { drawAreas } from "./drafts.js";
+import { agoOf, secondsTold } from "./times.js";
+import { element, pair, percent, say, words } from "../page/words.js";
+
+const BAD_SHARE = 0.2; // of frames that were not sent
+const BAD_DELAY_S = 2;
+
+export function cardOf(camera, edit) {
+  const card = element("li", "", "panel camera");
+  const still = element("div", "", "still");
+  const head = element("div", "", "camera-head");
+  head.append(element("h2", camera.name), element("span", camera.group, "tag group"), element("span", "", "gap"), element("span", "", "pill camera-state"));
+  card.append(still, head, element("p", "", "camera-error"), element("dl", "", "facts figures"), element("p", "", "camera-lists faint"));
+  const row = element("div", "", "row");
+  const passes = element("a", say("show_passes"), "button small");
+  passes.href = address("passes", { camera: camera.name });
+  row.append(passes);
+  if (edit) {
+    const button = element("button", say("edit_areas"), "small");
+    button.type = "button";
+    button.addEventListener("click", () => edit(camera.name));
+    row.prepend(button);
+  }
+  card.append(row);
+  return updateCard(card, camera);
+}
+
+export function updateCard(card, camera) {
+  Object.assign(card.dataset, { state: camera.state, search: `${camera.name} ${camera.group}`.toLowerCase() });
+  const put = (where, text) => (card.querySelector(where).textContent = text);
+  const state = card.querySelector(".camera-state");
+  state.dataset.state = camera.state;
+  state.textContent = `state_${camera.state}` in words ? say(`state_${camera.state}`) : camera.state;
+  put(".camera-error", camera.error);
+  card.querySelector(".camera-error").hidden = !camera.error;
+  card.querySelector(".group").hidden = !camera.group;
+  put(".camera-lists", listsTold(camera));
+  card.querySelector(".figures").replaceChildren(...figuresOf(camera));
+  showStill(card.querySelector(".still"), camera);
+  return card;
+}
+
+function listsTold({ lists, areas_from: from, zones, lines, masks }) {
+  const count = zones.length + lines.length + masks.length;
+  const areas = count ? say(`areas_from_${from}`, { zones: zones.length, lines: lines.length, masks: masks.length }) : say("areas_none");
+  return [lists.length ? say("looks_up", { lists: lists.join(", ") }) : "", areas].filter(Boolean).join(" · ");
+}
+
+function figuresOf(camera) {
+  const number = (value) => new Intl.NumberFormat(words.language).format(value ?? 0);
+  const figures = [
+    [say("passes_today"), number(camera.passes), false],
+    [say("frames_sent"), number(camera.frames), false],
+    [say("dropped"), percent(camera.dropped_share ?? 0), camera.dropped_share > BAD_SHARE],
+    [say("delay"), camera.delay_s === null || camera.delay_s === undefined ? "–" : secondsTold(camera.delay_s), camera.delay_s > BAD_DELAY_S],
+    [say("reconnects"), number(camera.reconnects), false],
+  ];
+  return figures.map(([name, value, isBad]) => {
+    const made = pair(name, value);
+    made.classList.toggle("bad", isBad);
+    return made;
+  });
+}
+
+// The picture is replaced when the new one is there, so that it does not blink.
+function showStill(box, camera) {
+  if (!camera.still) return box.replaceChildren(element("p", say("no_still"), "empty"));
+  if (box.dataset.time === `${camera.still_time}`) return drawOver(box, camera);
+  const picture = new Image();
+  picture.alt = say("still_of", { camera: camera.name });
+  picture.addEventListener("load", () => {
+    box.dataset.time = camera.still_time;
+    box.replaceChildren(picture, element("span", agoOf(camera.still_time), "still-time"));
+    drawOver(box, camera);
+  });
+  picture.addEventListener("error", () => !box.querySelector("img") && box.replaceChildren(element("p", say("no_still"), "empty")));
+  picture.src = address(camera.still.replace(/^\//, ""), { at: camera.still_time });
+  return undefined;
+}
+
+function drawOver(box, camera) {
+  const time = box.querySelector(".still-time");
+  if (time) time.textContent = agoOf(camera.still_time);
+  box.querySelector("svg")?.remove();
+  box.append(drawAreas(camera));
+}

@@ -1,0 +1,26 @@
+// Files of what was found.
+
+import { get, send } from "./api.js";
+import { save } from "../page/copies.js";
+
+const PAGE = 500; // passes of one request
+
+// Saves the answer to a request as a file, under the name that the server gives.
+export async function saveAnswer(path, query, name, options = {}) {
+  const response = await send("GET", path, { query, ...options });
+  const kind = response.headers.get("content-type") ?? "application/octet-stream";
+  save(await response.blob(), name, kind);
+}
+
+// Saves all passes of a search as JSON; `onStep` is told how many there are so far.
+export async function savePasses(query, onStep) {
+  const passes = [];
+  let cursor = "";
+  do {
+    const page = await get("v1/passes", { ...query, limit: PAGE, cursor });
+    passes.push(...page.passes);
+    cursor = page.cursor;
+    onStep(passes.length);
+  } while (cursor);
+  save(JSON.stringify({ passes }, null, 2), "passes.json", "application/json");
+}

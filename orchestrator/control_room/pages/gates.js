@@ -1,0 +1,71 @@
+// The gates, and what was opened for whom.
+
+import { address, get } from "./api.js";
+import { showHeader, tell } from "./header.js";
+import { outcomeOf } from "./openings.js";
+import { clockOf, dayOf, secondsTold } from "./times.js";
+import { lookOf } from "./tones.js";
+import { element, find, pair, say } from "../page/words.js";
+
+const PAGE = 50;
+const FRESH_MS = 5000;
+
+let cursor = "";
+let hasMore = false; // the reader has asked for older ones; they stay
+
+async function showGates() {
+  const { gates } = await get("v1/gates");
+  find("no-gates").hidden = gates.length > 0;
+  find("gates").replaceChildren(...gates.map(cardOf));
+}
+
+function cardOf({ name, type, cameras, lists }) {
+  const card = element("li", "", "panel gate");
+  const facts = element("dl", "", "facts");
+  facts.append(pair(say("camera"), cameras.join(", ") || "–"), pair(say("opens_for"), ""));
+  facts.querySelector("dd:last-of-type");
+  facts.lastElementChild.querySelector("dd").append(...lists.map((list) => element("span", list, `chip tone-${lookOf(list).tone}`)));
+  const head = element("div", "", "gate-head");
+  head.append(element("h3", name), element("span", type, "tag"));
+  card.append(head, facts);
+  return card;
+}
+
+async function showOpenings(from = "") {
+  const page = await get("v1/gates/openings", { limit: PAGE, cursor: from });
+  const rows = page.openings.map(rowOf);
+  if (from) find("openings").append(...rows);
+  else find("openings").replaceChildren(...rows);
+  cursor = page.cursor;
+  find("more").hidden = !cursor;
+  find("no-openings").hidden = find("openings").children.length > 0;
+}
+
+function rowOf(opening) {
+  const row = element("tr");
+  const time = element("td", "", "when");
+  time.append(element("b", clockOf(opening.time)), " ", element("span", dayOf(opening.time), "faint"));
+  const outcome = element("td");
+  outcome.append(outcomeOf(opening));
+  if (opening.reason) outcome.append(element("span", ` ${opening.reason}`, "faint"));
+  const plate = element("td");
+  const link = element("a", opening.text, "code");
+  link.href = address(`passes/${encodeURIComponent(opening.pass_id)}`);
+  plate.append(link);
+  const list = element("td");
+  if (opening.list) list.append(element("span", opening.list, `chip tone-${lookOf(opening.list).tone}`));
+  if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: opening.entry_text })}`, "faint"));
+  row.append(time, element("th", opening.gate), outcome, plate, list, element("td", opening.camera), element("td", opening.outcome === "opened" ? secondsTold(opening.delay_s) : "–", "number"));
+  row.querySelector("th").scope = "row";
+  return row;
+}
+
+showHeader();
+find("more").addEventListener("click", () => {
+  hasMore = true;
+  showOpenings(cursor).catch(tell);
+});
+Promise.all([showGates(), showOpenings()]).catch(tell);
+setInterval(() => {
+  if (!hasMore && document.visibilityState === "visible") showOpenings().catch(() => {}); // the next one tells
+}, FRESH_MS);

@@ -1,0 +1,27 @@
+// The header of every page: who is signed in, the reason, the language; and what a role may see.
+
+import { signOut } from "./api.js";
+import { keepQuery } from "./language.js";
+import { reasonOf, showReason, wantReason } from "./reasons.js";
+import { may, session } from "./session.js";
+import { find, notify, say } from "../page/words.js";
+
+export function showHeader() {
+  for (const place of document.querySelectorAll("[data-needs]")) place.hidden = !may(place.dataset.least ?? place.dataset.needs);
+  find("me").hidden = !session.name || session.via === "local";
+  find("me").textContent = session.name;
+  find("me").title = say(`role_${session.role}`);
+  find("sign-out").hidden = session.via !== "session";
+  find("sign-out").addEventListener("click", () => signOut().catch(tell));
+  find("reason").addEventListener("click", async () => {
+    if (await wantReason()) document.dispatchEvent(new CustomEvent("reason", { detail: reasonOf() }));
+  });
+  showReason();
+  keepQuery();
+  if (session.problem) tell(session.problem);
+}
+
+export function tell(problem) {
+  notify(problem.detail ? `${problem.message} (${problem.detail})` : problem.message);
+  if (!problem.status && problem.name !== "Error") console.warn(problem);
+}

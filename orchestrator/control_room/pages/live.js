@@ -1,0 +1,101 @@
+// The live page: passes as they come.
+
+import { get } from "./api.js";
+import * as chime from "./chime.js";
+import { showHeader, tell } from "./header.js";
+import { clearRows, knows, pauseRows, showLatest, showOnlyHits, take } from "./live_rows.js";
+import { nameOf } from "./passes.js";
+import { follow } from "./stream.js";
+import { lookOf } from "./tones.js";
+import { announce, find, say } from "../page/words.js";
+
+const FIRST = 50; // passes from the store at the start
+const TICK_MS = 5000;
+
+const sounded = new Set(); // passes whose hits were heard
+let end = () => {};
+let isHeld = false; // by the button
+let isWatched = false; // by the pointer or the keyboard
+
+function connect() {
+  end();
+  clearRows();
+  const query = { camera: find("camera").value };
+  end = follow(query, { pass: receive, state: showState });
+  get("v1/passes", { ...query, limit: FIRST }, { quiet: true })
+    .then(({ passes }) => passes.reverse().filter(({ id }) => !knows(id)).forEach(take))
+    .catch((problem) => (problem.detail?.startsWith("reason:") ? announce(say("no_reason_yet")) : tell(problem)))
+    .finally(() => (find("quiet").hidden = find("rows").children.length > 0));
+}
+
+function receive(pass) {
+  showHeldBack(take(pass));
+  if (!pass.lists?.length || sounded.has(pass.id)) return;
+  sounded.add(pass.id);
+  const sounds = pass.lists.map(({ list }) => lookOf(list).sound);
+  chime.play(sounds.includes("alarm") ? "alarm" : sounds.includes("soft") ? "soft" : "none");
+  announce(say("hit_told", { text: nameOf(pass), list: pass.lists.map(({ list }) => list).join(", "), camera: pass.camera }));
+}
+
+function showState(state) {
+  find("connection").dataset.state = state;
+  find("connection").textContent = say(`stream_${state}`);
+}
+
+function showHeldBack(count = 0) {
+  const isPaused = isHeld || isWatched;
+  find("pause").classList.toggle("on", isPaused);
+  find("pause").ariaPressed = String(isHeld);
+  find("pause").querySelector("span").textContent = count ? say("held_back", { count }) : say(isHeld ? "resume" : "pause");
+}
+
+function updatePause() {
+  showHeldBack(pauseRows(isHeld || isWatched));
+}
+
+function watch(list) {
+  const set = (on) => () => {
+    isWatched = on;
+    updatePause();
+  };
+  list.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && set(true)());
+  list.addEventListener("pointerleave", set(false));
+  list.addEventListener("focusin", ({ target }) => target.matches(":focus-visible") && set(true)());
+  list.addEventListener("focusout", set(false));
+}
+
+function showSound() {
+  const on = chime.isOn();
+  find("sound").ariaPressed = String(on);
+  find("sound").querySelector("span").textContent = say(on ? "sound_on" : "sound_off");
+  find("sound").querySelector("use").setAttribute("href", on ? "#icon-sound" : "#icon-silent");
+  find("unlock").hidden = !on || !chime.isLocked();
+}
+
+function unlock() {
+  if (!chime.isOn()) return;
+  chime.unlock();
+  find("unlock").hidden = true;
+}
+
+showHeader();
+showSound();
+watch(find("rows"));
+find("camera").addEventListener("change", connect);
+find("only-hits").addEventListener("change", ({ target }) => showOnlyHits(target.checked));
+find("pause").addEventListener("click", () => {
+  isHeld = !isHeld;
+  updatePause();
+});
+find("sound").addEventListener("click", () => {
+  chime.turn(!chime.isOn());
+  showSound();
+  chime.play("soft");
+});
+for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, unlock);
+document.addEventListener("reason", connect);
+setInterval(showLatest, TICK_MS); // how long ago
+get("v1/cameras")
+  .then(({ cameras }) => find("camera").append(...cameras.map(({ name }) => new Option(name, name))))
+  .catch(tell);
+connect();

@@ -1,0 +1,125 @@
+// The rows of the live page: newest first, updated in place, and held back while the reader looks.
+
+import { cropOf, fillRow, hitsOf, linkOf, nameOf, plateOf, regionOf, directionOf, rowOf, scoreOf } from "./passes.js";
+import { agoOf, clockOf } from "./times.js";
+import { element, find, formatOf, say } from "../page/words.js";
+import { lookOf } from "./tones.js";
+
+const MOST = 100;
+
+const passes = new Map(); // by id
+const held = new Map(); // new ones while the list is paused
+
+let paused = false;
+let onlyHits = false;
+let newest; // the pass that is shown large
+
+const isShown = (pass) => !onlyHits || pass.lists?.length > 0;
+
+export function clearRows() {
+  for (const kept of [passes, held]) kept.clear();
+  newest = undefined;
+  find("rows").replaceChildren();
+  showLatest();
+}
+
+export function showOnlyHits(on) {
+  onlyHits = on;
+  redraw();
+}
+
+export function pauseRows(on) {
+  paused = on;
+  if (!on) {
+    for (const pass of held.values()) insert(pass);
+    held.clear();
+  }
+  return held.size;
+}
+
+// Returns how many passes are held back.
+export function take(pass) {
+  if (passes.has(pass.id)) update(pass);
+  else if (paused) held.set(pass.id, pass);
+  else insert(pass, true);
+  return [...held.values()].filter(isShown).length;
+}
+
+export function knows(id) {
+  return passes.has(id) || held.has(id);
+}
+
+function update(pass) {
+  const before = passes.get(pass.id);
+  passes.set(pass.id, pass);
+  const row = rowNamed(pass.id);
+  if (row) {
+    const hasFocus = row.contains(document.activeElement);
+    fillRow(row, pass);
+    if (hasFocus) row.querySelector("a").focus();
+  } else if (isShown(pass) && !isShown(before)) redraw();
+  if (newest === pass.id) showLatest();
+}
+
+function insert(pass, isNew = false) {
+  passes.set(pass.id, pass);
+  if (passes.size > 2 * MOST) forgetOldest();
+  if (!isShown(pass)) return;
+  place(pass, isNew);
+  if (!newest || pass.first_seen >= passes.get(newest).first_seen) newest = pass.id;
+  showLatest();
+}
+
+// Passes come almost in order; one from a slow camera goes to its place.
+function place(pass, isNew) {
+  const list = find("rows");
+  const row = rowOf(pass);
+  if (isNew) row.classList.add("new");
+  const after = [...list.children].find((one) => passes.get(one.dataset.id)?.first_seen <= pass.first_seen);
+  list.insertBefore(row, after ?? null);
+  while (list.children.length > MOST) list.lastElementChild.remove();
+  find("quiet").hidden = list.children.length > 0;
+}
+
+function forgetOldest() {
+  const ids = [...passes.values()].sort((one, other) => (one.first_seen < other.first_seen ? 1 : -1));
+  for (const { id } of ids.slice(MOST)) {
+    passes.delete(id);
+    rowNamed(id)?.remove();
+  }
+}
+
+function redraw() {
+  const shown = [...passes.values()].filter(isShown).sort((one, other) => (one.first_seen < other.first_seen ? 1 : -1));
+  find("rows").replaceChildren(...shown.slice(0, MOST).map((pass) => rowOf(pass)));
+  find("quiet").hidden = shown.length > 0;
+  newest = shown[0]?.id;
+  showLatest();
+}
+
+function rowNamed(id) {
+  return [...find("rows").children].find((row) => row.dataset.id === id);
+}
+
+// The newest pass, to be read across the room.
+export function showLatest() {
+  const box = find("latest");
+  const pass = passes.get(newest);
+  box.hidden = !pass;
+  if (!pass) return;
+  const tone = pass.lists?.length ? `hit tone-${lookOf(pass.lists[0].list).tone}` : "";
+  box.className = `latest panel ${tone}`;
+  const link = element("a", "", "latest-plate");
+  link.href = linkOf(pass);
+  link.append(plateOf(pass));
+  const facts = element("p", "", "latest-facts");
+  const told = [element("b", pass.camera), directionOf(pass), scoreOf(pass.text_score), element("span", regionOf(pass)), element("span", pass.format && formatOf(pass))];
+  facts.append(...told.filter((one) => one.textContent));
+  const when = element("p", "", "latest-time");
+  when.append(element("b", clockOf(pass.first_seen)), " ", element("span", agoOf(pass.first_seen), "faint"));
+  const hits = element("p", "", "hits large");
+  hits.append(...hitsOf(pass));
+  const picture = cropOf(pass);
+  if (picture.tagName === "IMG") picture.alt = say("crop_of", { text: nameOf(pass) });
+  box.replaceChildren(...(pass.lists?.length ? [hits] : []), link, picture, when, facts);
+}

@@ -1,0 +1,139 @@
+// The page of one pass.
+
+import { address, get } from "./api.js";
+import { showEvidence } from "./evidence.js";
+import { showHeader, tell } from "./header.js";
+import { showNeighbours } from "./neighbours.js";
+import { showOutcome } from "./openings.js";
+import { directionOf, hitOf, icon, nameOf, plateOf, regionOf } from "./passes.js";
+import { connectRequests } from "./plate_requests.js";
+import { showReadings } from "./readings.js";
+import { clockOf, dateTimeOf, secondsTold } from "./times.js";
+import { copyButton } from "../page/copies.js";
+import { element, find, formatOf, pair, percent, say, spellingsOf } from "../page/words.js";
+
+const LEAST = 0.005; // candidates below are noise
+const SVG = "http://www.w3.org/2000/svg";
+
+async function show() {
+  const id = decodeURIComponent(location.pathname.split("/").at(-1));
+  try {
+    const pass = await get(`v1/passes/${encodeURIComponent(id)}`);
+    find("pass").hidden = false;
+    document.title = `${nameOf(pass)} · ${document.title}`;
+    document.querySelector("h1").textContent = say("pass_title", { text: nameOf(pass), camera: pass.camera });
+    showSight(pass);
+    showFace(pass);
+    showFacts(pass);
+    showCandidates(pass);
+    showTrack(pass);
+    showEvidence(find("evidence"), pass);
+    showReadings(find("chart"), find("readings"), pass);
+    connectRequests(pass);
+    await showNeighbours(pass);
+  } catch (problem) {
+    tell(problem.status === 404 ? new Error(say("no_pass")) : problem);
+  }
+}
+
+// The frame with the plate's box if it is kept; the crop large otherwise.
+function showSight(pass) {
+  const box = find("sight");
+  const alt = say("crop_of", { text: nameOf(pass) });
+  if (pass.frame) box.append(frameOf(pass, say("frame_of", { text: nameOf(pass), camera: pass.camera })));
+  if (pass.crop) box.append(pictureOf(pass.crop, alt, pass.frame ? "crop-small" : "crop-large"));
+  if (!pass.frame && !pass.crop) box.append(element("p", say("no_picture"), "empty"));
+}
+
+function pictureOf(path, alt, name) {
+  const picture = element("img", "", name);
+  Object.assign(picture, { src: address(path.replace(/^\//, "")), alt });
+  return picture;
+}
+
+function frameOf({ frame, best }, alt) {
+  const stage = element("div", "", "frame");
+  const outline = document.createElementNS(SVG, "svg");
+  outline.setAttribute("viewBox", `0 0 ${best.width} ${best.height}`);
+  outline.setAttribute("aria-hidden", "true");
+  const [x0, y0, x1, y1] = best.xyxy;
+  const rect = document.createElementNS(SVG, "rect");
+  for (const [name, value] of Object.entries({ x: x0, y: y0, width: x1 - x0, height: y1 - y0, rx: 3 })) rect.setAttribute(name, value);
+  outline.append(rect);
+  stage.append(pictureOf(frame, alt, ""), outline);
+  return stage;
+}
+
+function showFace(pass) {
+  find("face").append(plateOf(pass));
+  if (!pass.text) return;
+  const texts = element("div", "", "spellings");
+  for (const { text, lang, name } of spellingsOf(pass)) {
+    const line = element("p", "", "spelling");
+    const told = element("b", text);
+    told.lang = lang;
+    line.append(element("span", name, "faint"), " ", told, " ", copyButton(text, "quiet"));
+    texts.append(line);
+  }
+  find("face").append(texts);
+  find("hits").append(...(pass.lists ?? []).map((hit) => hitOf(hit, pass.text)));
+}
+
+function showFacts(pass) {
+  const lasted = (new Date(pass.last_seen) - new Date(pass.first_seen)) / 1000;
+  const facts = [
+    [say("camera"), pass.camera],
+    [say("first_seen"), dateTimeOf(pass.first_seen)],
+    [say("lasted"), `${secondsTold(lasted)}, ${say("frames", { count: pass.frames })}`],
+    [say("direction"), pass.direction && say(pass.direction)],
+    [say("certainty"), pass.text && percent(pass.text_score)],
+    [say("region"), pass.region_code && `${regionOf(pass)} (${pass.region_code})`],
+    [say("format"), pass.format && formatOf(pass)],
+    [say("zones"), pass.zones.join(", ")],
+    [say("speed"), pass.speed_widths_s ? say("widths", { count: pass.speed_widths_s }) : ""],
+    [say("progress"), pass.progress === "closed" ? "" : say(pass.progress)],
+  ];
+  find("facts").append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
+}
+
+function showCandidates(pass) {
+  const shown = pass.candidates.filter(({ score }, index) => score >= LEAST || index === 0);
+  find("candidates").append(
+    ...shown.map(({ text, score }) => {
+      const item = element("li", "", text === pass.text ? "bar-row winner" : "bar-row");
+      const bar = element("span", "", "bar");
+      bar.style.setProperty("--share", score);
+      item.append(element("code", text), bar, element("b", percent(score), "number"));
+      return item;
+    }),
+  );
+}
+
+// What happened with the vehicle: seen, zones, lines, gates.
+function showTrack(pass) {
+  const crossings = pass.crossings.map(({ line, side, time }) => [time, say("crossed", { line, side: say(`side_${side}`) })]);
+  const openings = (pass.openings ?? []).map((opening) => [opening.time, showOutcome(opening)]);
+  const events = [
+    [pass.first_seen, say("event_first")],
+    [pass.best.time, say("event_best")],
+    ...crossings,
+    ...openings,
+    ...(pass.progress === "closed" ? [[pass.last_seen, say("event_last")]] : []),
+  ];
+  events.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
+  const rows = events.map(([time, told]) => {
+    const item = element("li");
+    item.append(element("time", clockOf(time)), told);
+    return item;
+  });
+  if (pass.zones.length) {
+    const item = element("li");
+    item.append(element("span", ""), say("was_in", { zones: pass.zones.join(", ") }));
+    rows.push(item);
+  }
+  if (pass.direction) rows[0].append(icon(pass.direction), directionOf(pass).textContent);
+  find("track").append(...rows);
+}
+
+showHeader();
+show();

@@ -1,0 +1,68 @@
+// All readings of a pass: a chart of their scores over time, and a table.
+
+import { weigh } from "./evidence.js";
+import { clockOf, secondsTold } from "./times.js";
+import { element, percent, say } from "../page/words.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDTH, HEIGHT] = [640, 180];
+const ROOM = { left: 44, right: 14, top: 12, bottom: 26 };
+const RADII = [3.5, 11];
+
+export function showReadings(chart, table, pass) {
+  if (!pass.readings.length) return;
+  const tones = new Map(weigh(pass).map(({ text, tone }) => [text, tone]));
+  const most = Math.max(...pass.readings.map(({ weight }) => weight), 1e-9);
+  chart.append(draw(pass, tones, most));
+  table.append(...pass.readings.map((reading) => rowOf(reading, tones.get(reading.text), most)));
+}
+
+function draw({ readings }, tones, most) {
+  const times = readings.map(({ time }) => Date.parse(time));
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const x = (time) => ROOM.left + ((WIDTH - ROOM.left - ROOM.right) * (Date.parse(time) - first)) / Math.max(last - first, 1);
+  const y = (score) => HEIGHT - ROOM.bottom - (HEIGHT - ROOM.top - ROOM.bottom) * score;
+  const told = say("chart_told", { count: readings.length, least: percent(Math.min(...readings.map(({ score }) => score))), most: percent(Math.max(...readings.map(({ score }) => score))) });
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": told });
+  for (const score of [0, 0.5, 1]) {
+    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${WIDTH - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
+  }
+  chart.append(svg("path", { class: "score-line", d: `M${readings.map(({ time, score }) => `${x(time).toFixed(1)} ${y(score).toFixed(1)}`).join("L")}` }));
+  for (const { time, score, text, weight, is_best } of readings) {
+    const r = RADII[0] + (RADII[1] - RADII[0]) * Math.sqrt(weight / most);
+    const dot = svg("circle", { class: `${tones.get(text)}${is_best ? " best" : ""}`, cx: x(time), cy: y(score), r });
+    const title = svg("title", {});
+    title.textContent = `${text || say("unread")}, ${percent(score)}`;
+    dot.append(title);
+    chart.append(dot);
+  }
+  chart.append(label("0", ROOM.left, HEIGHT - 6, "start"), label(secondsTold((last - first) / 1000), WIDTH - ROOM.right, HEIGHT - 6, "end"));
+  return chart;
+}
+
+function label(text, x, y, anchor) {
+  const made = svg("text", { x, y, "text-anchor": anchor });
+  made.textContent = text;
+  return made;
+}
+
+function rowOf({ time, text, score, weight, sharpness, xyxy, is_best }, tone, most) {
+  const row = element("tr", "", is_best ? "best" : "");
+  const when = element("td", clockOf(time));
+  const read = element("td");
+  read.append(element("span", "", `dot ${tone}`), element("code", text || say("unread")));
+  if (is_best) read.append(" ", element("span", say("best_frame"), "tag"));
+  const share = element("td", "", "number");
+  const bar = element("span", "", "mini-bar");
+  bar.style.setProperty("--share", weight / most);
+  share.append(bar, weight.toFixed(2));
+  const [x0, y0, x1, y1] = xyxy.map(Math.round);
+  row.append(when, read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
+  return row;
+}
+
+function svg(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}

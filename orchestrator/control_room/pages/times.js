@@ -1,0 +1,58 @@
+// Times in the reader's zone and language.
+
+import { say, words } from "../page/words.js";
+
+const CLOCK = new Intl.DateTimeFormat(words.language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat(words.language, { day: "numeric", month: "short" });
+const DAY_OF_YEAR = new Intl.DateTimeFormat(words.language, { day: "numeric", month: "short", year: "numeric" });
+const WEEKDAY = new Intl.DateTimeFormat(words.language, { weekday: "short" });
+
+export const clockOf = (time) => CLOCK.format(new Date(time));
+
+export function dayOf(time) {
+  const day = new Date(time);
+  if (isSameDay(day, new Date())) return say("today");
+  return (day.getFullYear() === new Date().getFullYear() ? DAY : DAY_OF_YEAR).format(day);
+}
+
+export function dateTimeOf(time) {
+  return time ? `${dayOf(time)}, ${clockOf(time)}` : "–";
+}
+
+export function weekdayOf(day) {
+  return `${WEEKDAY.format(day)} ${DAY.format(day)}`;
+}
+
+export const isWeekend = (day) => [0, 6].includes(day.getDay());
+
+export function isSameDay(one, other) {
+  return one.toDateString() === other.toDateString();
+}
+
+export function secondsTold(seconds) {
+  const digits = seconds < 10 ? 1 : 0;
+  return new Intl.NumberFormat(words.language, { style: "unit", unit: "second", maximumFractionDigits: digits }).format(seconds);
+}
+
+export function agoOf(time) {
+  const seconds = Math.max(0, (Date.now() - new Date(time)) / 1000);
+  const told = new Intl.RelativeTimeFormat(words.language, { style: "narrow", numeric: "always" });
+  if (seconds < 60) return told.format(-Math.round(seconds), "second");
+  if (seconds < 3600) return told.format(-Math.floor(seconds / 60), "minute");
+  return dateTimeOf(time);
+}
+
+// The value of a field of the type datetime-local; "" for no time.
+export function toField(time) {
+  if (!time) return "";
+  const at = new Date(time);
+  const two = (number) => String(number).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  const seconds = at.getSeconds() ? `:${two(at.getSeconds())}` : "";
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}${seconds}`;
+}
+
+// The time in UTC of such a field, as RFC 3339; "" for an empty one.
+export function fromField(value) {
+  return value ? new Date(value).toISOString() : "";
+}
