@@ -1,6 +1,7 @@
 // The editor of a camera's zones, lines and masks.
 
-import { address, put, remove } from "./api.js";
+import { put, remove } from "./api.js";
+import { fetchPicture } from "./camera_cards.js";
 import { confirm } from "./dialogs.js";
 import { fromDrafts, newName, problemOf, toDrafts } from "./drafts.js";
 import { Stage } from "./stage.js";
@@ -13,21 +14,23 @@ let isChanged = false;
 let close = () => {};
 
 // Shows the editor. Returns the camera as it was saved; undefined where nothing was.
-export function openEditor(given) {
+export async function openEditor(given) {
   camera = given;
+  const still = camera.still && (await fetchPicture(camera.still).catch(() => undefined));
+  find("stage-still").src = still?.src ?? "";
+  find("stage").classList.toggle("blank", !still);
   drafts = toDrafts(camera);
   isChanged = false;
   stage ??= connect();
   find("editor-title").textContent = say("areas_of", { camera: camera.name });
   find("editor-reset").hidden = camera.areas_from !== "page";
-  find("stage-still").src = camera.still ? address(camera.still.replace(/^\//, ""), { at: camera.still_time }) : "";
-  find("stage").classList.toggle("blank", !camera.still);
   tellProblem("");
   find("editor").showModal();
   stage.show(drafts);
   return new Promise((resolve) => {
     close = (saved) => {
       find("editor").close();
+      URL.revokeObjectURL(find("stage-still").src);
       resolve(saved);
     };
   });

@@ -1,6 +1,6 @@
 // The card of a camera: its last still with its areas, its state and its figures.
 
-import { address } from "./api.js";
+import { address, send } from "./api.js";
 import { drawAreas } from "./drafts.js";
 import { agoOf, secondsTold } from "./times.js";
 import { element, pair, percent, say, words } from "../page/words.js";
@@ -55,7 +55,7 @@ function figuresOf(camera) {
     [say("passes_today"), number(camera.passes), false],
     [say("frames_sent"), number(camera.frames), false],
     [say("dropped"), percent(camera.dropped_share ?? 0), camera.dropped_share > BAD_SHARE],
-    [say("delay"), camera.delay_s === null || camera.delay_s === undefined ? "–" : secondsTold(camera.delay_s), camera.delay_s > BAD_DELAY_S],
+    [say("delay"), camera.state !== "playing" && !camera.delay_s ? "–" : secondsTold(camera.delay_s), camera.delay_s > BAD_DELAY_S],
     [say("reconnects"), number(camera.reconnects), false],
   ];
   return figures.map(([name, value, isBad]) => {
@@ -65,20 +65,35 @@ function figuresOf(camera) {
   });
 }
 
-// The picture is replaced when the new one is there, so that it does not blink.
-function showStill(box, camera) {
+// The picture is replaced when the new one is there, so that it does not blink. The browser would
+// not ask again for an address that it has shown, so the picture is fetched.
+async function showStill(box, camera) {
   if (!camera.still) return box.replaceChildren(element("p", say("no_still"), "empty"));
-  if (box.dataset.time === `${camera.still_time}`) return drawOver(box, camera);
-  const picture = new Image();
-  picture.alt = say("still_of", { camera: camera.name });
-  picture.addEventListener("load", () => {
-    box.dataset.time = camera.still_time;
-    box.replaceChildren(picture, element("span", agoOf(camera.still_time), "still-time"));
+  if (box.dataset.time === camera.still_time) return drawOver(box, camera);
+  box.dataset.time = camera.still_time;
+  try {
+    const picture = await fetchPicture(camera.still);
+    picture.alt = say("still_of", { camera: camera.name });
+    forget(box);
+    box.replaceChildren(picture, element("span", "", "still-time"));
     drawOver(box, camera);
-  });
-  picture.addEventListener("error", () => !box.querySelector("img") && box.replaceChildren(element("p", say("no_still"), "empty")));
-  picture.src = address(camera.still.replace(/^\//, ""), { at: camera.still_time });
+  } catch {
+    if (!box.querySelector("img")) box.replaceChildren(element("p", say("no_still"), "empty"));
+  }
   return undefined;
+}
+
+export async function fetchPicture(path) {
+  const response = await send("GET", path.replace(/^\//, ""));
+  const picture = new Image();
+  picture.src = URL.createObjectURL(await response.blob());
+  await picture.decode();
+  return picture;
+}
+
+function forget(box) {
+  const before = box.querySelector("img");
+  if (before) URL.revokeObjectURL(before.src);
 }
 
 function drawOver(box, camera) {

@@ -45,6 +45,7 @@ function filter() {
   for (const card of cards.values()) card.hidden = !card.dataset.search.includes(wanted);
   const states = [...cards.values()].map((card) => card.dataset.state);
   const away = states.filter((state) => !WELL.has(state)).length;
+  find("totals").classList.toggle("warm", away > 0);
   find("totals").textContent = say(away ? "cameras_away" : "cameras_well", { count: cards.size, away });
 }
 

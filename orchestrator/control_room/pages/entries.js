@@ -64,13 +64,12 @@ function open(row, entry) {
 
 // Writes an entry. With another text it is a new one, and the old one goes.
 async function keep(given, before) {
-  await put(pathOf(given.text), { note: given.note, valid_from: given.valid_from, valid_until: given.valid_until, edits: given.edits });
-  const answer = await get(pathOf(""));
-  const kept = answer.entries.find((one) => one.text === given.text.toUpperCase()) ?? answer.entries.find((one) => !entries.some(({ text }) => text === one.text));
-  const isRenamed = before.text && kept && kept.text !== before.text;
-  if (isRenamed) await remove(pathOf(before.text));
-  entries = isRenamed ? answer.entries.filter(({ text }) => text !== before.text) : answer.entries;
-  showAgain(kept?.text ?? given.text);
+  const { text, ...rest } = given;
+  const kept = await put(pathOf(text), rest);
+  if (before.text && kept.text !== before.text) await remove(pathOf(before.text));
+  const others = entries.filter((one) => one.text !== before.text && one.text !== kept.text);
+  entries = [...others, kept].sort((one, other) => (one.text < other.text ? -1 : 1));
+  showAgain(kept.text);
 }
 
 function showAgain(text) {

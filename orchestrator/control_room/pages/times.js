@@ -2,10 +2,12 @@
 
 import { say, words } from "../page/words.js";
 
-const CLOCK = new Intl.DateTimeFormat(words.language, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const DAY = new Intl.DateTimeFormat(words.language, { day: "numeric", month: "short" });
-const DAY_OF_YEAR = new Intl.DateTimeFormat(words.language, { day: "numeric", month: "short", year: "numeric" });
-const WEEKDAY = new Intl.DateTimeFormat(words.language, { weekday: "short" });
+// The reader's own form of the language, such as en-GB, if the browser knows it.
+const LOCALE = navigator.languages.find((one) => one.split("-")[0] === words.language) ?? words.language;
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const DAY = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
+const DAY_OF_YEAR = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
+const WEEKDAY = new Intl.DateTimeFormat(LOCALE, { weekday: "short" });
 
 export const clockOf = (time) => CLOCK.format(new Date(time));
 
@@ -31,12 +33,12 @@ export function isSameDay(one, other) {
 
 export function secondsTold(seconds) {
   const digits = seconds < 10 ? 1 : 0;
-  return new Intl.NumberFormat(words.language, { style: "unit", unit: "second", maximumFractionDigits: digits }).format(seconds);
+  return new Intl.NumberFormat(LOCALE, { style: "unit", unit: "second", unitDisplay: words.language === "ru" ? "short" : "narrow", maximumFractionDigits: digits }).format(seconds);
 }
 
 export function agoOf(time) {
   const seconds = Math.max(0, (Date.now() - new Date(time)) / 1000);
-  const told = new Intl.RelativeTimeFormat(words.language, { style: "narrow", numeric: "always" });
+  const told = new Intl.RelativeTimeFormat(LOCALE, { style: "short", numeric: "always" });
   if (seconds < 60) return told.format(-Math.round(seconds), "second");
   if (seconds < 3600) return told.format(-Math.floor(seconds / 60), "minute");
   return dateTimeOf(time);

@@ -13,9 +13,9 @@ function kept() {
   }
 }
 
-// Red is never given by itself: it is for what the reader takes for an alarm.
+// Red and green are never given by themselves: they say alarm and well, and the reader chooses those.
 function defaultOf(list) {
-  const choices = ["green", "blue", "amber", "violet"];
+  const choices = ["blue", "violet", "amber"];
   const sum = [...list].reduce((total, one) => (31 * total + one.codePointAt(0)) % 9973, 7);
   return { tone: choices[sum % choices.length], sound: "soft" };
 }
