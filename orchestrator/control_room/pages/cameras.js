@@ -55,6 +55,7 @@ function receive(camera) {
 }
 
 showHeader();
+if (window.innerWidth < 900) document.querySelector(".editor .help").open = false;
 find("filter").addEventListener("input", filter);
 refresh().catch(tell);
 follow({}, { pass: () => {}, camera: receive, state: () => {} });

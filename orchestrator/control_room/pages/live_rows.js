@@ -113,7 +113,7 @@ export function showLatest() {
   link.href = linkOf(pass);
   link.append(plateOf(pass));
   const facts = element("p", "", "latest-facts");
-  const told = [element("b", pass.camera), directionOf(pass), scoreOf(pass.text_score), element("span", regionOf(pass)), element("span", pass.format && formatOf(pass))];
+  const told = [element("b", pass.camera), directionOf(pass), pass.text ? scoreOf(pass.text_score) : element("span"), element("span", regionOf(pass)), element("span", pass.format && formatOf(pass))];
   facts.append(...told.filter((one) => one.textContent));
   const when = element("p", "", "latest-time");
   when.append(element("b", clockOf(pass.first_seen)), " ", element("span", agoOf(pass.first_seen), "faint"));

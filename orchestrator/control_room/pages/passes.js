@@ -87,5 +87,5 @@ export function fillRow(row, pass) {
   from.append(element("b", pass.region_code), element("span", regionOf(pass)));
   const hits = element("span", "", "hits");
   hits.append(...hitsOf(pass), ...(pass.progress === "closed" ? [] : [element("span", say(pass.progress), "progress")]));
-  row.replaceChildren(time, cropOf(pass), link, scoreOf(pass.text_score), where, from, hits);
+  row.replaceChildren(time, cropOf(pass), link, pass.text ? scoreOf(pass.text_score) : element("span"), where, from, hits);
 }

@@ -4,7 +4,7 @@ import { get, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
 import { may, session } from "./session.js";
-import { clockOf, dayOf } from "./times.js";
+import { clockOf, dateTimeOf, dayOf } from "./times.js";
 import { announce, element, find, notify, say, words } from "../page/words.js";
 
 const ROLES = ["viewer", "editor", "administrator"];
@@ -98,9 +98,14 @@ function searchOf({ time, who, why, kind, query, count }) {
   const when = element("td", "", "when");
   when.append(element("b", clockOf(time)), " ", element("span", dayOf(time), "faint"));
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
-  const asked = Object.entries(query ?? {}).map(([name, value]) => `${name}: ${[value].flat().join(", ")}`);
+  const asked = Object.entries(query ?? {}).filter(([, value]) => `${value}`).map(([name, value]) => `${name.replace(/_s$/, "")}: ${valueOf(name, value)}`);
   row.append(when, element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), "faint"), element("td", count, "number"));
   return row;
+}
+
+// Times of a query are Unix times.
+function valueOf(name, value) {
+  return name.endsWith("_s") ? dateTimeOf(1000 * value) : [value].flat().join(", ");
 }
 
 showHeader();
