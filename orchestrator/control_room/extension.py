@@ -14,6 +14,7 @@ from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
+from orchestrator.control_room.pages.routes import page_routes
 from orchestrator.control_room.rest.change_feed import ChangeFeed
 from orchestrator.control_room.rest.openapi import describe
 from orchestrator.control_room.rest.routes import rest_routes
@@ -42,7 +43,7 @@ class ControlRoomExtension:
 
     def routes(self, service: DataPlane) -> Sequence[Route]:
         """Return all routes, see `Extension`."""
-        return to_routes(self._routes, self._room, service)
+        return [*to_routes(self._routes, self._room, service), *page_routes()]
 
     @property
     def identify(self) -> Identify:
