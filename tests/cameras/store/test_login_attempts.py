@@ -74,7 +74,7 @@ def test_an_attempt_that_succeeds_is_given_back(attempts: LoginAttempts) -> None
     attempts.give_back([ANNA, DESK])
     assert waits(attempts, ANNA, times=2) == [0, 10]
     attempts.give_back([ANNA]), attempts.give_back([ANNA]), attempts.give_back([ANNA])
-    assert waits(attempts, ANNA, DESK, times=4) == [0, 0, 0, 10]
+    assert waits(attempts, ANNA, DESK, times=4) == [0, 0, 1, 1]
 
 
 def test_each_subject_has_its_own_limit(attempts: LoginAttempts) -> None:
