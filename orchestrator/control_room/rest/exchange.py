@@ -11,14 +11,13 @@ from starlette.responses import Response
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.queries import Query
+from orchestrator.control_room.rest.reasons import read_reason
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import UnsupportedMedia
 from orchestrator.gateway.http.schemas import Model
 
 JSON, CSV = "application/json", "text/csv"
-REASON = "x-reason"
 NO_REASON = "-"
-LONGEST_REASON = 500
 
 QueryT = TypeVar("QueryT", bound=Query)
 BodyT = TypeVar("BodyT", bound=BaseModel)
@@ -28,7 +27,7 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
     """Return the query of a request.
 
     Raises:
-        ParameterError: A parameter is unknown, repeated or out of range, or the reason is too long.
+        ParameterError: A parameter is unknown, repeated or out of range.
     """
     values: dict[str, Any] = {}
     fields = {one.alias or name: one for name, one in kind.model_fields.items()}
@@ -39,10 +38,6 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
             raise ParameterError(f"{name[:100]}: wanted it once, got it several times")
         else:
             values[name] = value
-    if len(reason := _reason_of(request)) > LONGEST_REASON:
-        raise ParameterError(
-            f"{REASON}: wanted at most {LONGEST_REASON} characters, got {len(reason)}"
-        )
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -84,9 +79,9 @@ def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False)
         must_tell: A reason is needed if the configuration requires reasons.
 
     Raises:
-        ParameterError: The reason is missing.
+        ParameterError: The reason is missing, too long or not printable.
     """
-    why = _reason_of(request).strip() or query.reason.strip()
+    why = read_reason(request.request.http.headers, query.reason)
     if must_tell and not why and request.room.configuration.control_room.reasons_required:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
     shown = None
@@ -116,15 +111,6 @@ def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
 def attachment(name: str) -> dict[str, str]:
     """Return the headers of a file that browsers save."""
     return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-
-
-def _reason_of(request: RoomRequest) -> str:
-    """Return the reason of the header. Browsers send Latin-1; other clients may send UTF-8."""
-    header = request.request.http.headers.get(REASON, "")
-    try:
-        return header.encode("latin-1").decode()
-    except UnicodeError:
-        return header
 
 
 def _first(error: ValidationError) -> str:

@@ -13,8 +13,9 @@ from orchestrator.control_room.access.passwords import LONGEST, check_password
 from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.access.principals import Role
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
+from orchestrator.control_room.rest.exchange import query_of, requester_of
 from orchestrator.control_room.rest.json_bodies import read_json
-from orchestrator.control_room.rest.reasons import requester_of
+from orchestrator.control_room.rest.queries import Query
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import GatewayError, NotFound
 
@@ -84,7 +85,7 @@ async def remove(request: RoomRequest) -> Response:
     name = request.request.http.path_params["name"]
     if await _find(request, name) is None:
         raise _unknown(name)
-    requester, people = requester_of(request), request.room.store.people
+    requester, people = requester_of(request, query_of(request, Query)), request.room.store.people
     try:
         await run_sync(lambda: people.remove(name, requester, keeps_administrator=True))
     except LastAdministrator as error:
@@ -111,14 +112,19 @@ async def _add(request: RoomRequest, person: Person, password: str | None) -> No
         raise ParameterError("password: wanted one for a new person, got none")
     hashed = await request.room.access.passwords.hash(password)
     try:
-        await run_sync(request.room.store.people.add, person, hashed, requester_of(request))
+        await run_sync(
+            request.room.store.people.add,
+            person,
+            hashed,
+            requester_of(request, query_of(request, Query)),
+        )
     except NameTaken as error:  # meanwhile
         raise Conflict(str(error)) from error
 
 
 async def _change(request: RoomRequest, person: Person, password: str | None) -> None:
     hashed = await request.room.access.passwords.hash(password) if password is not None else None
-    requester, people = requester_of(request), request.room.store.people
+    requester, people = requester_of(request, query_of(request, Query)), request.room.store.people
     try:
         await run_sync(
             lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)

@@ -1,38 +1,22 @@
-"""Who asks and why, for the audit of the store."""
+"""The reason of a request, for the audit of the store."""
 
 from __future__ import annotations
 
 from urllib.parse import unquote_to_bytes
 
-from starlette.datastructures import Headers, QueryParams
+from starlette.datastructures import Headers
 
-from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.errors import ParameterError
 
-HEADER, PARAMETER = "x-reason", "reason"
-NONE = "-"
-"""Reason in the audit if the caller gave none."""
+HEADER = "x-reason"
 MOST_CHARACTERS = 500
 
 
-def requester_of(request: RoomRequest) -> Requester:
-    """Return who asks and why, for the audit.
-
-    Raises:
-        ParameterError: The reason is required and missing, too long, or not printable.
-    """
-    http, settings = request.request.http, request.room.configuration.control_room
-    reason = read_reason(http.headers, http.query_params)
-    if not reason and settings.reasons_required:
-        raise ParameterError("reason: wanted one in X-Reason or ?reason=, got none")
-    return Requester(request.principal.name, reason or NONE)
-
-
-def read_reason(headers: Headers, query: QueryParams) -> str:
+def read_reason(headers: Headers, parameter: str = "") -> str:
     """Return the reason of a request; empty if it has none.
 
-    The header may be UTF-8, or percent-encoded UTF-8: browsers send only Latin-1 in headers.
+    The header goes before the parameter `reason`. It may be UTF-8, or percent-encoded UTF-8:
+    browsers send only Latin-1 in headers.
 
     Raises:
         ParameterError: The reason is too long or not printable.
@@ -40,7 +24,7 @@ def read_reason(headers: Headers, query: QueryParams) -> str:
     if HEADER in headers:
         given = unquote_to_bytes(headers[HEADER].encode("latin-1")).decode(errors="replace")
     else:
-        given = query.get(PARAMETER, "")
+        given = parameter
     reason = given.strip()
     if len(reason) > MOST_CHARACTERS or not reason.isprintable():
         wanted = f"at most {MOST_CHARACTERS} printable characters"
