@@ -88,3 +88,46 @@ def test_a_file_without_cameras_is_an_error(file: Path) -> None:
 def test_names_are_short_and_printable(name: str) -> None:
     with pytest.raises(SettingsError, match="wanted 1 to 100 printable characters"):
         Camera(name, "rtsp://camera")
+
+
+GATE = """
+[[gates]]
+name = "north"
+type = "http"
+url = "http://10.0.0.9/open"
+cameras = ["gate"]
+lists = ["residents"]
+zones = ["entry"]
+direction = "towards"
+schedule = { start = "06:00", end = "22:00" }
+options = { method = "GET", password = "env:SECRET" }
+"""
+
+
+def test_gates_are_read(file: Path) -> None:
+    file.write_text(WHOLE + GATE)
+    (gate,) = read_configuration(file).gates
+
+    assert (gate.zones, gate.direction, gate.fuzzy) == (("entry",), "towards", False)
+    assert gate.schedule == Schedule(start="06:00", end="22:00")
+    assert "10.0.0.9" not in repr(gate)
+    assert "SECRET" not in repr(gate)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param('"http"', '"telnet"', "type: wanted http, onvif, modbus", id="type"),
+        pytest.param('"towards"', '"left"', "direction: wanted towards, away", id="direction"),
+        pytest.param('["residents"]', "[]", "lists: wanted at least one", id="lists"),
+        pytest.param('cameras = ["gate"]', "cameras = []", "cameras: wanted", id="no-camera"),
+        pytest.param('cameras = ["gate"]', 'cameras = ["x"]', "no camera 'x'", id="camera"),
+        pytest.param("zones", 'side = "left"\nzones', "wanted lines beside it", id="side"),
+        pytest.param("zones", "pulse_s = 0\nzones", "pulse_s: wanted 0.1 to 60", id="pulse"),
+    ],
+)
+def test_wrong_gates_are_told(file: Path, old: str, new: str, message: str) -> None:
+    file.write_text(WHOLE + GATE.replace(old, new))
+
+    with pytest.raises(SettingsError, match=message):
+        read_configuration(file)

@@ -228,6 +228,17 @@ def test_the_crop_of_a_frame_is_made_once() -> None:
     assert len(pixels.cropped) == len(set(pixels.cropped))
 
 
+def test_a_direction_that_is_known_later_is_told_once() -> None:
+    looks: Looks = [(t / 2, [plate((500, 80), score=0.95, width=60 + 3 * t)]) for t in range(9)]
+    events = follow(new_tracker(), looks)
+
+    assert [(one.kind, one.passed.direction) for one in events] == [
+        ("agreed", ""),
+        ("updated", "towards"),
+        ("closed", "towards"),
+    ]
+
+
 def test_directions_and_lines_and_zones_are_told() -> None:
     camera = replace(
         CAMERA,
