@@ -56,6 +56,7 @@ from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
 from orchestrator.cameras.store.text_patterns import clean_text
+from orchestrator.cameras.store.unclosed_passes import read_unclosed
 
 LOG = logging.getLogger(__name__)
 
@@ -143,6 +144,18 @@ class PassStore:
             self.openings.replay()
         self.writer.check()
         return self.writer.replay()
+
+    def close_left(self, watcher: str, sinks: Sequence[Sink]) -> int:
+        """Close passes that former owners of a watcher's cameras have left open.
+
+        Returns:
+            Their number.
+        """
+        with self._database.reading() as connection:
+            events = read_unclosed(connection, watcher, self._pictures)
+        if events:
+            self.write(events, sinks)
+        return len(events)
 
     def search(self, query: PassQuery, requester: Requester) -> PassPage:
         """Return a page of passes, the newest first, and record the search in the audit.

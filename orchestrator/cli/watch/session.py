@@ -36,7 +36,7 @@ from orchestrator.system.file_stamps import stamp_of
 
 RELOAD_EVERY_S = 1.0
 """How often the file of cameras is looked at."""
-RETENTION_EVERY_S, REPLAY_EVERY_S = 3600.0, 5.0
+RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -142,6 +142,7 @@ class Session:
             await stack.enter_async_context(_running(self._reporter.run()))
         if self._sharing:
             await stack.enter_async_context(_running(self._sharing.run()))
+            await stack.enter_async_context(_running(self._close_left(self._sharing)))
         if self._watch.store:
             await stack.enter_async_context(_running(_replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
@@ -187,6 +188,15 @@ class Session:
             drawn = reporter.drawn(configuration) if reporter else configuration
             own = [one for one in drawn.cameras if not self._sharing or one.name in self._followed]
             await self._watcher.follow(own)
+
+    async def _close_left(self, sharing: CameraSharing) -> None:
+        """Close passes that watchers which died have told of."""
+        while self._watch.store:
+            await asyncio.sleep(CLOSE_LEFT_EVERY_S)
+            with suppress(PlateError):  # the database is away; the next round closes them
+                sinks = self._configuration.sinks
+                await asyncio.to_thread(self._watch.store.close_left, sharing.watcher, sinks)
+                self._wake_sinks()
 
     def _make_sharing(self) -> CameraSharing | None:
         store = self._watch.store
