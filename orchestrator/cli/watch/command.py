@@ -96,10 +96,12 @@ def watch(
         from orchestrator.cli import chosen_server
         from orchestrator.cli.watch.pass_table import PassTable
         from orchestrator.cli.watch.run import Run, run_watch
-        from orchestrator.cli.watch.targets import read_target
+        from orchestrator.cli.watch.targets import check_shared, read_target
 
         chosen_server.check_unused(context, url, OF_OWN_SERVER)
         target = read_target(sources, is_once=once, looks_per_s=looks)
+        if share:
+            check_shared(target, is_once=once)
         address = url or target.configuration.service
         served = {
             "weights": weights,

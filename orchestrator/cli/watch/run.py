@@ -76,8 +76,6 @@ def run_watch(target: Target, run: Run) -> None:
                 )
             )
 
-    if run.is_shared and (run.is_once or not target.file):
-        raise SettingsError("--share: wanted a file CAMERAS.toml, got single sources or --once")
     with _keeping(target, run.out, is_shared=run.is_shared) as store:
         asyncio.run(start(store))
 

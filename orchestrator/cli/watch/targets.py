@@ -53,6 +53,16 @@ def read_target(
     return Target(Configuration(_with_own_names(cameras)))
 
 
+def check_shared(target: Target, *, is_once: bool) -> None:
+    """Check that watchers can share the cameras of a target.
+
+    Raises:
+        SettingsError: It has no file, or its sources end.
+    """
+    if target.file is None or is_once:
+        raise SettingsError("--share: wanted a file CAMERAS.toml and cameras without an end")
+
+
 def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
     is_clip = "://" not in source and not source.startswith("/dev/")
     if is_clip and not Path(source).is_file():

@@ -17,6 +17,8 @@ STATE = Snapshot(
     events_waiting=4,
     spooled_bytes=99,
     storage=StorageStatus(False, 1000, {"spool": Disk(5, 50), "pictures": Disk(7, 70)}),
+    leases_lost=2,
+    events_rejected=3,
 )
 
 
@@ -53,6 +55,9 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_database_up", "", 0),
         ("plates_disk_free_bytes", "spool", 5),
         ("plates_disk_size_bytes", "pictures", 70),
+        ("plates_watcher_cameras", "", 2),
+        ("plates_leases_lost_total", "", 2),
+        ("plates_lease_events_rejected_total", "", 3),
     ],
 )
 def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:

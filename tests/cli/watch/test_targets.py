@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.watch.targets import name_of, read_target
+from orchestrator.cli.watch.targets import check_shared, name_of, read_target
 from orchestrator.errors import SettingsError
 
 RTSP = "rtsp://user:secret@10.0.0.5:554/stream1/"
@@ -64,3 +64,14 @@ def test_a_clip_that_is_not_there_is_told() -> None:
 def test_a_stream_has_no_end() -> None:
     with pytest.raises(SettingsError, match=r"got 10\.0\.0\.5/stream1, which has no end"):
         read_target([RTSP], is_once=True)
+
+
+def test_only_a_file_of_cameras_can_be_shared(clip: str, tmp_path: Path) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text('[[cameras]]\nname = "gate"\nurl = "rtsp://camera"\n', encoding="utf-8")
+    target = read_target([str(file)], is_once=False)
+    check_shared(target, is_once=False)
+    with pytest.raises(SettingsError, match="--share: wanted a file"):
+        check_shared(target, is_once=True)
+    with pytest.raises(SettingsError, match="--share: wanted a file"):
+        check_shared(read_target([clip], is_once=False), is_once=False)
