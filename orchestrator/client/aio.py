@@ -18,6 +18,7 @@ from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
+from orchestrator.client.passes import FoundPass, PassSearch
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureRequest, PictureResult
 from orchestrator.client.transport import AsyncTransport, Transport
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from orchestrator.client.passes import SearchOptions
     from orchestrator.client.requests import RequestOptions
 
 
@@ -121,6 +123,22 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
             work_in_order_async(self._read_crop, enumerate(requests), width)
         ) as plates:
             return Plates(tuple([plate async for plate in plates]))
+
+    def passes(self, **search: Unpack[SearchOptions]) -> AsyncGenerator[FoundPass, None]:
+        """Find stored passes, like `PlateClient.passes`, for `async for`."""
+        wanted = PassSearch.of(search)
+        self._check_open()
+
+        async def begin() -> AsyncGenerator[FoundPass, None]:
+            page = await self._find_page(wanted, "")
+            while True:
+                for one in page.passes:
+                    yield one
+                if not page.cursor:
+                    return
+                page = await self._find_page(wanted, page.cursor)
+
+        return begin()
 
     async def is_ready(self) -> bool:
         """Tell within five seconds whether the server answers and has the model.

@@ -15,6 +15,7 @@ from orchestrator.client.crop_requests import naming_crop, read_plate
 from orchestrator.client.error_mapping import translate_errors, translate_output_errors
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.parameters import check_in_flight, check_timeout
+from orchestrator.client.passes import FoundPage, PassSearch, read_page
 from orchestrator.client.picture_encoding import Picture, check_several
 from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
 from orchestrator.client.transport import AsyncTransport, Transport
@@ -155,6 +156,16 @@ class BaseClient(ABC, Generic[TransportT]):
     async def _config(self, timeout_s: float) -> dict[str, Any]:
         with self._translating():
             return await self._channel().config(timeout_s)
+
+    async def _find_page(self, search: PassSearch, cursor: str) -> FoundPage:
+        """Return a page of a search for passes, with retries if they may help."""
+
+        async def send() -> FoundPage:
+            with self._translating():
+                response = await self._channel().get(search.to_path(cursor), self._timeout_s)
+                return read_page(response)
+
+        return await self._retries.call_async(send, self._note_retry)
 
     async def _fitting_calls(self) -> int:
         """Return how many calls at once fit the server."""

@@ -28,6 +28,7 @@ from orchestrator.client.inference import (
 )
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.contract import MODEL, Arrays
+from orchestrator.errors import RequestError
 from orchestrator.system.blocking import settle
 
 NO_HEADERS: Mapping[str, str] = {}
@@ -48,6 +49,13 @@ class Channel(Protocol):
 
     async def config(self, timeout_s: float) -> dict[str, Any]:
         """Return the model's configuration."""
+
+    async def get(self, path: str, timeout_s: float) -> HttpResponse:
+        """Return the server's answer at a path.
+
+        Raises:
+            RequestError: The channel is not one over HTTP.
+        """
 
     async def close(self) -> None:
         """Close the connections. Running requests may end with an error."""
@@ -93,6 +101,9 @@ class HttpChannel:
     async def config(self, timeout_s: float) -> dict[str, Any]:
         ends = time.monotonic() + timeout_s
         return read_config(await self._send(HttpRequest("GET", CONFIG_PATH), ends))
+
+    async def get(self, path: str, timeout_s: float) -> HttpResponse:
+        return await self._send(HttpRequest("GET", path), time.monotonic() + timeout_s)
 
     async def close(self) -> None:
         await settle(self._connections.close())
@@ -141,6 +152,9 @@ class GrpcChannel:
         with reading(MODEL):
             return dict(response["config"])
 
+    async def get(self, path: str, timeout_s: float) -> HttpResponse:
+        raise RequestError("passes: wanted a client with an HTTP address, got one of gRPC")
+
     async def close(self) -> None:
         await settle(self._client.close())
 
@@ -173,6 +187,9 @@ class CustomChannel:
 
     async def config(self, timeout_s: float) -> dict[str, Any]:
         return {}
+
+    async def get(self, path: str, timeout_s: float) -> HttpResponse:
+        raise RequestError("passes: wanted a client with an HTTP address, got a custom transport")
 
     async def close(self) -> None:
         await settle(self._transport.close())

@@ -43,7 +43,7 @@ LATE = "StatusCode.DEADLINE_EXCEEDED"
 NO_INFERENCE = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
 """Statuses from a load balancer, or from another kind of server, in place of our server."""
 REJECTED = {
-    *("400", "401", "404", "413"),
+    *("400", "401", "403", "404", "413"),
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
 }
 INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}

@@ -17,6 +17,7 @@ from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
+from orchestrator.client.passes import FoundPass, PassSearch
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureRequest, PictureResult
 from orchestrator.client.transport import Transport
@@ -29,6 +30,7 @@ from orchestrator.system.blocking import run_blocking
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from orchestrator.client.passes import SearchOptions
     from orchestrator.client.requests import RequestOptions
 
 
@@ -190,6 +192,33 @@ class PlateClient(BaseClient[Transport]):
             return run_blocking(self._read_crop(numbered))
 
         return Plates(tuple(work_in_order(read_crop, enumerate(requests), width)))
+
+    def passes(self, **search: Unpack[SearchOptions]) -> Generator[FoundPass, None, None]:
+        """Find stored passes, the newest first. Pages are asked for as the caller goes on.
+
+        The service must know cameras (`plates serve --cameras`), and the client's address must be
+        one of HTTP.
+
+        Args:
+            search: Conditions; `orchestrator.client.passes.PassSearch` describes each.
+
+        Raises:
+            ParameterError: There is no such condition.
+            RequestError: The service rejects the search or the key.
+            Overloaded: The service or its database has no capacity now.
+            ServerError: The server gives no answer in time, or no valid answer.
+        """
+        wanted = PassSearch.of(search)
+        self._check_open()
+
+        def begin() -> Generator[FoundPass, None, None]:
+            page = run_blocking(self._find_page(wanted, ""))
+            yield from page.passes
+            while page.cursor:
+                page = run_blocking(self._find_page(wanted, page.cursor))
+                yield from page.passes
+
+        return begin()
 
     def _note_retry(self, error: PlateError) -> None:
         with self._process.counting:

@@ -1,0 +1,180 @@
+"""Searches for stored passes, against a server of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.client.passes import FoundPass
+from orchestrator.client.testing import FakeTransport
+from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
+
+MOSCOW = timezone(timedelta(hours=3))
+PASS = {
+    "id": "a",
+    "camera": "gate",
+    "progress": "closed",
+    "first_seen": "2026-11-25T08:00:00.500Z",
+    "last_seen": "2026-11-25T08:00:02.000Z",
+    "clock": "wall",
+    "text": "A123BC77",
+    "text_native": "",
+    "text_score": 0.98,
+    "format": "ru_car",
+    "region_code": "77",
+    "region": "Moscow",
+    "direction": "towards",
+    "zones": ["entry"],
+    "frames": 14,
+    "lists": [{"list": "residents", "text": "A123BC77", "note": "", "edits": 0}],
+    "crop": "/v1/passes/a/crop.jpg",
+    "frame": None,
+}
+PAGES = {
+    "": {"passes": [PASS], "cursor": "1.0_1"},
+    "1.0_1": {"passes": [PASS | {"id": "b"}], "cursor": ""},
+}
+
+
+class Server:
+    """Answers every request with a status and a document; a page by its cursor without them."""
+
+    def __init__(self, status: int = 200, document: Any = None) -> None:
+        self.status, self.document = status, document
+        self.asked: list[list[tuple[str, str]]] = []
+        self.keys: list[str | None] = []
+
+    def answer(self, path: str, key: str | None) -> bytes:
+        query = parse_qsl(urlsplit(path).query)
+        self.asked.append(query)
+        self.keys.append(key)
+        return json.dumps(self.document or PAGES[dict(query).get("cursor", "")]).encode()
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = server.answer(self.path, self.headers.get("authorization"))
+            self.send_response(server.status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = Thread(target=http.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{http.server_port}"
+        http.shutdown()
+        thread.join()
+
+
+def test_all_pages_are_read_as_the_caller_goes_on() -> None:
+    server = Server()
+    with serving(server) as url, PlateClient(url, key="secret") as client:
+        found = client.passes(text="A123*")
+        assert server.asked == []
+        first = next(found)
+        assert server.asked == [[("text", "A123*"), ("limit", "200")]]
+        assert [one.id for one in found] == ["b"]
+    assert server.asked[1][-1] == ("cursor", "1.0_1")
+    assert server.keys == ["Bearer secret"] * 2
+    assert first == FoundPass.of(PASS)
+    assert first.first_seen == datetime(2026, 11, 25, 8, 0, 0, 500_000, timezone.utc)
+    assert (first.zones, first.lists, first.frame) == (("entry",), ("residents",), None)
+
+
+def test_a_coroutine_reads_all_pages_too() -> None:
+    async def run(url: str) -> list[str]:
+        async with AsyncPlateClient(url) as client:
+            return [one.id async for one in client.passes(camera="gate", page=1)]
+
+    server = Server()
+    with serving(server) as url:
+        assert asyncio.run(run(url)) == ["a", "b"]
+    assert server.asked[0] == [("camera", "gate"), ("limit", "1")]
+
+
+def test_every_condition_is_sent_under_its_name() -> None:
+    server = Server(document={"passes": [], "cursor": ""})
+    with serving(server) as url, PlateClient(url) as client:
+        search = client.passes(
+            text="A123BC77",
+            part=["12", "BC"],
+            edits=1,
+            camera=["gate", "yard"],
+            since=datetime(2026, 11, 25, 8, tzinfo=MOSCOW),
+            until="2026-11-26",
+            region="77",
+            plate_list="residents",
+            zone="entry",
+            direction="towards",
+            reason="case 7",
+            page=10,
+        )
+        assert list(search) == []
+    assert server.asked == [
+        [
+            *(("text", "A123BC77"), ("part", "12"), ("part", "BC"), ("edits", "1")),
+            *(("camera", "gate"), ("camera", "yard"), ("from", "2026-11-25T05:00:00+00:00")),
+            *(("until", "2026-11-26"), ("region", "77"), ("list", "residents")),
+            *(("zone", "entry"), ("direction", "towards"), ("reason", "case 7"), ("limit", "10")),
+        ]
+    ]
+
+
+def test_a_date_is_a_day_of_this_machine() -> None:
+    server = Server(document={"passes": [], "cursor": ""})
+    with serving(server) as url, PlateClient(url) as client:
+        assert list(client.passes(since=date(2026, 11, 25))) == []
+    (asked,) = server.asked
+    midnight = datetime(2026, 11, 25).astimezone()
+    assert datetime.fromisoformat(dict(asked)["from"]) == midnight
+
+
+@pytest.mark.parametrize(
+    ("status", "document", "kind", "message"),
+    [
+        pytest.param(400, {"detail": "limit: wanted"}, RequestError, "limit: wanted", id="query"),
+        pytest.param(401, {"detail": "wanted a key"}, RequestError, "wanted a key", id="key"),
+        pytest.param(403, {"detail": "role: wanted"}, RequestError, "role: wanted", id="role"),
+        pytest.param(
+            404, {"detail": "no such path: /v1/passes"}, RequestError, "--cameras", id="no cameras"
+        ),
+        pytest.param(503, {"detail": "the database"}, Overloaded, "the database", id="database"),
+        pytest.param(200, {"plates": []}, ServerError, "no answer of passes", id="other answer"),
+        pytest.param(502, ["a balancer"], ServerError, "HTTP 502", id="no problem"),
+    ],
+)
+def test_failures_are_those_of_other_calls(
+    status: int, document: Any, kind: type[Exception], message: str
+) -> None:
+    server = Server(status, document)
+    with serving(server) as url, PlateClient(url) as client, pytest.raises(kind, match=message):
+        next(client.passes())
+
+
+def test_an_unknown_condition_is_told_at_once() -> None:
+    with PlateClient() as client, pytest.raises(ParameterError, match="got plate"):
+        client.passes(plate="A123BC77")  # type: ignore[call-arg]
+
+
+def test_passes_need_an_address_of_http() -> None:
+    with PlateClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
+        next(grpc.passes())
+    custom = PlateClient(transport=FakeTransport())
+    with custom, pytest.raises(RequestError, match="got a custom transport"):
+        next(custom.passes())
