@@ -1,0 +1,132 @@
+"""Running control rooms with rendered passes, for browsers."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cv2
+
+from orchestrator.cameras.configuration import read_configuration
+from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.store.list_lookup import ListEntry
+from orchestrator.cameras.store.live_tables import CameraState, Still
+from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.supervisor.ports import free_ports
+from tests.cameras.samples import make_event
+from tests.waiting import until
+from workshop.rendering.scenery import scene
+
+CAMERAS = """
+[store]
+keep_frames = true
+
+[[cameras]]
+name = "gate"
+url = "rtsp://10.0.0.5/stream1"
+lists = ["residents"]
+lines = [{ name = "barrier", points = [[0, 0.8], [0.6, 0.8]] }]
+
+[[cameras]]
+name = "yard"
+url = "rtsp://10.0.0.6/stream1"
+group = "south"
+"""
+NOW_S = 1_750_003_200.0
+"""Time of the first pass: 2025-06-15, 16:00 UTC."""
+
+
+@dataclass(frozen=True)
+class RunningRoom:
+    """A control room that a browser can open.
+
+    Attributes:
+        url: Its address, with a slash at the end.
+        store: Its store.
+    """
+
+    url: str
+    store: PassStore
+
+
+@contextmanager
+def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[RunningRoom]:
+    """Run a control room on a free port until the end of the block.
+
+    Args:
+        folder: Folder of its files.
+        settings: Lines of the file of cameras, before the others.
+        options: More options of the gateway.
+    """
+    file = folder / "CAMERAS.toml"
+    file.write_text(settings + CAMERAS)
+    store = open_store(read_configuration(file).store, folder)
+    store.configure(read_configuration(file).cameras)
+    port, metrics, triton = free_ports(3)
+    given = GatewayOptions(
+        http=Address("127.0.0.1", port),
+        grpc=None,
+        metrics=Address("127.0.0.1", metrics),
+        triton_http=f"http://127.0.0.1:{triton}",
+        triton_grpc=f"127.0.0.1:{triton}",
+        triton_metrics=f"http://127.0.0.1:{triton}/metrics",
+        cameras=file,
+        audit=folder / "audit.jsonl",
+        **options,
+    )
+    gateway = start(given)
+    try:
+        url = f"http://localhost:{port}/"
+        until(lambda: _answers(f"{url}live"), "a control room")
+        yield RunningRoom(url, store)
+    finally:
+        gateway.stop()
+        store.close()
+
+
+def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes: Any) -> PassEvent:
+    """Return an event of a rendered pass; `changes` are fields of the pass."""
+    event = make_event(kind, id_=id_)  # type: ignore[arg-type]
+    crop, frame = render_pictures()
+    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
+    given = {"first_seen_s": at_s, "last_seen_s": at_s + 1.5, "best": best, **changes}
+    return PassEvent(event.kind, replace(event.passed, **given))
+
+
+def fill(store: PassStore) -> None:
+    """Write passes of two cameras, a list, and what the cameras' watcher tells."""
+    store.lists.create("residents", "House 5")
+    store.lists.put("residents", [ListEntry("A123BC77", "flat 12", edits=1)])
+    texts = ("A123BC77", "M456OP199", "A128BC77", "K777KK177")
+    for number, text in enumerate(texts):
+        camera = "gate" if number % 2 == 0 else "yard"
+        changes = {"text": text, "camera": camera, "candidates": ((text, 0.97),)}
+        store.write([make_pass(f"pass-{number}", at_s=NOW_S + 60 * number, **changes)], [])
+    state = {"state": "playing", "frames": 12, "plates": 7, "passes": 4, "delay_s": 0.2}
+    store.live.write_states([CameraState("gate", "watcher", NOW_S, state)])
+    store.live.write_stills([Still("gate", NOW_S, render_pictures()[1])])
+
+
+@cache
+def render_pictures() -> tuple[bytes, bytes]:
+    """Return the crop of a rendered plate and the whole frame, as JPEG files."""
+    drawn = scene(["A123BC77"], (640, 360), seed=4)
+    x0, y0, x1, y1 = map(int, drawn.xyxy[0])
+    crop = drawn.picture[y0 - 8 : y1 + 8, x0 - 8 : x1 + 8]
+    return cv2.imencode(".jpg", crop)[1].tobytes(), cv2.imencode(".jpg", drawn.picture)[1].tobytes()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.URLError:
+        return False

@@ -1,0 +1,53 @@
+"""The lists page: entries are edited in place and imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.browser.conftest import Open
+from tests.browser.control_room.rooms import RunningRoom
+
+
+def test_a_list_is_made_edited_and_imported(
+    open_quiet: Open, room: RunningRoom, tmp_path: Path
+) -> None:
+    page = open_quiet("lists", timezone_id="UTC")
+    page.fill("#new-name", "guests")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Add a plate").click()
+    page.get_by_label("Plate", exact=True).fill("m456op199")
+    page.get_by_label("Valid until").fill("2027-02-01T12:00")
+    page.get_by_role("combobox", name="Spelling").select_option("1")
+    page.keyboard.press("Enter")
+    page.locator("tr[data-text=M456OP199]").wait_for()
+    (entry,) = room.store.lists.entries("guests")
+    assert (entry.text, entry.valid_until_s, entry.edits) == ("M456OP199", 1_801_483_200.0, 1)
+
+    page.get_by_role("button", name="Edit: M456OP199").click()
+    page.get_by_role("textbox", name="Note", exact=True).fill("courier")
+    page.get_by_role("button", name="Save").click()
+    page.locator("tr[data-text=M456OP199]", has_text="courier").wait_for()
+
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("text,edits\nK777KK177,0\nE001EE77,five\n")
+    page.set_input_files("#file", wrong)
+    assert page.locator(".wrong-lines").inner_text().split("\n")[-1].endswith("E001EE77,five")
+    wrong.write_text("text,note\nK777KK177,neighbour\n")
+    page.set_input_files("#file", wrong)
+    page.locator("tr[data-text=K777KK177]").wait_for()
+    notes = {one.text: one.note for one in room.store.lists.entries("guests")}
+    assert notes == {"K777KK177": "neighbour", "M456OP199": "courier"}
+
+    page.get_by_role("button", name="Remove: K777KK177").click()
+    page.locator("tr[data-text=K777KK177]").wait_for(state="detached")
+    assert [one.text for one in room.store.lists.entries("guests")] == ["M456OP199"]
+
+
+def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:
+    page = open_quiet("lists?list=residents")
+    page.get_by_role("button", name="Edit: A123BC77").click()
+    page.get_by_label("Plate", exact=True).fill("*")
+    page.keyboard.press("Enter")
+    page.locator(".row-problem", has_text="text").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("tr[data-text=A123BC77]").wait_for()

@@ -1,0 +1,103 @@
+"""The login, roles, and the reason that searches want."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.people import Person
+from tests.browser.conftest import Open
+from tests.browser.control_room.rooms import RunningRoom, fill, run_room
+from tests.gateway.key_files import write_keys
+
+PASSWORD = "correct horse battery"
+PEOPLE = (Person("anna", "administrator"), Person("boris", "viewer", ("south",)))
+
+
+@pytest.fixture(scope="module")
+def room(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRoom]:
+    """A control room whose people log in."""
+    folder: Path = tmp_path_factory.mktemp("room")
+    keys = write_keys(folder, gate="secret")
+    settings = "[control_room]\nreasons_required = true\n"
+    with run_room(folder, settings, keys=keys, wants_keys=True) as running:
+        fill(running.store)
+        hashed = PasswordHasher(1, 8, 1).hash(PASSWORD)
+        for person in PEOPLE:
+            running.store.people.add(person, hashed, Requester("test", "test"))
+        yield running
+
+
+def log_in(page: Any, name: str, password: str = PASSWORD) -> None:
+    page.fill("#name", name)
+    page.fill("#password", password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_wrong_password_is_told_and_the_right_one_leads_back(open_quiet: Open) -> None:
+    page = open_quiet("lists?list=residents")
+    page.wait_for_url("**/login?next=lists%3Flist%3Dresidents")
+    log_in(page, "boris", "wrong")
+    page.get_by_text("The name or the password is wrong.").wait_for()
+    log_in(page, "boris")
+    page.wait_for_url("**/lists?list=residents")
+    page.locator("tr[data-text=A123BC77]").wait_for()
+
+
+def test_a_viewer_sees_no_more_than_the_role_allows(open_quiet: Open) -> None:
+    page = open_quiet("login?next=lists")
+    log_in(page, "boris")
+    page.locator("tr[data-text=A123BC77]").wait_for()
+    assert not page.get_by_role("link", name="People").is_visible()
+    names = ["Add a plate", "Create", "Delete", "Edit: A123BC77"]
+    assert not [name for name in names if page.get_by_role("button", name=name).is_visible()]
+    page.get_by_role("link", name="Cameras").click()
+    page.locator(".camera").wait_for()
+    assert page.locator(".camera h2").all_inner_texts() == ["yard"]
+    assert not page.get_by_role("button", name="Zones and lines").is_visible()
+
+
+@pytest.mark.parametrize(
+    "wanted", ["//evil.example/", "https://evil.example/", "javascript:alert(1)"]
+)
+def test_the_login_leads_to_no_other_site(open_quiet: Open, room: RunningRoom, wanted: str) -> None:
+    page = open_quiet(f"login?next={wanted}")
+    log_in(page, "boris")
+    page.wait_for_url(lambda url: "login" not in url)
+    assert page.url.startswith(room.url)
+
+
+def test_a_reason_is_asked_for_once(open_quiet: Open, room: RunningRoom) -> None:
+    page = open_quiet("login?next=passes")
+    log_in(page, "anna")
+    page.fill("#ask-reason", "\u0434\u0435\u043b\u043e 7")
+    page.get_by_role("button", name="Continue").click()
+    page.locator(".pass-row").nth(3).wait_for()
+    page.fill("#text", "M456OP199")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator("#rows:not(.old):has(> :only-child)").wait_for()
+    assert page.locator("#reason").inner_text() == "Reason: \u0434\u0435\u043b\u043e 7"
+    page.get_by_role("link", name="People").click()
+    page.locator("#audit tr", has_text="text: M456OP199").wait_for()
+    assert "\u0434\u0435\u043b\u043e 7" in page.locator("#audit").inner_text()
+
+
+def test_an_administrator_adds_a_person_and_signs_out(open_quiet: Open) -> None:
+    page = open_quiet("login?next=people")
+    log_in(page, "anna")
+    page.get_by_role("button", name="Add a person").click()
+    page.fill("#ask-name", "vera")
+    page.fill("#ask-password", "another long password")
+    page.select_option("#ask-role", "editor")
+    page.locator("#ask").get_by_role("button", name="Save").click()
+    page.locator("#people tr", has_text="vera").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/login")
+    log_in(page, "vera", "another long password")
+    page.wait_for_url("**/live")
+    page.get_by_text("vera").wait_for()

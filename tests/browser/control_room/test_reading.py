@@ -1,0 +1,67 @@
+"""Every page for every reader: axe, both languages, and a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Open
+from tests.browser.looking import LAPTOP, PHONE
+
+READY = {
+    "live": ".pass-row[data-id=pass-0]",
+    "passes?until=2025-06-16": ".heat td button.some",
+    "passes/pass-0": "#neighbours li",
+    "lists?list=residents": "tr[data-text=A123BC77]",
+    "cameras": ".still img",
+    "gates": "#no-openings",
+    "people": "#audit tr",
+}
+"""What a page shows when it is complete. The login is seen in its own room."""
+
+
+def open_ready(open_quiet: Open, path: str, **options: Any) -> Any:
+    page = open_quiet(path, **options)
+    page.locator(READY[path]).first.wait_for()
+    return page
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param({"locale": "en-GB", "color_scheme": "light", **LAPTOP}, id="English"),
+        pytest.param({"locale": "ru-RU", "color_scheme": "dark", **PHONE}, id="Russian phone"),
+    ],
+)
+@pytest.mark.parametrize("path", READY)
+def test_axe_finds_nothing_and_nothing_sticks_out(
+    open_quiet: Open, path: str, view: dict[str, Any]
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    page = open_ready(open_quiet, path, **view)
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide == view["viewport"]["width"]
+
+
+def test_axe_finds_nothing_in_the_editor(open_quiet: Open) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    page = open_ready(open_quiet, "cameras", color_scheme="dark")
+    page.get_by_role("button", name="Zones and lines").first.click()
+    page.locator(".handle").first.wait_for()
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_other_language_stays_on_the_next_page(open_quiet: Open) -> None:
+    page = open_quiet("passes?text=A123BC77")
+    page.get_by_role("link", name="\u0420\u0443\u0441\u0441\u043a\u0438\u0439").click()
+    page.wait_for_url("**lang=ru")
+    assert page.input_value("#text") == "A123BC77"
+    page.get_by_role("link", name="\u0421\u043f\u0438\u0441\u043a\u0438").click()
+    page.locator("html[lang=ru]").wait_for()
+    page.get_by_text(
+        "\u041d\u043e\u0432\u044b\u0439 \u0441\u043f\u0438\u0441\u043e\u043a"
+    ).wait_for()
