@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import Collection, Iterator
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from orchestrator.cameras.watching.live_reporter import LiveReporter
 from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cameras.watching.watcher import Watcher
+from orchestrator.cli.watch.background import delete_old, on_stop, replay_spool, running
 from orchestrator.cli.watch.gate_lines import print_opening
 from orchestrator.cli.watch.live_table import CameraTable
 from orchestrator.cli.watch.pass_table import PassTable
@@ -36,8 +35,7 @@ from orchestrator.system.file_stamps import stamp_of
 
 RELOAD_EVERY_S = 1.0
 """How often the file of cameras is looked at."""
-RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
-STOPS = (signal.SIGINT, signal.SIGTERM)
+CLOSE_LEFT_EVERY_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Session:
         """Watch until the sources end, or until this process is asked to stop."""
         async with AsyncExitStack() as stack:
             if self._writer:
-                await stack.enter_async_context(_running(self._writer.run()))
+                await stack.enter_async_context(running(self._writer.run()))
                 stack.push_async_callback(self._writer.drain)
             await self._start_sinks()
             stack.push_async_callback(self._sinks.aclose)
@@ -137,18 +135,18 @@ class Session:
     async def _follow(self, stack: AsyncExitStack) -> None:
         """Wait for the end of the sources, or for a signal; reload and delete meanwhile."""
         if self._watch.file:
-            await stack.enter_async_context(_running(self._reload(self._watch.file)))
+            await stack.enter_async_context(running(self._reload(self._watch.file)))
         if self._reporter:
-            await stack.enter_async_context(_running(self._reporter.run()))
+            await stack.enter_async_context(running(self._reporter.run()))
         if self._sharing:
-            await stack.enter_async_context(_running(self._sharing.run()))
-            await stack.enter_async_context(_running(self._close_left(self._sharing)))
+            await stack.enter_async_context(running(self._sharing.run()))
+            await stack.enter_async_context(running(self._close_left(self._sharing)))
         if self._watch.store:
-            await stack.enter_async_context(_running(_replay_spool(self._watch.store)))
+            await stack.enter_async_context(running(replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
-            await stack.enter_async_context(_running(_delete_old(self._watch.store)))
+            await stack.enter_async_context(running(delete_old(self._watch.store)))
         stopped = asyncio.Event()
-        with _on_stop(stopped.set):
+        with on_stop(stopped.set):
             waits: set[asyncio.Task[object]] = {asyncio.create_task(stopped.wait())}
             if self._watch.is_once:
                 waits.add(asyncio.create_task(self._watcher.finish()))
@@ -228,7 +226,7 @@ class Session:
         store = self._watch.store
         self._deliverer = Deliverer(receivers, store.outbox) if receivers and store else None
         if self._deliverer:
-            await self._sinks.enter_async_context(_running(self._deliverer.run()))
+            await self._sinks.enter_async_context(running(self._deliverer.run()))
         if self._writer:
             self._writer.sinks = self._configuration.sinks
 
@@ -282,47 +280,7 @@ class Session:
         await self._apply_cameras()
 
 
-async def _delete_old(store: PassStore) -> None:
-    """Delete passes whose time is over, now and then."""
-    while True:
-        with suppress(PlateError):  # the database is away; the next round deletes more
-            await asyncio.to_thread(store.delete_expired, time.time())
-        await asyncio.sleep(RETENTION_EVERY_S)
-
-
-async def _replay_spool(store: PassStore) -> None:
-    """Write to the database what waits in the spool, also while no passes come."""
-    while True:
-        await asyncio.sleep(REPLAY_EVERY_S)
-        with suppress(PlateError):
-            await asyncio.to_thread(store.replay_spool)
-
-
 async def watch(plan: Watch) -> None:
     """Watch cameras until they end, or until this process is asked to stop."""
     async with Decoders() as decoders:
         await Session(plan, decoders).run()
-
-
-@asynccontextmanager
-async def _running(coroutine) -> AsyncIterator[None]:  # type: ignore[no-untyped-def]
-    """Run a coroutine beside a `with` block."""
-    task = asyncio.create_task(coroutine)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-@contextmanager
-def _on_stop(stop: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    for number in STOPS:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number in STOPS:
-            loop.remove_signal_handler(number)
