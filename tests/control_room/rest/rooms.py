@@ -65,6 +65,7 @@ class Room:
     Attributes:
         store: Its store, whose clock stands at NOW_S.
         client: A caller.
+        room: What its routes stand on.
     """
 
     def __init__(self, store: PassStore, **settings: Any) -> None:
@@ -72,7 +73,7 @@ class Room:
         self._access = ChosenPrincipal(ADMINISTRATOR)
         configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
         room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
-        self._room, self._routes = room, rest_routes(ChangeFeed(room))
+        self.room, self._routes = room, rest_routes(ChangeFeed(room))
         options = GatewayOptions(
             triton_http="127.0.0.1:1",
             triton_grpc="127.0.0.1:1",
@@ -82,7 +83,7 @@ class Room:
         self.client: TestClient = client_of(options, self.make_app)
 
     def make_app(self, service: DataPlane) -> ASGIApp:
-        routes = to_routes(self._routes, self._room, service)
+        routes = to_routes(self._routes, self.room, service)
         return make_app(service, routes, describe(self._routes))
 
     def enter_as(self, principal: Principal) -> None:
@@ -90,7 +91,7 @@ class Room:
 
     def require_reasons(self) -> None:
         settings = ControlRoomSettings(reasons_required=True)
-        self._room.configuration = replace(self._room.configuration, control_room=settings)
+        self.room.configuration = replace(self.room.configuration, control_room=settings)
 
     def get(self, path: str, **headers: str) -> Any:
         """Return the JSON of an answer."""

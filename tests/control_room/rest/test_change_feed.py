@@ -1,0 +1,74 @@
+"""Listeners of the feed in one process, over a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from orchestrator.control_room.rest.change_feed import MOST_WAITING, ChangeFeed, Listener, Notice
+from orchestrator.control_room.rest.streams import OpenStreams
+from orchestrator.gateway.errors import QuotaExceeded, ServiceFull
+from tests.cameras.store.stored_events import make_event
+from tests.control_room.rest.rooms import Room
+
+NOTICE = Notice("pass.closed", "gate", b"{}", 1, 1)
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
+    async def listen() -> None:
+        feed = ChangeFeed(room.room)
+        with feed.listen() as first, feed.listen() as second:
+            await feed.settled()
+            polling = asyncio.create_task(feed.run())
+            await asyncio.to_thread(room.store.write, [make_event("a")], [])
+            (one,), (other,) = await first.next(10), await second.next(10)
+            assert one == other
+            assert (one.kind, one.camera, one.number) == ("pass.closed", "gate", 1)
+            polling.cancel()
+            await asyncio.wait([polling])
+            assert first.has_ended
+            assert second.has_ended
+
+    run(listen())
+
+
+def test_a_slow_listener_is_dropped_and_its_queue_is_freed() -> None:
+    async def listen() -> None:
+        listener = Listener()
+        for _ in range(MOST_WAITING):
+            listener.offer(NOTICE)
+        assert not listener.has_ended
+        listener.offer(NOTICE)
+        assert listener.has_ended
+        assert await listener.next(1) == []
+
+    run(listen())
+
+
+def test_without_events_a_listener_waits_no_longer_than_it_wants() -> None:
+    async def listen() -> None:
+        listener = Listener()
+        assert await listener.next(0.01) == []
+        assert not listener.has_ended
+        listener.offer(NOTICE)
+        assert await listener.next(1) == [NOTICE]
+
+    run(listen())
+
+
+def test_streams_are_limited_for_one_client_and_in_all() -> None:
+    streams = OpenStreams(most=2, most_of_one=1)
+    with streams.open("anna"):
+        with pytest.raises(QuotaExceeded, match="at most 1"):
+            streams.check("anna")
+        streams.check("boris")
+        with streams.open("boris"), pytest.raises(ServiceFull, match="all streams"):
+            streams.check("clara")
+    streams.check("anna")
