@@ -1,6 +1,6 @@
 // Requests to the REST API. Every failure becomes a Problem, whose message is told in the reader's language.
 
-import { dropReason, forgetReason, headerOf, isWanted, wantReason } from "./reasons.js";
+import { dropReason, forgetReason, headerOf, isWanted, toHeader, wantReason } from "./reasons.js";
 import { say, words } from "../page/words.js";
 
 export const ROOT = new URL("..", import.meta.url); // also where the service lies below a path
@@ -32,7 +32,7 @@ export async function send(method, path, { query, body, kind, why, quiet } = {})
   if (kind) headers["content-type"] = kind;
   if (method !== "GET" && csrf) headers["x-csrf-token"] = csrf;
   for (;;) {
-    const given = why ? { "x-reason": encodeURIComponent(why) } : headerOf();
+    const given = why ? { "x-reason": toHeader(why) } : headerOf();
     const response = await fetch(address(path, query), { method, body, headers: { ...headers, ...given } }).catch(() => undefined);
     if (!response) throw new Problem({});
     if (response.ok) return response;

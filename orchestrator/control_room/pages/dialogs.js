@@ -1,23 +1,25 @@
-// One dialog for all questions: its title, what it tells, and its fields.
+// Questions: a title, what is told, and fields. A question may come above another one.
 
-import { element, find, say } from "../page/words.js";
+import { element, say } from "../page/words.js";
 
 // Returns the values of the fields by name; undefined where the reader cancels.
 export function askFor({ title, told = "", fields = [], yes = say("save"), isDangerous = false, check = async () => {} }) {
-  const dialog = find("ask");
+  const dialog = element("dialog", "", "ask");
   const form = element("form");
   form.method = "dialog";
   const heading = element("h2", title);
-  heading.id = "ask-title";
+  dialog.ariaLabel = title;
   const problem = Object.assign(element("p", "", "banner warm"), { hidden: true, role: "alert" });
   const [cancel, agree] = [element("button", say("cancel")), element("button", yes, isDangerous ? "main dangerous" : "main")];
   cancel.type = "button";
   const row = element("div", "", "row end");
   row.append(cancel, agree);
   form.append(heading, ...(told ? [element("p", told)] : []), problem, ...fields.map(fieldOf), row);
-  dialog.replaceChildren(form);
+  dialog.append(form);
+  document.body.append(dialog);
   return new Promise((resolve) => {
     let answer;
+    dialog.addEventListener("close", () => dialog.remove());
     cancel.addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => resolve(answer), { once: true });
     form.addEventListener("submit", async (event) => {

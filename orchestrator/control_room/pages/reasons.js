@@ -14,7 +14,12 @@ export function isWanted({ status, reason, detail = "" }) {
 
 export function headerOf() {
   const reason = reasonOf();
-  return reason ? { "x-reason": encodeURIComponent(reason) } : {}; // browsers send Latin-1 in headers
+  return reason ? { "x-reason": toHeader(reason) } : {};
+}
+
+// A header is made of bytes: those of UTF-8 here, each as the character of its number.
+export function toHeader(reason) {
+  return String.fromCharCode(...new TextEncoder().encode(reason));
 }
 
 export function forgetReason() {

@@ -72,7 +72,7 @@ def test_the_file_s_areas_come_back(editor: Any, room: RunningRoom) -> None:
     save(editor, room)
     editor.get_by_role("button", name="Zones and lines").first.click()
     editor.get_by_role("button", name="Back to the file's areas").click()
-    editor.locator("#ask").get_by_role("button", name="Back to the file's areas").click()
+    editor.locator(".ask").get_by_role("button", name="Back to the file's areas").click()
     editor.locator("#editor").wait_for(state="hidden")
     until(lambda: "gate" not in room.store.live.areas(), "the file's areas")
 

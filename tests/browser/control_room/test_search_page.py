@@ -82,7 +82,7 @@ def test_all_data_of_a_plate_are_deleted_with_a_reason(open_quiet: Open, room: R
     page = open_quiet("passes/gone")
     page.get_by_role("button", name="Delete this plate's data").click()
     page.get_by_role("button", name="Delete all").click()
-    assert page.locator("#ask").is_visible()  # until there is a reason
+    assert page.locator(".ask").is_visible()  # until there is a reason
     page.fill("#ask-why", "request of the owner")
     page.get_by_role("button", name="Delete all").click()
     page.get_by_text("Deleted passes: 1.").first.wait_for()
