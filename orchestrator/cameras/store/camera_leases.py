@@ -14,8 +14,6 @@ LEASE_S = 6.0
 """Time to live of a lease that is not renewed: rounds are a second apart, so five may fail."""
 FORGOTTEN_S = 3600.0
 """Time after which a watcher that was not seen is deleted."""
-IDLE_IN_TRANSACTION_MS = 3000
-"""A process that is frozen amid a transaction loses its locks after this time."""
 LEASES = camera_leases.c
 
 
@@ -61,7 +59,6 @@ class CameraLeases:
             StoreError: The database cannot be used.
         """
         with self._database.writing() as connection:
-            limit_idle_time(connection)
             now_s = read_clock(connection)
             _add_cameras(connection, cameras)
             epochs = self._renew(connection, watcher, cameras, now_s)
@@ -77,7 +74,6 @@ class CameraLeases:
         """End leases of a watcher at once, so that others can take the cameras."""
         mine = (LEASES.watcher == watcher, LEASES.camera.in_(cameras))
         with self._database.writing() as connection:
-            limit_idle_time(connection)
             connection.execute(
                 sa.update(camera_leases).where(*mine).values(watcher="", expires_s=0.0)
             )
@@ -85,7 +81,6 @@ class CameraLeases:
     def leave(self, watcher: str) -> None:
         """End all leases of a watcher, and its share."""
         with self._database.writing() as connection:
-            limit_idle_time(connection)
             mine = sa.update(camera_leases).where(LEASES.watcher == watcher)
             connection.execute(mine.values(watcher="", expires_s=0.0))
             connection.execute(sa.delete(watchers).where(watchers.c.name == watcher))
@@ -167,14 +162,6 @@ def read_clock(connection: sa.Connection) -> float:
     else:
         statement = "SELECT (julianday('now') - 2440587.5) * 86400.0"
     return float(connection.exec_driver_sql(statement).scalar_one())
-
-
-def limit_idle_time(connection: sa.Connection) -> None:
-    """Let PostgreSQL end this transaction if the client stops amid it: it holds locks."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(
-            f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_IN_TRANSACTION_MS}"
-        )
 
 
 def _add_cameras(connection: sa.Connection, cameras: Collection[str]) -> None:

@@ -22,6 +22,8 @@ BUSY_TIMEOUT_S = 10.0
 CONNECT_TIMEOUT_S = 5
 SILENT_MS = 10_000
 """A connection ends when PostgreSQL's machine does not acknowledge what was sent for this time."""
+LIMIT_IDLE = "SET LOCAL idle_in_transaction_session_timeout = 3000"
+"""A process that is frozen amid a transaction loses its locks after 3 s: others wait for them."""
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 PRAGMAS = (
     "journal_mode = WAL",
@@ -72,6 +74,8 @@ class Database:
             StoreError: The database cannot be used.
         """
         with mapped_errors(), self._writing.begin() as connection:
+            if self.is_postgresql:
+                connection.exec_driver_sql(LIMIT_IDLE)
             yield connection
 
     def close(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.camera_leases import CameraLeases, read_clock, share_of
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.schema import camera_leases, watchers
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -122,3 +123,23 @@ def test_a_lease_that_another_transaction_has_is_skipped(shared_url: str) -> Non
     assert sorted(leases.hold("two", NAMES).epochs) == [*NAMES]
     leases.leave("two")
     database.close()
+
+
+@pytest.mark.server
+def test_a_watcher_that_is_frozen_amid_a_write_loses_its_locks(shared_url: str) -> None:
+    database = Database(shared_url)
+    leases = CameraLeases(database)
+    leases.hold("frozen", NAMES)
+    with pytest.raises(StoreUnavailable):
+        _lock_and_do_nothing(database, lambda: leases.leave("frozen"))
+    assert sorted(leases.hold("two", NAMES).epochs) == [*NAMES]
+    leases.leave("two")
+    database.close()
+
+
+def _lock_and_do_nothing(database: Database, wait: Callable[[], None]) -> None:
+    """Hold locks in a transaction while another one waits for them, until the server ends it."""
+    with database.writing() as connection:
+        connection.execute(sa.select(camera_leases).with_for_update())
+        wait()
+        connection.execute(sa.select(1))
