@@ -239,7 +239,9 @@ def _open_s3(path: str, environ: Mapping[str, str]) -> Any:
     try:
         fs: Any = import_module("pyarrow.fs")
     except ModuleNotFoundError as error:
-        raise ExtraError("pictures in S3 need the package pyarrow: pip install pyarrow") from error
+        raise ExtraError(
+            "pictures in S3 need the extra s3: pip install -e '.[s3]' brings it"
+        ) from error
     endpoint = next((environ[name] for name in ENDPOINTS if environ.get(name)), "").rstrip("/")
     scheme, _, host = endpoint.rpartition("://")
     region = next((environ[name] for name in REGIONS if environ.get(name)), "")

@@ -299,3 +299,8 @@ pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text
 """The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
 narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand
 between `^` and `$`, and `number` is its `rowid`."""
+
+pass_text_grams = sa.table(
+    "pass_texts_grams", sa.column("term", sa.String), sa.column("doc", NUMBER)
+)
+"""The trigrams of the texts in SQLite, in their order; `doc` is the number of a pass."""

@@ -63,12 +63,12 @@ def search(
         if not query.cameras and len(shown) <= MOST_WALKS:
             query = replace(query, cameras=(*shown,))
     numbers = _look_up(connection, dialect, text)
+    if text:
+        conditions.append(dialect.matches(dialect.unindexed_text(text), text))
     if numbers is not None:
         _set(connection, LOOK_UP)
         chosen = chosen_statement(dialect, numbers, query, conditions)
         return _to_page(connection, query, connection.execute(chosen).mappings())
-    if text:
-        conditions.append(dialect.matches(dialect.unindexed_text(text), text))
     _set(connection, WALK)
     walks = _choose(connection, plan_walks(query, text, list_id), query)
     statements = [walk_statement(walk, query, conditions) for walk in walks]
@@ -129,15 +129,15 @@ def read_hits(
 def _look_up(
     connection: sa.Connection, dialect: Dialect, text: TextCondition | None
 ) -> list[int] | None:
-    """Return the passes with a text if they are few enough to be sorted."""
+    """Return passes among which are all with a text, if they are few enough to be sorted."""
     if text is None or text.is_exact:
         return None
-    statement = dialect.candidates(text)
-    if statement is None:
-        return None
-    _set(connection, LOOK_UP)
-    numbers = list(connection.execute(statement).scalars())
-    return numbers if len(numbers) <= RARE else None
+    for statement in dialect.candidates(text):
+        _set(connection, LOOK_UP)
+        numbers = list(connection.execute(statement).scalars())
+        if len(numbers) <= RARE:
+            return numbers
+    return None
 
 
 def _choose(

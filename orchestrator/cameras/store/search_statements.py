@@ -18,6 +18,7 @@ from orchestrator.cameras.store.pass_query import PassQuery, parse_cursor
 from orchestrator.cameras.store.schema import (
     TIME,
     list_hits,
+    pass_text_grams,
     pass_texts,
     pass_zones,
     passes,
@@ -29,6 +30,7 @@ from orchestrator.cameras.store.text_patterns import (
     check_edits,
     clean_text,
     find_runs,
+    find_short_runs,
     prefix_of,
     split_for_edits,
     to_like,
@@ -81,8 +83,17 @@ class TextCondition:
     @property
     def runs(self) -> list[str]:
         """Pieces that every such text has, if it needs no edits."""
-        patterns = (self.pattern, *(f"*{part}*" for part in self.parts))
-        return [run for pattern in patterns for run in find_runs(pattern)]
+        return [run for pattern in self._patterns for run in find_runs(pattern)]
+
+    @property
+    def short_runs(self) -> list[str]:
+        """Pieces of one or two characters that every such text has, the longest first."""
+        runs = {run for pattern in self._patterns for run in find_short_runs(pattern)}
+        return sorted(runs, key=lambda run: (-len(run), run))
+
+    @property
+    def _patterns(self) -> tuple[str, ...]:
+        return self.pattern, *(f"*{part}*" for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -91,26 +102,17 @@ class Dialect:
 
     is_postgresql: bool
 
-    def candidates(self, text: TextCondition) -> sa.Select[Any] | None:
-        """Return the numbers of the passes with a text, if an index knows them; RARE + 1 at most.
+    def candidates(self, text: TextCondition) -> list[sa.Select[Any] | sa.CompoundSelect[Any]]:
+        """Return ways to find the numbers of the passes with a text in an index.
 
-        One or two characters in the middle of a text are in no index.
+        Each finds all of them, and perhaps others, or RARE + 1 passes.
         """
-        if not text.edits and not text.runs:
-            return self._by_prefix(text) if text.prefix else None
-        table, number = pass_texts, pass_texts.c.number
-        if self.is_postgresql:
-            found = sa.select(number).where(*self._postgresql_pieces(text))
-            found = found.where(self.matches(table.c.text, text))
-        else:
-            found = sa.select(sa.literal_column("rowid", number.type).label("number"))
-            # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
-            column = sa.literal_column("+pass_texts.text", sa.String)
-            found = found.select_from(table).where(
-                sa.literal_column("pass_texts").op("MATCH")(_to_match(text)),
-                self.matches(column, text, wrapped=True),
-            )
-        return found.limit(RARE + 1)
+        if text.edits or text.runs:
+            return [self._by_pieces(text)]
+        if text.prefix:
+            return [self._by_prefix(text)]
+        by_run = _by_run_postgresql if self.is_postgresql else _by_run_sqlite
+        return [by_run(run).limit(RARE + 1) for run in text.short_runs]
 
     def matches(
         self, column: sa.ColumnElement[str], text: TextCondition, *, wrapped: bool = False
@@ -141,6 +143,21 @@ class Dialect:
     def unindexed_text(self, text: TextCondition) -> sa.ColumnElement[str]:
         """Return the column of texts for the condition of a walk."""
         return passes.c.text if text.is_exact else self.unindexed(passes.c.text)
+
+    def _by_pieces(self, text: TextCondition) -> sa.Select[Any]:
+        table, number = pass_texts, pass_texts.c.number
+        if self.is_postgresql:
+            found = sa.select(number).where(*self._postgresql_pieces(text))
+            found = found.where(self.matches(table.c.text, text))
+        else:
+            found = sa.select(sa.literal_column("rowid", number.type).label("number"))
+            # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
+            column = sa.literal_column("+pass_texts.text", sa.String)
+            found = found.select_from(table).where(
+                sa.literal_column("pass_texts").op("MATCH")(_to_match(text)),
+                self.matches(column, text, wrapped=True),
+            )
+        return found.limit(RARE + 1)
 
     def _by_prefix(self, text: TextCondition) -> sa.Select[Any]:
         column = passes.c.text
@@ -269,6 +286,35 @@ def _in_time(
     if cursor := parse_cursor(query.cursor):
         conditions.append(sa.tuple_(time_s, number) < sa.tuple_(*map(sa.literal, cursor)))
     return conditions
+
+
+def _by_run_sqlite(run: str) -> sa.Select[Any] | sa.CompoundSelect[Any]:
+    """Return the statement that finds texts with one or two characters by their trigrams.
+
+    A trigram begins with them, or ends with one that is the last of its text.
+    """
+    term = pass_text_grams.c.term
+    begins = sa.and_(term >= run, term < run + HIGHEST)
+    found = sa.select(pass_text_grams.c.doc)
+    if len(run) > 1:
+        return found.where(begins).distinct()
+    firsts = _first_characters()
+    last = found.join(firsts, term == firsts.c.char + run + END)
+    return sa.union(found.where(begins), last)
+
+
+def _first_characters() -> sa.CTE:
+    """Return the first characters of all trigrams; each is one step in the index."""
+    term = pass_text_grams.c.term
+    first = sa.select(sa.func.substr(term, 1, 1)).order_by(term).limit(1)
+    chars = sa.select(first.scalar_subquery().label("char")).cte("firsts", recursive=True)
+    following = first.where(term >= chars.c.char + HIGHEST).scalar_subquery()
+    return chars.union_all(sa.select(following).where(chars.c.char.is_not(None)))
+
+
+def _by_run_postgresql(run: str) -> sa.Select[Any]:
+    short_runs = sa.func.short_runs(pass_texts.c.text, type_=ARRAY(sa.String))
+    return sa.select(pass_texts.c.number).where(short_runs.contains([run]))
 
 
 def _to_match(text: TextCondition) -> str:

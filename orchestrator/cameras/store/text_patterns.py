@@ -76,6 +76,12 @@ def find_runs(pattern: str) -> list[str]:
     return [run for run in runs if len(run) >= GRAM]
 
 
+def find_short_runs(pattern: str) -> list[str]:
+    """Return the runs of a pattern that are too short for a trigram index, the longest first."""
+    runs = {run for run in re.split(r"[*?]", pattern) if 0 < len(run) < GRAM}
+    return sorted(runs, key=lambda run: (-len(run), run))
+
+
 def split_for_edits(text: str, edits: int) -> list[str]:
     """Return the pieces of a text of which a similar text has at least one, the rarest ones."""
     wrapped = f"{START}{text}{END}"

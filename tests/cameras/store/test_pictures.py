@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from orchestrator.cameras.store.pictures import (
     open_pictures,
     put_all,
 )
-from orchestrator.errors import SettingsError
+from orchestrator.errors import ExtraError, SettingsError
 from tests.cli.archive.storage import open_s3, s3_server
 
 JPEG = b"a picture"
@@ -68,3 +69,10 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_a_bucket_without_a_name_is_told() -> None:
     with pytest.raises(SettingsError, match="s3://bucket/folder"):
         open_pictures("s3://")
+
+
+def test_the_extra_that_s3_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.fs", None)
+
+    with pytest.raises(ExtraError, match=r"the extra s3: pip install -e '.\[s3\]'"):
+        open_pictures("s3://bucket/cars")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cameras.store.text_patterns import find_runs, split_for_edits
+from orchestrator.cameras.store.text_patterns import find_runs, find_short_runs, split_for_edits
 
 ALPHABET = "0123456789ABEKMHOPCTYX"
 
@@ -24,6 +24,19 @@ ALPHABET = "0123456789ABEKMHOPCTYX"
 )
 def test_runs_between_wildcards_are_found(pattern: str, runs: list[str]) -> None:
     assert find_runs(pattern) == runs
+
+
+@pytest.mark.parametrize(
+    ("pattern", "runs"),
+    [
+        pytest.param("*", [], id="any text"),
+        pytest.param("*7*", ["7"], id="one character"),
+        pytest.param("A?7*BC*", ["BC", "7", "A"], id="the longest first"),
+        pytest.param("*ABC*", [], id="long enough for a trigram"),
+    ],
+)
+def test_runs_that_are_too_short_for_a_trigram_are_found(pattern: str, runs: list[str]) -> None:
+    assert find_short_runs(pattern) == runs
 
 
 @pytest.mark.parametrize(
