@@ -101,6 +101,31 @@ def test_a_file_of_cameras_is_followed_while_it_changes(
     assert sorted(texts) == sorted([*street.texts] * 2)
 
 
+def test_an_event_names_the_list_entries_that_its_plate_matches(
+    server: Server, clip: Path, tmp_path: Path
+) -> None:
+    file, sink = tmp_path / "CAMERAS.toml", tmp_path / "passes.jsonl"
+    file.write_text(
+        f'service = "{server.options.http_url}"\n'
+        f'[[sinks]]\nname = "log"\ntype = "jsonl"\nurl = "{sink}"\nevents = ["closed"]\n'
+        f'[[cameras]]\nname = "gate"\nurl = "{clip}"\nlooks_per_s = 5\nlists = ["residents"]\n'
+    )
+    entries = tmp_path / "residents.csv"
+    entries.write_text("text,note,edits\nA123BC77,flat 7,0\nM456OP198,flat 8,1\n")
+    command = [PLATES, "passes", "import-list", str(file), "residents", str(entries)]
+    subprocess.run(command, check=True, capture_output=True)
+    with subprocess.Popen([PLATES, "watch", str(file)], stderr=subprocess.DEVNULL) as watching:
+        try:
+            until(lambda: _cameras_in(sink) == ["gate"] * 2, "events of both vehicles")
+        finally:
+            watching.send_signal(signal.SIGTERM)
+    hits = {one["data"]["text"]: one["data"]["lists"] for one in read_events(sink.read_text())}
+    assert hits == {
+        "A123BC77": [{"list": "residents", "text": "A123BC77", "note": "flat 7", "edits": 0}],
+        "M456OP199": [{"list": "residents", "text": "M456OP198", "note": "flat 8", "edits": 1}],
+    }
+
+
 def _cameras_in(sink: Path) -> list[str]:
     text = sink.read_text() if sink.exists() else ""
     return sorted(one["data"]["camera"] for one in read_events(text))
