@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -57,11 +56,32 @@ class CameraCount:
 def count_by_hour(
     connection: sa.Connection, query: CountQuery, shown: Sequence[str] | None
 ) -> list[HourCount]:
-    """Return the counts of all hours that have passes, in their order."""
-    hours = sa.func.floor((passes.c.first_seen_s + query.offset_s) / HOUR_S)
-    hour = sa.cast(hours, NUMBER).label("hour")
-    statement = sa.select(hour, sa.func.count()).where(*_conditions(query, shown))
-    return [_to_hour(*row) for row in connection.execute(statement.group_by(hour).order_by(hour))]
+    """Return the counts of all hours that have passes, in their order.
+
+    The index of times leads from one hour with passes to the next one, and each hour is counted
+    in the index. A GROUP BY over all hours would sort all passes.
+    """
+    time_s, in_time = passes.c.first_seen_s, _in_time(query)
+    first = sa.select(_hour(sa.func.min(time_s), query).label("hour")).where(*in_time)
+    hours = first.cte("hours", recursive=True)
+    ends = (hours.c.hour + 1) * HOUR_S - query.offset_s
+    following = sa.select(_hour(time_s, query)).where(time_s >= ends, *in_time)
+    following = following.order_by(time_s).limit(1)
+    step = sa.select(following.scalar_subquery()).where(hours.c.hour.is_not(None))
+    hours = hours.union_all(step)
+    starts, ends = (hours.c.hour + more for more in (0, 1))
+    counted = sa.select(sa.func.count()).where(
+        time_s >= starts * HOUR_S - query.offset_s,
+        time_s < ends * HOUR_S - query.offset_s,
+        *_conditions(query, shown),
+    )
+    statement = sa.select(hours.c.hour, counted.scalar_subquery())
+    rows = connection.execute(statement.where(hours.c.hour.is_not(None)))
+    return [_to_hour(hour, count) for hour, count in rows if count]
+
+
+def _hour(time_s: sa.ColumnElement[float], query: CountQuery) -> sa.ColumnElement[int]:
+    return sa.cast(sa.func.floor((time_s + query.offset_s) / HOUR_S), NUMBER)
 
 
 def count_by_camera(
@@ -75,15 +95,20 @@ def count_by_camera(
 
 
 def _conditions(query: CountQuery, shown: Sequence[str] | None) -> list[sa.ColumnElement[bool]]:
-    conditions: list[Any] = []
-    if query.from_s is not None:
-        conditions.append(passes.c.first_seen_s >= query.from_s)
-    if query.until_s is not None:
-        conditions.append(passes.c.first_seen_s < query.until_s)
+    conditions = _in_time(query)
     if query.cameras:
         conditions.append(passes.c.camera.in_(query.cameras))
     if shown is not None:
         conditions.append(passes.c.camera.in_(shown))
+    return conditions
+
+
+def _in_time(query: CountQuery) -> list[sa.ColumnElement[bool]]:
+    conditions: list[sa.ColumnElement[bool]] = []
+    if query.from_s is not None:
+        conditions.append(passes.c.first_seen_s >= query.from_s)
+    if query.until_s is not None:
+        conditions.append(passes.c.first_seen_s < query.until_s)
     return conditions
 
 
