@@ -42,6 +42,12 @@ def parse_address(url: str, limits: Limits) -> Address:
     return Address(url, show(url), options=_options(scheme.lower(), limits))
 
 
+def make_absolute(url: str) -> str:
+    """Return a camera's URL. A file's path becomes absolute: decoders run in another folder."""
+    is_path = "://" not in url and not url.startswith(DEVICES)
+    return str(Path(url).absolute()) if is_path else url
+
+
 def show(url: str) -> str:
     """Return scheme, host and port of a URL. Cameras take passwords in the path and query, too."""
     try:

@@ -176,8 +176,13 @@ class Session:
         if self._watch.store is None:
             return None
         live, watcher = self._watch.store.live, self._watcher
-        blur = self._configuration.store.blur
-        return LiveReporter(live, lambda: watcher.loops, self._apply_cameras, blur=blur)
+        return LiveReporter(
+            live,
+            lambda: watcher.loops,
+            self._apply_cameras,
+            blur=self._configuration.store.blur,
+            watcher=self._sharing.watcher if self._sharing else None,
+        )
 
     async def _apply_cameras(self) -> None:
         """Watch the cameras that are this watcher's, with the areas that were drawn for them."""

@@ -106,6 +106,19 @@ def test_a_file_that_cannot_be_played_is_an_error(
         asyncio.run(run())
 
 
+def test_a_clip_is_found_from_the_folder_of_the_caller(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clip.parent)
+
+    async def run() -> bool:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", clip.name))
+            return await asyncio.wait_for(stream.ready(), WITHIN_S)
+
+    assert asyncio.run(run())
+
+
 def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> None:
     async def run() -> tuple[list[Frame], CameraStream]:
         async with Decoders(limits=QUICK) as decoders:
