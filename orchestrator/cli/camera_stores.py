@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def open_camera_store(file: Path) -> Iterator[PassStore]:
     """Open the store of a configuration, or that of a folder, until the block ends."""
     from orchestrator.cameras.configuration import Store, read_configuration
-    from orchestrator.cameras.store.pass_store import open_store
+    from orchestrator.cameras.store.factory import open_store
 
     if file.is_dir():
         settings, folder = Store(), file

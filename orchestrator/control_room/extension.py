@@ -11,7 +11,7 @@ from typing import Any
 from starlette.routing import Route
 
 from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
 from orchestrator.control_room.pages.routes import page_routes

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from orchestrator.cameras.configuration import read_configuration
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.supervisor.triton_server import Server
 from tests.cameras.servers import http_camera
 from tests.waiting import until

@@ -26,8 +26,8 @@ import numpy as np
 import typer
 
 from orchestrator.cameras.configuration import read_configuration
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.scenery import scene
 

@@ -20,11 +20,18 @@ OVERLAP_S = 10.0
 """Records of other processes may reach the database so late."""
 
 
+class ReadsOpenings(Protocol):
+    """Reads what gates did. Its calls may block."""
+
+    def since(self, since_s: float) -> tuple[GateOpening, ...]: ...
+
+
 class ReadsLists(Protocol):
     """The part of the store that gates read. Its calls may block."""
 
+    @property
+    def openings(self) -> ReadsOpenings: ...
     def refresh(self, lookup: ListLookup) -> None: ...
-    def openings_since(self, since_s: float) -> tuple[GateOpening, ...]: ...
 
 
 class KnownLists:
@@ -77,7 +84,7 @@ class KnownLists:
         since_s = max(self._openings_until_s - OVERLAP_S, now_s - self.longest_hold_off_s)
         try:
             await asyncio.to_thread(self._store.refresh, self._lookup)
-            openings = await asyncio.to_thread(self._store.openings_since, since_s)
+            openings = await asyncio.to_thread(self._store.openings.since, since_s)
         except StoreError as error:
             if self.age_s > 10 * REFRESH_EVERY_S:
                 LOG.warning("the lists of the gates are %.0f s old: %s", self.age_s, error)

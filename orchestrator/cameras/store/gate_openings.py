@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 
 import sqlalchemy as sa
@@ -90,10 +90,10 @@ def read_page(
     *,
     limit: int = LIMIT,
     cursor: str = "",
-    cameras: Sequence[str] | None = None,
+    cameras: Collection[str] | None = None,
     pass_id: str | None = None,
 ) -> OpeningPage:
-    """Return a page of openings, the newest first; see `PassStore.gate_openings`."""
+    """Return a page of openings, the newest first; see `OpeningLog.page`."""
     if not 1 <= limit <= MOST:
         raise ParameterError(f"limit: wanted 1 to {MOST}, got {limit}")
     place = gate_openings.c.requested_s, gate_openings.c.number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -14,10 +14,14 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
 from orchestrator.cameras.store.gate_openings import (
     GateOpening,
+    OpeningPage,
     parse_line,
+    read_page,
+    read_since,
     to_line,
     write_openings,
 )
+from orchestrator.cameras.store.pass_query import LIMIT
 
 LOG = logging.getLogger(__name__)
 LINE_END = b"\n"
@@ -51,6 +55,36 @@ class OpeningLog:
         except StoreError as error:
             LOG.error("openings of gates wait in %s: %s", self._file, error)
             self._append(openings)
+
+    def page(
+        self,
+        limit: int = LIMIT,
+        cursor: str = "",
+        *,
+        cameras: Collection[str] | None = None,
+        pass_id: str | None = None,
+    ) -> OpeningPage:
+        """Return a page of what gates did, the newest first.
+
+        Args:
+            limit: Most openings to return.
+            cursor: The place where the previous page ended.
+            cameras: Names of cameras; None for all, and for the gates that people opened.
+            pass_id: Id of a pass; None for all passes.
+
+        Raises:
+            ParameterError: The limit or the cursor is wrong.
+            StoreError: The database cannot be used.
+        """
+        with self._database.reading() as connection:
+            return read_page(
+                connection, limit=limit, cursor=cursor, cameras=cameras, pass_id=pass_id
+            )
+
+    def since(self, since_s: float) -> tuple[GateOpening, ...]:
+        """Return the gates that were opened since a Unix time, the oldest first."""
+        with self._database.reading() as connection:
+            return read_since(connection, since_s)
 
     def replay(self) -> int:
         """Write the file's openings to the database. Return their number.

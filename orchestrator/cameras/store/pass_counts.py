@@ -62,8 +62,9 @@ def count_by_hour(
     in the index. A GROUP BY over all hours would sort all passes.
     """
     time_s, in_time = passes.c.first_seen_s, _in_time(query)
-    first = sa.select(_hour(sa.func.min(time_s), query).label("hour")).where(*in_time)
-    hours = first.cte("hours", recursive=True)
+    # Not the hour of min(): SQLite's floor() of NULL is an error.
+    first = sa.select(_hour(time_s, query)).where(*in_time).order_by(time_s).limit(1)
+    hours = sa.select(first.scalar_subquery().label("hour")).cte("hours", recursive=True)
     ends = (hours.c.hour + 1) * HOUR_S - query.offset_s
     following = sa.select(_hour(time_s, query)).where(time_s >= ends, *in_time)
     following = following.order_by(time_s).limit(1)

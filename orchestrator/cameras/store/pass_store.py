@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
-from orchestrator.cameras.configuration import AUDIT_DAYS, Camera, Sink, Store
+from orchestrator.cameras.configuration import AUDIT_DAYS, Camera, Sink
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store import (
     audit,
@@ -28,31 +26,27 @@ from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.camera_leases import CameraLeases
 from orchestrator.cameras.store.change_log import ChangeLog
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.errors import StoreError, StoreUnavailable, UnknownName
+from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.export import export_passes
-from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage
 from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.live_tables import LiveTables
 from orchestrator.cameras.store.login_attempts import LoginAttempts
 from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import (
-    LIMIT,
     MOST,
     PassDetails,
     PassPage,
     PassQuery,
     Requester,
 )
-from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.people import People
-from orchestrator.cameras.store.pictures import PictureFolder, PictureStore, open_pictures
+from orchestrator.cameras.store.pictures import PictureFolder, PictureStore
 from orchestrator.cameras.store.plate_lists import PlateLists
 from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
 from orchestrator.cameras.store.search import read_details, search
 from orchestrator.cameras.store.sessions import Sessions
-from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
 from orchestrator.cameras.store.text_patterns import clean_text
@@ -193,36 +187,6 @@ class PassStore:
             raise UnknownName(f"there is no picture {digest!r}")
         return self._pictures.get(bytes.fromhex(digest))
 
-    def gate_openings(
-        self,
-        limit: int = LIMIT,
-        cursor: str = "",
-        *,
-        cameras: Sequence[str] | None = None,
-        pass_id: str | None = None,
-    ) -> OpeningPage:
-        """Return a page of what gates did, the newest first.
-
-        Args:
-            limit: Most openings to return.
-            cursor: The place where the previous page ended.
-            cameras: Names of cameras; None for all, and for the gates that people opened.
-            pass_id: Id of a pass; None for all passes.
-
-        Raises:
-            ParameterError: The limit or the cursor is wrong.
-            StoreError: The database cannot be used.
-        """
-        with self._database.reading() as connection:
-            return gate_openings.read_page(
-                connection, limit=limit, cursor=cursor, cameras=cameras, pass_id=pass_id
-            )
-
-    def openings_since(self, since_s: float) -> tuple[GateOpening, ...]:
-        """Return the gates that were opened since a Unix time, the oldest first."""
-        with self._database.reading() as connection:
-            return gate_openings.read_since(connection, since_s)
-
     def refresh(self, lookup: ListLookup) -> None:
         """Read the lists that have changed.
 
@@ -333,51 +297,3 @@ class PassStore:
         self._swept_s = now_s
         old = self._pictures.old(now_s - retention.DAY_S)
         return retention.remove_unshown(self._database, self._pictures, old)
-
-
-def open_store(
-    settings: Store,
-    folder: Path,
-    *,
-    spool_bytes: int = MOST_BYTES,
-    clock: Callable[[], float] = time.time,
-    is_shared: bool = False,
-) -> PassStore:
-    """Open a store, and bring its tables to their newest state.
-
-    When the database is away, passes wait in the spool, and the tables are made later.
-
-    Args:
-        settings: The part `store` of the configuration.
-        folder: The folder of the configuration, for what the settings leave out.
-        spool_bytes: Largest size of the spool.
-        clock: Returns the Unix time.
-        is_shared: Whether other processes of this machine write with the same settings. Each of
-            them gets a spool of its own.
-
-    Raises:
-        SettingsError: An address is wrong.
-        StoreError: The spool's folder cannot be used.
-    """
-    database = Database(settings.url or _default_url(folder))
-    pictures = open_pictures(settings.pictures or str(folder / "pictures"))
-    open_spool = open_own_spool if is_shared else Spool
-    spool = open_spool(settings.spool or folder / "spool", spool_bytes)
-    writer = BufferedWriter(database, pictures, spool, PassWriter(clock=clock))
-    try:
-        writer.prepare()
-    except StoreUnavailable as error:
-        LOG.error("passes wait in %s: %s", spool.folder, error)
-    frames = KeptFrames(settings.keep_frames, settings.blur)
-    parts = StoreParts(database, pictures, writer, frames, clock, settings.audit_days)
-    return PassStore(parts, settings.retention_days)
-
-
-def _default_url(folder: Path) -> str:
-    """Return the address of a SQLite file that only this user may read."""
-    file = folder.absolute() / "passes.db"
-    try:
-        file.touch(mode=0o600)
-    except OSError as error:
-        raise StoreUnavailable(f"{file}: {error.strerror}") from error
-    return sa.URL.create("sqlite", database=str(file)).render_as_string()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -14,25 +13,8 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_counts import CameraCount, CountQuery, HourCount
 from orchestrator.cameras.store.pass_query import PassPage, PassQuery, Requester
-from orchestrator.cameras.store.schema import gate_openings, passes, searches
+from orchestrator.cameras.store.schema import passes, searches
 from orchestrator.cameras.store.search import search
-
-
-@dataclass(frozen=True)
-class GateOpening:
-    """One request to open a gate. See the table `gate_openings`."""
-
-    number: int
-    gate: str
-    camera: str
-    pass_id: str
-    text: str
-    list: str
-    entry_text: str
-    outcome: str
-    reason: str
-    requested_s: float
-    delay_s: float
 
 
 class StoreReader:
@@ -86,28 +68,7 @@ class StoreReader:
             raise UnknownName(f"there is no {kind} of pass {pass_id!r}")
         return str(row[1].hex())
 
-    def openings(
-        self, requester: Requester, limit: int, before: int | None = None
-    ) -> list[GateOpening]:
-        """Return openings of gates, the newest first; `before` is the last one of a page."""
-        number = gate_openings.c.number
-        statement = sa.select(gate_openings).order_by(number.desc()).limit(limit)
-        if requester.cameras is not None:
-            statement = statement.where(gate_openings.c.camera.in_(requester.cameras))
-        if before is not None:
-            statement = statement.where(number < before)
-        return self._read_openings(statement)
-
-    def openings_of(self, pass_id: str) -> list[GateOpening]:
-        """Return the openings for a pass, in their order."""
-        statement = sa.select(gate_openings).where(gate_openings.c.pass_id == pass_id)
-        return self._read_openings(statement.order_by(gate_openings.c.number))
-
     def searches(self, query: AuditQuery) -> list[RecordedSearch]:
         """Return entries of the audit, the newest first."""
         with self._database.reading() as connection:
             return audit.read(connection, query)
-
-    def _read_openings(self, statement: sa.Select[Any]) -> list[GateOpening]:
-        with self._database.reading() as connection:
-            return [GateOpening(**row) for row in connection.execute(statement).mappings()]

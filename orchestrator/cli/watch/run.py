@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cli import chosen_server
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.live_tables import Areas, CameraState, DrawnAreas
 from orchestrator.cameras.store.pass_query import (
     FoundPass,
@@ -16,7 +17,6 @@ from orchestrator.cameras.store.pass_query import (
     StoredHit,
     StoredReading,
 )
-from orchestrator.cameras.store.reader import GateOpening
 from orchestrator.control_room.rest.schemas import (
     CameraAnswer,
     Opening,

@@ -15,7 +15,7 @@ async def list_all(request: RoomRequest) -> Response:
     """Return the gates whose cameras the principal may see."""
     query_of(request, Query)
     shown = {one.name for one in request.cameras}
-    gates = getattr(request.room.configuration, "gates", ())
+    gates = request.room.configuration.gates
     return answer(
         GatesAnswer(
             gates=tuple(
@@ -35,11 +35,8 @@ async def list_all(request: RoomRequest) -> Response:
 async def list_openings(request: RoomRequest) -> Response:
     """Return a page of openings."""
     asked = query_of(request, PageQuery)
-    requester, reader = requester_of(request, asked), request.room.store.reader
-    before = int(asked.cursor) if asked.cursor else None
-    found = await request.room.threads.run(
-        lambda: reader.openings(requester, asked.limit + 1, before)
+    shown, openings = requester_of(request, asked).cameras, request.room.store.openings
+    page = await request.room.threads.run(
+        lambda: openings.page(asked.limit, asked.cursor, cameras=shown)
     )
-    page = found[: asked.limit]
-    cursor = str(page[-1].number) if len(found) > asked.limit else ""
-    return answer(OpeningsPage(openings=tuple(map(to_opening, page)), cursor=cursor))
+    return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))

@@ -64,8 +64,8 @@ async def get(request: RoomRequest) -> Response:
     requester = requester_of(request, query_of(request, Query))
     pass_id, store = path_value(request, "id"), request.room.store
     details = await request.room.threads.run(lambda: store.get(pass_id, requester))
-    openings = await request.room.threads.run(lambda: store.reader.openings_of(pass_id))
-    return answer(to_details(details, openings))
+    openings = await request.room.threads.run(lambda: store.openings.page(pass_id=pass_id))
+    return answer(to_details(details, openings.openings))
 
 
 async def crop(request: RoomRequest) -> Response:

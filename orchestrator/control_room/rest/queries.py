@@ -119,7 +119,7 @@ class PageQuery(Query):
     """A page of a list."""
 
     limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
-    cursor: str = Field("", pattern=NUMBERED, description="`cursor` of the page before")
+    cursor: str = Field("", pattern=CURSOR, description="`cursor` of the page before")
 
 
 class AuditPageQuery(Period):

@@ -118,7 +118,9 @@ class Opening(Model):
     outcome: str = Field(description="`opened`, or why not", examples=["opened"])
     reason: str = Field(description="A sentence about it")
     time: Time
-    delay_s: float = Field(description="Seconds since the first readable frame", examples=[0.4])
+    delay_s: float | None = Field(
+        description="Seconds since the first readable frame; null if nothing opened", examples=[0.4]
+    )
 
 
 class PassWithReadings(PassFields):

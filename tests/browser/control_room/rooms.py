@@ -15,9 +15,10 @@ import cv2
 
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.live_tables import CameraState, Still
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.gateway.launcher import start
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.supervisor.ports import free_ports

@@ -86,21 +86,28 @@ class ScriptedRelay:
             raise RelayError(failure)
 
 
+class RememberedOpenings:
+    """Openings that are given by hand."""
+
+    def __init__(self) -> None:
+        self.all: tuple[Any, ...] = ()
+
+    def since(self, since_s: float) -> tuple[Any, ...]:
+        return tuple(one for one in self.all if one.requested_s >= since_s)
+
+
 class ListsInMemory:
     """A store whose lists are given by hand; `fails` takes the database away."""
 
     def __init__(self, lists: Sequence[LoadedList] = ()) -> None:
         self.lists = [*lists] or [make_list()]
-        self.openings: tuple[Any, ...] = ()
+        self.openings = RememberedOpenings()
         self.fails: Exception | None = None
 
     def refresh(self, lookup: ListLookup) -> None:
         if self.fails:
             raise self.fails
         lookup._loaded = {one.id: one for one in self.lists}
-
-    def openings_since(self, since_s: float) -> tuple[Any, ...]:
-        return tuple(one for one in self.openings if one.requested_s >= since_s)
 
 
 async def reached(condition: Callable[[], object], what: str) -> None:

@@ -257,7 +257,7 @@ def test_openings_before_a_restart_count() -> None:
     first = Site()
     first.offer(make_pass_event(), records=1)
     lists = ListsInMemory()
-    lists.openings = tuple(first.told)
+    lists.openings.all = tuple(first.told)
     second = Site(lists=lists)
 
     assert second.offer(make_pass_event(id="pass-2"), records=1) == [("north", "refused")]

@@ -16,9 +16,10 @@ from orchestrator.cameras.configuration import Camera, Configuration, Store
 from orchestrator.cameras.gates import gate_thread
 from orchestrator.cameras.gates.gate_thread import GateThread
 from orchestrator.cameras.gates.status import GateStatus
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector
 from orchestrator.errors import SettingsError
 from tests.cameras.gates.known_vehicles import (
@@ -61,7 +62,7 @@ def test_a_gate_opens_beside_the_caller_and_is_recorded(
         await gates.stop()
 
     asyncio.run(act())
-    assert [one.outcome for one in store.gate_openings().openings] == ["opened"]
+    assert [one.outcome for one in store.openings.page().openings] == ["opened"]
     assert relay.is_closed
 
 

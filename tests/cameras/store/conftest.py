@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.migrations import upgrade
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import METADATA
 from tests.cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
 from tests.cameras.store.stored_events import NOW_S

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.change_log import GAP_S, ChangeReader
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.retention import CHANGES_S
 from orchestrator.cameras.store.schema import pass_changes, passes
 from tests.cameras.store.postgresql_server import PostgresqlServer

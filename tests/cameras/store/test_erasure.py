@@ -14,9 +14,10 @@ from orchestrator.cameras.configuration import Camera, Store
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_traces import redact, without_text
 from orchestrator.cameras.store.schema import gate_openings, passes, searches
 from tests.cameras.store.postgresql_server import PostgresqlServer

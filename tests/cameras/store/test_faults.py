@@ -17,8 +17,9 @@ from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import PassQuery
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import deliveries, passes
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event

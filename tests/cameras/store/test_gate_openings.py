@@ -52,21 +52,21 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_are_none_at_first(store: PassStore) -> None:
-    assert store.gate_openings() == OpeningPage(())
+    assert store.openings.page() == OpeningPage(())
 
 
 def test_an_opening_is_written_once(store: PassStore) -> None:
     store.openings.write([OPENING])
     store.openings.write([OPENING])
 
-    assert store.gate_openings().openings == (OPENING,)
+    assert store.openings.page().openings == (OPENING,)
 
 
 def test_pages_follow_each_other(store: PassStore) -> None:
     store.openings.write(make_openings(3))
 
-    first = store.gate_openings(2)
-    second = store.gate_openings(2, first.cursor)
+    first = store.openings.page(2)
+    second = store.openings.page(2, first.cursor)
     assert [one.id for one in first.openings] == ["2", "1"]
     assert ([one.id for one in second.openings], second.cursor) == (["0"], "")
 
@@ -74,22 +74,22 @@ def test_pages_follow_each_other(store: PassStore) -> None:
 def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
     store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
 
-    assert [one.id for one in store.gate_openings(cameras=["yard"]).openings] == ["two"]
-    assert store.gate_openings(cameras=[]).openings == ()
-    assert [one.id for one in store.gate_openings(pass_id="a").openings] == ["one"]
+    assert [one.id for one in store.openings.page(cameras=["yard"]).openings] == ["two"]
+    assert store.openings.page(cameras=[]).openings == ()
+    assert [one.id for one in store.openings.page(pass_id="a").openings] == ["one"]
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
 def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="wanted"):
-        store.gate_openings(**wrong)  # type: ignore[arg-type]
+        store.openings.page(**wrong)  # type: ignore[arg-type]
 
 
 def test_recent_openings_leave_out_failures(store: PassStore) -> None:
     failed = replace(OPENING, id="two", outcome="failed")
     store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
 
-    assert [one.id for one in store.openings_since(NOW_S - 1)] == ["one"]
+    assert [one.id for one in store.openings.since(NOW_S - 1)] == ["one"]
 
 
 def test_openings_wait_in_a_file_and_none_is_lost(
@@ -102,7 +102,7 @@ def test_openings_wait_in_a_file_and_none_is_lost(
         assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
     store.openings.write([OPENING])
 
-    assert [one.id for one in store.gate_openings().openings] == ["2", "1", "one", "0"]
+    assert [one.id for one in store.openings.page().openings] == ["2", "1", "one", "0"]
     assert (tmp_path / "spool" / FILE).read_bytes() == b""
 
 
@@ -114,7 +114,7 @@ def test_the_spool_of_passes_brings_openings_along(
         store.openings.write([OPENING])
     store.replay_spool()
 
-    assert store.gate_openings().openings == (OPENING,)
+    assert store.openings.page().openings == (OPENING,)
 
 
 def test_a_line_that_was_cut_off_is_put_aside(store: PassStore, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_line_after_one_that_was_cut_off_is_kept(
         store.openings.write([OPENING])
     store.openings.replay()
 
-    assert store.gate_openings().openings == (OPENING,)
+    assert store.openings.page().openings == (OPENING,)
 
 
 def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_openings_are_deleted_with_time(
 
     counts = store.delete_expired(NOW_S + 2 * DAY_S)
     assert counts.openings == (0 if kept else 1)
-    assert bool(store.gate_openings().openings) == kept
+    assert bool(store.openings.page().openings) == kept
 
 
 def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
@@ -183,7 +183,7 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
 
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
-    assert [one.id for one in store.gate_openings().openings] == ["other"]
+    assert [one.id for one in store.openings.page().openings] == ["other"]
 
 
 def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.kept_frames import KeptFrames
-from orchestrator.cameras.store.pass_store import open_store
 from tests.cameras.store.stored_events import REQUESTER, make_event
 from workshop.rendering.scenery import scene
 

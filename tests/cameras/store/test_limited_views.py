@@ -83,6 +83,12 @@ def test_counts_leave_hidden_cameras_out(filled: PassStore) -> None:
     assert len(filled.reader.count_by_hour(CountQuery(), REQUESTER)) == 3
 
 
+def test_a_time_without_passes_has_no_counts(filled: PassStore) -> None:
+    later = CountQuery(from_s=START_S + 1e6, until_s=START_S + 2e6)
+    assert filled.reader.count_by_hour(later, REQUESTER) == []
+    assert filled.reader.count_by_camera(later, REQUESTER) == []
+
+
 def test_counts_keep_to_their_time_camera_and_zone_of_time(filled: PassStore) -> None:
     query = CountQuery(from_s=START_S, until_s=START_S + 2 * HOUR_S, offset_s=-HOUR_S)
     assert filled.reader.count_by_hour(query, REQUESTER) == [

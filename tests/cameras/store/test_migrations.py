@@ -13,9 +13,9 @@ from alembic.migration import MigrationContext
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.migrations import revisions, upgrade
 from orchestrator.cameras.store.pass_query import PassQuery
-from orchestrator.cameras.store.pass_store import open_store
 from orchestrator.cameras.store.schema import METADATA, cameras, passes
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, find_ids

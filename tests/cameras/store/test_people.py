@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreError, UnknownName
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import LastAdministrator, NameTaken, Person
 from orchestrator.cameras.store.schema import searches, sessions
 from orchestrator.cameras.store.sessions import MOST_OF_ONE

@@ -10,9 +10,10 @@ import pytest
 from orchestrator.cameras.configuration import Camera, Store
 from orchestrator.cameras.store import search_statements
 from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.errors import ParameterError
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event

@@ -2,7 +2,7 @@ import sqlite3
 from pathlib import Path
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.storage_status import measure_disks
 
 

@@ -10,9 +10,10 @@ import pytest
 from orchestrator.cameras.configuration import Camera, Sink, Store
 from orchestrator.cameras.events import to_document
 from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from tests.cameras.store.stored_events import (
     NOW_S,
     REQUESTER,

@@ -15,8 +15,9 @@ import pytest
 from orchestrator.cameras.configuration import Camera, Configuration, Line, Store, Zone
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.sources.status import SourceStatus
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.live_tables import Areas
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 from orchestrator.cameras.watching.live_reporter import LiveReporter, to_still

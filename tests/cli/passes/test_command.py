@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from orchestrator.cameras.configuration import Sink, Store
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cli.passes.command import passes
 from tests.cameras.samples import make_event
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.people import Person, StoredPerson
 from orchestrator.cli.people.command import people
 

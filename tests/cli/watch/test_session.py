@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch
 from tests.cameras.samples import make_event

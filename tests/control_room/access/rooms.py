@@ -14,8 +14,9 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.cameras.configuration import Store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import Person
 from orchestrator.control_room.extension import open_control_room
 from orchestrator.gateway.data_plane import DataPlane

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from orchestrator.cameras.configuration import ControlRoomSettings, Store
 from orchestrator.cameras.store import people
 from orchestrator.cameras.store.errors import StoreUnavailable
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.people import Person
 from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance

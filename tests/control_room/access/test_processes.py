@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.logins import limits_of
 from tests.control_room.access.rooms import ANNA, CAMERAS, HASH, PASSWORD, TESTER, write_keys
 from tests.gateway.conftest import GREY, Running, gateways

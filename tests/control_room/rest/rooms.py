@@ -18,15 +18,15 @@ from orchestrator.cameras.configuration import (
     Store,
     Zone,
 )
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.principals import Principal, Role
-from orchestrator.control_room.endpoint import ControlRoom, to_routes
-from orchestrator.control_room.rest.change_feed import ChangeFeed
-from orchestrator.control_room.rest.openapi import describe
-from orchestrator.control_room.rest.routes import rest_routes
+from orchestrator.control_room.endpoint import ControlRoom
+from orchestrator.control_room.extension import ControlRoomExtension
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.options import GatewayOptions, Limits
+from orchestrator.gateway.policy.clients import Client
 from tests.cameras.store.stored_events import NOW_S
 from tests.gateway.http.service import client_of
 
@@ -55,6 +55,11 @@ class ChosenPrincipal:
     async def principal_of(self, _request: object) -> Principal:
         return self.principal
 
+    async def find_client(self, _headers: object, address: Client) -> Client:
+        return address
+
+    async def find_person(self, _headers: object, _address: Client) -> None: ...
+
     async def is_current(self, _request: object) -> bool:
         return True
 
@@ -73,7 +78,7 @@ class Room:
         self._access = ChosenPrincipal(ADMINISTRATOR)
         configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
         room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
-        self.room, self._routes = room, rest_routes(ChangeFeed(room))
+        self.room, self._extension = room, ControlRoomExtension(room, Path("CAMERAS.toml"))
         options = GatewayOptions(
             triton_http="127.0.0.1:1",
             triton_grpc="127.0.0.1:1",
@@ -83,8 +88,7 @@ class Room:
         self.client: TestClient = client_of(options, self.make_app)
 
     def make_app(self, service: DataPlane) -> ASGIApp:
-        routes = to_routes(self._routes, self.room, service)
-        return make_app(service, routes, describe(self._routes))
+        return make_app(service, self._extension)
 
     def enter_as(self, principal: Principal) -> None:
         self._access.principal = principal
@@ -107,7 +111,7 @@ class Room:
 
 @contextmanager
 def open_room(folder: Path) -> Iterator[Room]:
-    store = open_store(Store(), folder, clock=lambda: NOW_S)
+    store = open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S)
     try:
         yield Room(store)
     finally:

@@ -6,12 +6,10 @@ import time
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Zone
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.live_tables import CameraState, Still
-from orchestrator.cameras.store.schema import gate_openings
 from tests.cameras.store.stored_events import NOW_S
 from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
 
@@ -96,31 +94,32 @@ def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
     assert room.client.get("/v1/audit").status_code == 403
 
 
-def add_openings(room: Room, folder: object) -> None:
-    row = {
-        "gate": "barrier",
-        "text": "A123BC77",
-        "list": "residents",
-        "entry_text": "A123BC77",
-        "outcome": "opened",
-        "reason": "",
-        "requested_s": NOW_S,
-        "delay_s": 0.4,
-    }
-    database = Database(f"sqlite:///{folder}/passes.db")
-    with database.writing() as connection:
-        for camera in ("gate", "yard"):
-            values = row | {"camera": camera, "pass_id": f"{camera}-1"}
-            connection.execute(sa.insert(gate_openings).values(values))
-    database.close()
+def add_openings(room: Room) -> None:
+    openings = [
+        GateOpening(
+            gate="barrier",
+            camera=camera,
+            pass_id=f"{camera}-1",
+            text="A123BC77",
+            list="residents",
+            entry_text="A123BC77",
+            outcome=outcome,
+            reason="",
+            requested_s=NOW_S,
+            delay_s=delay_s,
+        )
+        for camera, outcome, delay_s in (("gate", OPENED, 0.4), ("yard", REFUSED, None))
+    ]
+    room.store.openings.write(openings)
 
 
-def test_openings_come_in_pages_and_with_their_pass(filled: Room, tmp_path) -> None:
-    add_openings(filled, tmp_path)
+def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:
+    add_openings(filled)
     first = filled.get("/v1/gates/openings?limit=1")
     second = filled.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
     assert [one["camera"] for one in first["openings"] + second["openings"]] == ["yard", "gate"]
     assert second["cursor"] == ""
+    assert [one["delay_s"] for one in first["openings"] + second["openings"]] == [None, 0.4]
     (opening,) = filled.get("/v1/passes/gate-1")["openings"]
     assert (opening["gate"], opening["time"]) == ("barrier", "2025-06-15T15:06:40.000Z")
     assert opening["delay_s"] == 0.4

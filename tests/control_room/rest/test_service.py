@@ -13,8 +13,9 @@ from time import time
 import pytest
 
 from orchestrator.cameras.configuration import Store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.live_tables import CameraState
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.client import PlateClient
 from orchestrator.control_room.rest.streams import MOST_OF_ONE
 from tests.cameras.store.postgresql_server import PostgresqlServer

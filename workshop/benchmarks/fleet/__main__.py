@@ -16,7 +16,7 @@ import typer
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from workshop.benchmarks.fleet.made_events import Traffic
 from workshop.benchmarks.fleet.simulation import Outcome, simulate
 from workshop.benchmarks.passes_store.filling import fill

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch
 from orchestrator.plates import Plates

@@ -13,7 +13,7 @@ import typer
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.pass_store import open_store
+from orchestrator.cameras.store.factory import open_store
 from workshop.benchmarks.passes_store.claims import time_claims
 from workshop.benchmarks.passes_store.filling import fill
 from workshop.benchmarks.passes_store.made_passes import make_passes

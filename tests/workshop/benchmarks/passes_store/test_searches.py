@@ -9,8 +9,9 @@ import pytest
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import PassQuery
-from orchestrator.cameras.store.pass_store import PassStore, open_store
+from orchestrator.cameras.store.pass_store import PassStore
 from workshop.benchmarks.passes_store.claims import LIMIT, SINK, time_claims
 from workshop.benchmarks.passes_store.filling import fill
 from workshop.benchmarks.passes_store.made_passes import END_S, make_passes
