@@ -6,8 +6,10 @@ import { reasonOf, showReason, wantReason } from "./reasons.js";
 import { may, session } from "./session.js";
 import { find, notify, say } from "../page/words.js";
 
+// Comes right before a page connects its buttons: none of them can be pressed in vain.
 export function showHeader() {
   for (const place of document.querySelectorAll("[data-needs]")) place.hidden = !may(place.dataset.least ?? place.dataset.needs);
+  for (const button of document.querySelectorAll("[data-waits]")) button.disabled = false;
   find("me").hidden = !session.name || session.via === "local";
   find("me").textContent = session.name;
   find("me").title = say(`role_${session.role}`);
