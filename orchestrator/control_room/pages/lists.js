@@ -62,7 +62,17 @@ async function showList() {
   find("list-note").textContent = list.note;
   find("import-told").replaceChildren();
   showLook(list.name);
-  await openEntries(list.name, countAgain);
+  await whileInert(() => openEntries(list.name, countAgain));
+}
+
+// While another list comes, nothing can be changed in the one that is shown.
+async function whileInert(work) {
+  find("list").inert = true;
+  try {
+    return await work();
+  } finally {
+    find("list").inert = false;
+  }
 }
 
 function countAgain(count) {
@@ -95,10 +105,12 @@ async function create(event) {
   event.preventDefault();
   const name = find("new-name").value.trim();
   if (!name) return;
-  await put(pathOf(name), { note: "", retention_days: null });
-  find("new-name").value = "";
-  current = name;
-  await refresh();
+  await whileInert(async () => {
+    await put(pathOf(name), { note: "", retention_days: null });
+    find("new-name").value = "";
+    current = name;
+    await refresh();
+  });
   history.pushState(null, "", address("lists", { list: name }));
   announce(say("saved"));
 }
