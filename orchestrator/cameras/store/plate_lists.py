@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.events import to_rfc3339
 from orchestrator.cameras.store import audit
+from orchestrator.cameras.store.csv_cells import from_cell, to_cell
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.list_lookup import ListEntry, read_entries
@@ -23,6 +24,8 @@ from orchestrator.errors import ParameterError
 
 COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
+LONGEST_NOTE = 2000
+"""Characters of a note. Each event of a pass that hits the entry has it."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class PlateLists:
             The entries as they are stored.
 
         Raises:
-            ParameterError: An entry's text cannot be on a plate, or its edits do not fit.
+            ParameterError: An entry's text cannot be on a plate, or another field does not fit.
         """
         checked = [_check(entry) for entry in entries]
         with self._database.writing() as connection:
@@ -202,7 +205,22 @@ def _check(entry: ListEntry) -> ListEntry:
     if not text:
         raise ParameterError("text: wanted a plate's text, got none")
     check_edits(text, entry.edits)
+    if len(entry.note) > LONGEST_NOTE:
+        wanted = f"at most {LONGEST_NOTE} characters"
+        raise ParameterError(f"note: wanted {wanted}, got {len(entry.note)}")
+    _check_time("valid_from", entry.valid_from_s)
+    _check_time("valid_until", entry.valid_until_s)
     return replace(entry, text=text)
+
+
+def _check_time(name: str, time_s: float | None) -> None:
+    """Check that a time can be shown: near an end of the calendar, its offset leads out of it."""
+    try:
+        to_rfc3339(time_s or 0.0)
+    except (ValueError, OverflowError) as error:
+        raise ParameterError(
+            f"{name}: wanted a time of the years 1 to 9999 in UTC, got {time_s}"
+        ) from error
 
 
 def _parse_csv(content: str) -> list[ListEntry]:
@@ -226,7 +244,7 @@ def _from_csv(row: dict[str, str]) -> ListEntry:
     return _check(
         ListEntry(
             row["text"] or "",
-            row.get("note") or "",
+            from_cell(row.get("note") or ""),
             _to_unix(row.get("valid_from")),
             _to_unix(row.get("valid_until")),
             int(row.get("edits") or 0),
@@ -237,7 +255,7 @@ def _from_csv(row: dict[str, str]) -> ListEntry:
 def _to_csv(entry: ListEntry) -> tuple[str | int, ...]:
     times = (entry.valid_from_s, entry.valid_until_s)
     shown = ("" if one is None else to_rfc3339(one) for one in times)
-    return (entry.text, entry.note, *shown, entry.edits)
+    return (entry.text, to_cell(entry.note), *shown, entry.edits)
 
 
 def _to_unix(text: str | None) -> float | None:

