@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
+import anyio
 from starlette.responses import Response
 
 from orchestrator.cameras.store.csv_cells import to_cell
@@ -18,6 +20,7 @@ from orchestrator.control_room.rest.documents import to_pass
 from orchestrator.control_room.rest.exchange import CSV, attachment
 from orchestrator.control_room.rest.schemas import PassFields
 from orchestrator.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from orchestrator.gateway.errors import ServiceFull
 
 EXPORTS = OpenStreams(most=4, most_of_one=2)
 """Exports read the database as fast as they can, so few may run at once."""
@@ -29,6 +32,21 @@ COLUMNS = (*PLAIN, "zones", "lists", "stored")
 FILE = "passes.csv"
 
 
+@dataclass(frozen=True)
+class Part:
+    """One page of passes as a part of the file.
+
+    Attributes:
+        content: Its lines.
+        count: Number of its passes.
+        cursor: Place of the next page; empty at the end.
+    """
+
+    content: bytes
+    count: int
+    cursor: str
+
+
 async def csv_response(request: RoomRequest, query: PassQuery, requester: Requester) -> Response:
     """Return all passes that a query finds as a file. The first page is read before it begins.
 
@@ -36,33 +54,40 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
         QuotaExceeded: The caller has too many exports already.
         ServiceFull: There are too many exports.
     """
-    room, client = request.room, client_of(request)
-    EXPORTS.check(client)
-    query = replace(query, limit=MOST)
-    first = await room.threads.run(lambda: room.store.reader.page(query, requester))
-    entry = await room.threads.run(
-        lambda: room.store.reader.record(requester, "export", query.to_dict())
-    )
+    room, reader, query = request.room, request.room.store.reader, replace(query, limit=MOST)
+    with ExitStack() as place:
+        place.enter_context(EXPORTS.open(client_of(request)))
+        first = await room.threads.run(lambda: _read_part(room, query, requester))
+        entry = await room.threads.run(lambda: reader.record(requester, "export", query.to_dict()))
 
-    async def chunks() -> AsyncGenerator[bytes, None]:
-        count, page = 0, first
-        yield _to_csv([COLUMNS])
-        try:
-            while True:
-                count += len(page.passes)
-                yield _to_csv(_rows(page))
-                if not page.cursor:
-                    return
-                page = await _next_page(room, replace(query, cursor=page.cursor), requester)
-        finally:
-            with suppress(StoreError):  # the entry itself is there
-                await room.threads.run(lambda: room.store.reader.count(entry, count))
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            yield _to_csv([COLUMNS])
+            count, part = 0, first
+            try:
+                while True:
+                    count += part.count
+                    yield part.content
+                    if not part.cursor:
+                        return
+                    following = replace(query, cursor=part.cursor)
+                    part = await room.threads.run(partial(_read_part, room, following, requester))
+            finally:
+                await _record_count(room, entry, count)
 
-    return StreamedResponse(chunks, EXPORTS, client, media_type=CSV, headers=attachment(FILE))
+        headers = attachment(FILE)
+        return StreamedResponse(chunks, place.pop_all(), media_type=CSV, headers=headers)
 
 
-async def _next_page(room: ControlRoom, query: PassQuery, requester: Requester) -> PassPage:
-    return await room.threads.run(lambda: room.store.reader.page(query, requester))
+async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
+    """Complete the entry of the audit, also when the caller has hung up amid the file."""
+    with anyio.CancelScope(shield=True), suppress(StoreError, ServiceFull):  # the entry is there
+        await room.threads.run(lambda: room.store.reader.count(entry, count))
+
+
+def _read_part(room: ControlRoom, query: PassQuery, requester: Requester) -> Part:
+    """Read a page. Making its lines takes long, too, so all of it runs in a thread."""
+    page = room.store.reader.page(query, requester)
+    return Part(_to_csv(_rows(page)), len(page.passes), page.cursor)
 
 
 def _rows(page: PassPage) -> list[tuple[object, ...]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack
 from functools import partial
 
 from starlette.responses import Response
@@ -36,20 +37,20 @@ async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -
     asked = query_of(request, EventsQuery)
     requester, client = requester_of(request, asked), client_of(request)
     after = _last_id(request.request.http.headers.get(LAST_ID), asked.after)
-    streams.check(client)
-    await feed.settled()  # tells an absent database before the stream begins
     wanted = frozenset(asked.camera)
 
     def sees(camera: str) -> bool:
         return requester.sees(camera) and (not wanted or camera in wanted)
 
-    return StreamedResponse(
-        partial(_chunks, feed, request, sees, after),
-        streams,
-        client,
-        media_type=EVENT_STREAM,
-        headers={"cache-control": "no-store", "x-accel-buffering": "no"},
-    )
+    with ExitStack() as place:
+        place.enter_context(streams.open(client))
+        await feed.settled()  # tells an absent database before the stream begins
+        return StreamedResponse(
+            partial(_chunks, feed, request, sees, after),
+            place.pop_all(),
+            media_type=EVENT_STREAM,
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
 
 
 def _last_id(header: str | None, after: int | None) -> int | None:

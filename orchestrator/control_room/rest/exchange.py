@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -103,9 +103,17 @@ def path_value(request: RoomRequest, name: str) -> str:
 
 def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
     """Return a JSON answer, which may not be kept by caches between us and the caller."""
-    return Response(
-        model.to_json(), media_type=JSON, headers={"cache-control": "no-store", **(headers or {})}
-    )
+    return _to_response(model.to_json(), headers)
+
+
+async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
+    """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
+    return _to_response(await request.room.threads.run(lambda: read().to_json()))
+
+
+def _to_response(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
+    headers = {"cache-control": "no-store", **(headers or {})}
+    return Response(content, media_type=JSON, headers=headers)
 
 
 def attachment(name: str) -> dict[str, str]:

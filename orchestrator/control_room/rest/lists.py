@@ -12,6 +12,7 @@ from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.exchange import (
     CSV,
     answer,
+    answer_in_thread,
     attachment,
     body_of,
     check_type,
@@ -75,8 +76,9 @@ async def list_entries(request: RoomRequest) -> Response:
         requester = requester_of(request, asked, must_tell=True)
         file = await request.room.threads.run(lambda: lists.export_csv(name, requester))
         return Response(file, media_type=CSV, headers=attachment("list.csv"))
-    entries = await request.room.threads.run(lambda: lists.entries(name))
-    return answer(EntriesAnswer(entries=tuple(map(_to_entry, entries))))
+    return await answer_in_thread(
+        request, lambda: EntriesAnswer(entries=tuple(map(_to_entry, lists.entries(name))))
+    )
 
 
 async def put_entry(request: RoomRequest) -> Response:

@@ -13,6 +13,7 @@ from orchestrator.control_room.rest.csv_export import csv_response
 from orchestrator.control_room.rest.documents import to_details, to_pass
 from orchestrator.control_room.rest.exchange import (
     answer,
+    answer_in_thread,
     path_value,
     query_of,
     requester_of,
@@ -31,10 +32,13 @@ async def search(request: RoomRequest) -> Response:
     query = to_query(asked)
     if wants_csv(request, asked.format):
         return await csv_response(request, query, requester)
-    room = request.room
-    page = await room.threads.run(lambda: room.store.search(query, requester))
-    passes = tuple(to_pass(one, page.hits.get(one.number, ())) for one in page.passes)
-    return answer(PassesPage(passes=passes, cursor=page.cursor))
+
+    def read() -> PassesPage:
+        page = request.room.store.search(query, requester)
+        passes = tuple(to_pass(one, page.hits.get(one.number, ())) for one in page.passes)
+        return PassesPage(passes=passes, cursor=page.cursor)
+
+    return await answer_in_thread(request, read)
 
 
 def to_query(asked: PassesQuery) -> PassQuery:

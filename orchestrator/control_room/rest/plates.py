@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncGenerator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,16 +34,17 @@ async def export(request: RoomRequest) -> Response:
     """Return all passes of a plate that the principal may see, with their pictures, as a ZIP."""
     requester = requester_of(request, query_of(request, Query), must_tell=True)
     text, client = path_value(request, "text"), client_of(request)
-    EXPORTS.check(client)
-    file = await request.room.threads.run(lambda: _write(request, text, requester))
+    with ExitStack() as place:
+        place.enter_context(EXPORTS.open(client))
+        file = await request.room.threads.run(lambda: _write(request, text, requester))
+        place.enter_context(file)
 
-    async def chunks() -> AsyncGenerator[bytes, None]:
-        with file:
+        async def chunks() -> AsyncGenerator[bytes, None]:
             while chunk := await anyio.to_thread.run_sync(file.read, CHUNK):
                 yield chunk
 
-    headers = attachment("plate.zip")
-    return StreamedResponse(chunks, EXPORTS, client, media_type=ZIP, headers=headers)
+        headers = attachment("plate.zip")
+        return StreamedResponse(chunks, place.pop_all(), media_type=ZIP, headers=headers)
 
 
 def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:

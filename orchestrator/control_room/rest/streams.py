@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 
 import anyio
 from starlette.responses import Response
@@ -31,23 +31,18 @@ class OpenStreams:
         self._most, self._most_of_one = most, most_of_one
         self._of_clients: Counter[str] = Counter()
 
-    def check(self, client: str) -> None:
-        """Check that a client may open one more.
+    @contextmanager
+    def open(self, client: str) -> Iterator[None]:
+        """Count a stream of a client while the block runs.
+
+        The block begins before the first wait for the answer, so that requests that come at the
+        same time are counted, too.
 
         Raises:
             QuotaExceeded: The client has too many.
             ServiceFull: All clients together have too many.
         """
-        if self._of_clients[client] >= self._most_of_one:
-            raise QuotaExceeded(
-                f"streams at once: wanted at most {self._most_of_one}, got one more", RETRY_AFTER_S
-            )
-        if self._of_clients.total() >= self._most:
-            raise ServiceFull("all streams are taken; try again later", RETRY_AFTER_S)
-
-    @contextmanager
-    def open(self, client: str) -> Iterator[None]:
-        """Count a stream while the block runs."""
+        self._check(client)
         self._of_clients[client] += 1
         try:
             yield
@@ -56,14 +51,21 @@ class OpenStreams:
             if not self._of_clients[client]:
                 del self._of_clients[client]
 
+    def _check(self, client: str) -> None:
+        if self._of_clients[client] >= self._most_of_one:
+            raise QuotaExceeded(
+                f"streams at once: wanted at most {self._most_of_one}, got one more", RETRY_AFTER_S
+            )
+        if self._of_clients.total() >= self._most:
+            raise ServiceFull("all streams are taken; try again later", RETRY_AFTER_S)
+
 
 class StreamedResponse(Response):
     """A response whose pieces are made while it is sent. It ends when the caller disconnects.
 
     Args:
         chunks: Makes the pieces.
-        streams: Counts the open streams.
-        client: Name of the client.
+        place: What the stream holds until it ends, its place among the open streams above all.
         media_type: Content type.
         headers: More headers.
     """
@@ -71,19 +73,18 @@ class StreamedResponse(Response):
     def __init__(
         self,
         chunks: Chunks,
-        streams: OpenStreams,
-        client: str,
+        place: ExitStack,
         *,
         media_type: str,
         headers: Mapping[str, str],
     ) -> None:
         super().__init__(media_type=media_type, headers=headers)
         del self.headers["content-length"]  # not known yet
-        self._chunks, self._streams, self._client = chunks, streams, client
+        self._chunks, self._place = chunks, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
-        with self._streams.open(self._client):
+        with self._place:
             start = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **start})
             if scope["method"] != "HEAD":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import re
 
 import pytest
+from starlette.types import ASGIApp, Message
 
 from orchestrator.cameras.events import describe_pass
 from tests.cameras.store.stored_events import make_event
@@ -137,6 +139,34 @@ def test_a_csv_file_has_all_pages(filled: Room, how: dict[str, str]) -> None:
     (row,) = (row for row in rows if row["id"] == "gate-1")
     assert (row["text"], row["lists"], row["zones"]) == ("A123BC77", "residents", "drive")
     assert filled.kinds()[0] == ("local", "case 7", "export", 1007)
+
+
+def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(filled: Room) -> None:
+    filled.store.write([make_event(f"more-{number}") for number in range(1005)], [])
+    asyncio.run(hang_up_amid("/v1/passes", b"format=csv", filled.client.app))
+    assert filled.kinds()[0] == ("local", "-", "export", 1000)
+
+
+async def hang_up_amid(path: str, query: bytes, app: ASGIApp) -> None:
+    """Ask for a file, and hang up after the first page."""
+    has_page = asyncio.Event()
+    sent: list[Message] = [{"type": "http.request"}]
+
+    async def receive() -> Message:
+        if sent:
+            return sent.pop()
+        await has_page.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message.get("body", b"").count(b"\n") > 1:
+            has_page.set()
+            await asyncio.Event().wait()  # a reader that takes nothing more
+
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http"}
+    scope |= {"path": path, "raw_path": path.encode(), "query_string": query, "headers": headers}
+    await app(scope | {"client": ("127.0.0.1", 50000), "state": {}}, receive, send)
 
 
 def test_names_are_no_formulas_in_a_csv_file(room: Room) -> None:

@@ -133,6 +133,17 @@ def test_streams_hold_no_slots_of_recognition_and_are_limited(running: Running) 
     until(lambda: open_stream(running).status == 200, "a stream in the place of a closed one")
 
 
+def test_streams_that_begin_at_the_same_time_are_limited(running: Running) -> None:
+    connections = [running.connect() for _ in range(MOST_OF_ONE + 4)]
+    for one in connections:
+        one.request("GET", "/v1/events")
+    statuses = [one.getresponse().status for one in connections]
+    assert 0 < statuses.count(200) <= MOST_OF_ONE  # other tests may hold some
+    assert set(statuses) == {200, 429}
+    for one in connections:
+        one.close()
+
+
 def open_stream(running: Running) -> http.client.HTTPResponse:
     connection = running.connect()
     connection.request("GET", "/v1/events")
