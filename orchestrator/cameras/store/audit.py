@@ -61,12 +61,14 @@ class AuditQuery:
         until_s: Unix time after the last entry.
         before: Number of the last entry of the page before.
         limit: Most entries.
+        who: Names whose entries are wanted; None for all.
     """
 
     from_s: float | None = None
     until_s: float | None = None
     before: int | None = None
     limit: int = 50
+    who: tuple[str, ...] | None = None
 
 
 def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
@@ -79,6 +81,8 @@ def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
         statement = statement.where(columns.time_s < query.until_s)
     if query.before is not None:
         statement = statement.where(columns.number < query.before)
+    if query.who is not None:
+        statement = statement.where(columns.who.in_(query.who))
     return [RecordedSearch(**row) for row in connection.execute(statement).mappings()]
 
 

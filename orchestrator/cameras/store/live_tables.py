@@ -9,8 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Camera, Line, Zone
+from orchestrator.cameras.store import audit
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.schema import camera_areas, camera_states, camera_stills
 from orchestrator.system.toml_files import build
 
@@ -137,9 +139,10 @@ class LiveTables:
             rows = connection.execute(sa.select(*columns))
             return {name: (revision, time_s) for name, revision, time_s in rows}
 
-    def draw(self, camera: str, areas: Areas, who: str) -> None:
+    def draw(self, camera: str, areas: Areas, requester: Requester) -> None:
         """Put areas in the place of those that the configuration has."""
-        row = {"camera": camera, "revision": 1, "changed_s": self._clock(), "changed_by": who}
+        row = {"camera": camera, "revision": 1, "changed_s": self._clock()}
+        row["changed_by"] = requester.who
         row |= {name: _to_json(getattr(areas, name)) for name in ("zones", "lines", "masks")}
         with self._database.writing() as connection:
             statement = insert(connection, camera_areas).values(row)
@@ -151,11 +154,19 @@ class LiveTables:
                     set_={name: value for name, value in values.items() if name != "camera"},
                 )
             )
+            self._record(connection, requester, "draw areas", camera)
 
-    def erase(self, camera: str) -> None:
+    def erase(self, camera: str, requester: Requester) -> None:
         """Go back to the areas of the configuration."""
         with self._database.writing() as connection:
             connection.execute(sa.delete(camera_areas).where(camera_areas.c.camera == camera))
+            self._record(connection, requester, "erase areas", camera)
+
+    def _record(
+        self, connection: sa.Connection, requester: Requester, kind: str, camera: str
+    ) -> None:
+        now_s = self._clock()
+        audit.record(connection, requester, kind, {"camera": camera}, count=1, now_s=now_s)
 
     def _replace(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if not rows:

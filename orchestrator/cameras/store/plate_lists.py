@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -46,7 +46,7 @@ class PlateList:
 
 
 class PlateLists:
-    """The lists of a store.
+    """The lists of a store. A change by a requester is recorded in the audit: lists open gates.
 
     Args:
         database: The database.
@@ -78,10 +78,11 @@ class PlateLists:
             if connection.execute(statement.returning(lists.c.id)).first() is None:
                 raise StoreError(f"there is a list {name!r} already")
 
-    def delete(self, name: str) -> None:
+    def delete(self, name: str, requester: Requester | None = None) -> None:
         """Delete a list with its entries and hits; passes stay."""
         with self._database.writing() as connection:
             connection.execute(sa.delete(lists).where(lists.c.id == find_list(connection, name)))
+            self._record(connection, requester, "delete list", {"list_name": name})
 
     def describe(self) -> list[PlateList]:
         """Return all lists, by name."""
@@ -92,7 +93,13 @@ class PlateLists:
             rows = connection.execute(statement.group_by(*columns).order_by(lists.c.name))
             return [PlateList(*row) for row in rows]
 
-    def save(self, name: str, note: str, retention_days: float | None) -> None:
+    def save(
+        self,
+        name: str,
+        note: str,
+        retention_days: float | None,
+        requester: Requester | None = None,
+    ) -> None:
         """Create a list, or change its note and retention.
 
         Raises:
@@ -107,6 +114,7 @@ class PlateLists:
             connection.execute(
                 statement.on_conflict_do_update(index_elements=[lists.c.name], set_=values)
             )
+            self._record(connection, requester, "save list", {"list_name": name})
 
     def names(self) -> list[str]:
         """Return the names of all lists."""
@@ -118,7 +126,9 @@ class PlateLists:
         with self._database.reading() as connection:
             return read_entries(connection, find_list(connection, name))
 
-    def put(self, name: str, entries: Iterable[ListEntry]) -> list[ListEntry]:
+    def put(
+        self, name: str, entries: Iterable[ListEntry], requester: Requester | None = None
+    ) -> list[ListEntry]:
         """Add entries to a list; an entry with the same text is replaced.
 
         Returns:
@@ -130,24 +140,38 @@ class PlateLists:
         checked = [_check(entry) for entry in entries]
         with self._database.writing() as connection:
             _put(connection, find_list(connection, name), checked)
+            for entry in checked:
+                query = {"list_name": name, "text": entry.text}
+                self._record(connection, requester, "put entry", query)
         return checked
 
-    def remove(self, name: str, text: str) -> bool:
+    def remove(self, name: str, text: str, requester: Requester | None = None) -> bool:
         """Remove an entry. Return whether there was one. Hits of stored passes stay."""
         cleaned = clean_text(text)
         with self._database.writing() as connection:
             number = find_list(connection, name)
             _touch(connection, number)
             entry = sa.and_(list_entries.c.list_id == number, list_entries.c.text == cleaned)
-            return connection.execute(sa.delete(list_entries).where(entry)).rowcount > 0
+            removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
+            query = {"list_name": name, "text": cleaned}
+            self._record(connection, requester, "remove entry", query, removed)
+            return removed > 0
 
-    def import_csv(self, name: str, content: str, *, replacing: bool = False) -> int:
+    def import_csv(
+        self,
+        name: str,
+        content: str,
+        *,
+        replacing: bool = False,
+        requester: Requester | None = None,
+    ) -> int:
         """Add the entries of a CSV file with the columns `COLUMNS`; only `text` is required.
 
         Args:
             name: Name of the list.
             content: The file.
             replacing: Whether all other entries are removed.
+            requester: Who imports it.
 
         Returns:
             The number of its entries.
@@ -161,6 +185,7 @@ class PlateLists:
             if replacing:
                 connection.execute(sa.delete(list_entries).where(list_entries.c.list_id == number))
             _put(connection, number, entries)
+            self._record(connection, requester, "import list", {"list_name": name}, len(entries))
         return len(entries)
 
     def export_csv(self, name: str, requester: Requester) -> str:
@@ -180,6 +205,18 @@ class PlateLists:
         rows.writerow(COLUMNS)
         rows.writerows(map(_to_csv, entries))
         return file.getvalue()
+
+    def _record(
+        self,
+        connection: sa.Connection,
+        requester: Requester | None,
+        kind: str,
+        query: Mapping[str, str],
+        count: int = 1,
+    ) -> None:
+        """Record a change in the audit, if it is known who made it."""
+        if requester is not None:
+            audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
 
 
 def _put(connection: sa.Connection, number: int, entries: Sequence[ListEntry]) -> None:

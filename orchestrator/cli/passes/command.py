@@ -122,10 +122,13 @@ def import_list(
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
+        from orchestrator.cameras.store.pass_query import Requester
+
         if name not in opened.lists.names():
             opened.lists.create(name)
         content = file.read_text(encoding="utf-8-sig")
-        count = opened.lists.import_csv(name, content, replacing=replace)
+        requester = Requester(getpass.getuser(), "-")
+        count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
         typer.echo(f"plates put into {name}: {count}", err=True)
 
 

@@ -12,7 +12,13 @@ from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.live_tables import Areas
 from orchestrator.control_room.endpoint import ControlRoom, RoomRequest
 from orchestrator.control_room.rest.documents import to_camera
-from orchestrator.control_room.rest.exchange import answer, body_of, path_value, query_of
+from orchestrator.control_room.rest.exchange import (
+    answer,
+    body_of,
+    path_value,
+    query_of,
+    requester_of,
+)
 from orchestrator.control_room.rest.queries import AreasBody, Query
 from orchestrator.control_room.rest.schemas import CameraAnswer, CamerasAnswer
 from orchestrator.errors import ParameterError, SettingsError
@@ -61,18 +67,18 @@ async def still(request: RoomRequest) -> Response:
 
 async def put_areas(request: RoomRequest) -> Response:
     """Put drawn areas in the place of those of the file."""
-    query_of(request, Query)
+    requester = requester_of(request, query_of(request, Query))
     camera, body = camera_of(request), await body_of(request, AreasBody)
     areas, live = to_areas(camera, body), request.room.store.live
-    await request.room.threads.run(lambda: live.draw(camera.name, areas, request.principal.name))
+    await request.room.threads.run(lambda: live.draw(camera.name, areas, requester))
     return await _describe(request, camera)
 
 
 async def delete_areas(request: RoomRequest) -> Response:
     """Go back to the areas of the file."""
-    query_of(request, Query)
+    requester = requester_of(request, query_of(request, Query))
     camera, live = camera_of(request), request.room.store.live
-    await request.room.threads.run(lambda: live.erase(camera.name))
+    await request.room.threads.run(lambda: live.erase(camera.name, requester))
     return await _describe(request, camera)
 
 

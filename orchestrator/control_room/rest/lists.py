@@ -49,12 +49,12 @@ async def list_all(request: RoomRequest) -> Response:
 
 async def put_list(request: RoomRequest) -> Response:
     """Create a list, or change its note and retention."""
-    query_of(request, Query)
+    requester = requester_of(request, query_of(request, Query))
     body, name = await body_of(request, ListBody), path_value(request, "name")
     lists = request.room.store.lists
 
     def save() -> PlateList:
-        lists.save(name, body.note, body.retention_days)
+        lists.save(name, body.note, body.retention_days, requester)
         return next(one for one in lists.describe() if one.name == name)
 
     return answer(_to_list(request, await request.room.threads.run(save)))
@@ -62,9 +62,9 @@ async def put_list(request: RoomRequest) -> Response:
 
 async def delete_list(request: RoomRequest) -> Response:
     """Delete a list with its entries."""
-    query_of(request, Query)
-    name = path_value(request, "name")
-    await request.room.threads.run(lambda: request.room.store.lists.delete(name))
+    requester = requester_of(request, query_of(request, Query))
+    name, lists = path_value(request, "name"), request.room.store.lists
+    await request.room.threads.run(lambda: lists.delete(name, requester))
     return Response(status_code=NO_CONTENT)
 
 
@@ -83,22 +83,22 @@ async def list_entries(request: RoomRequest) -> Response:
 
 async def put_entry(request: RoomRequest) -> Response:
     """Add an entry to a list, or replace the one with the same text."""
-    query_of(request, Query)
+    requester = requester_of(request, query_of(request, Query))
     body, name = await body_of(request, EntryBody), path_value(request, "name")
     entry = ListEntry(
         path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
     )
     lists = request.room.store.lists
-    (saved,) = await request.room.threads.run(lambda: lists.put(name, [entry]))
+    (saved,) = await request.room.threads.run(lambda: lists.put(name, [entry], requester))
     return answer(_to_entry(saved))
 
 
 async def delete_entry(request: RoomRequest) -> Response:
     """Remove an entry from a list."""
-    query_of(request, Query)
+    requester = requester_of(request, query_of(request, Query))
     name, text = path_value(request, "name"), path_value(request, "text")
     lists = request.room.store.lists
-    if not await request.room.threads.run(lambda: lists.remove(name, text)):
+    if not await request.room.threads.run(lambda: lists.remove(name, text, requester)):
         raise UnknownName(f"there is no entry {text!r} in list {name!r}")
     return Response(status_code=NO_CONTENT)
 
@@ -106,6 +106,7 @@ async def delete_entry(request: RoomRequest) -> Response:
 async def import_entries(request: RoomRequest) -> Response:
     """Add the entries of a CSV file."""
     asked, name = query_of(request, ImportQuery), path_value(request, "name")
+    requester = requester_of(request, asked)
     check_type(request, CSV)
     try:
         content = (await request.request.body()).decode("utf-8-sig")
@@ -113,7 +114,7 @@ async def import_entries(request: RoomRequest) -> Response:
         raise ParameterError("body: wanted a CSV file in UTF-8, got other bytes") from error
     lists = request.room.store.lists
     count = await request.room.threads.run(
-        lambda: lists.import_csv(name, content, replacing=asked.replace)
+        lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester)
     )
     return answer(Imported(imported=count))
 

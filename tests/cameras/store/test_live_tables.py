@@ -7,6 +7,7 @@ import pytest
 from orchestrator.cameras.configuration import Line, Zone
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.live_tables import Areas, CameraState, Still
+from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from tests.cameras.store.stored_events import NOW_S
 
@@ -42,15 +43,15 @@ def test_the_last_still_of_a_camera_stays(store: PassStore) -> None:
 
 
 def test_drawn_areas_come_back_with_who_drew_them(store: PassStore) -> None:
-    store.live.draw("gate", AREAS, "anna")
+    store.live.draw("gate", AREAS, Requester("anna", "-"))
     (drawn,) = store.live.areas().values()
     assert (drawn.areas, drawn.revision, drawn.changed_by) == (AREAS, 1, "anna")
 
 
 def test_each_change_of_areas_has_another_revision(store: PassStore) -> None:
-    store.live.draw("gate", AREAS, "anna")
-    store.live.draw("gate", Areas(), "boris")
+    store.live.draw("gate", AREAS, Requester("anna", "-"))
+    store.live.draw("gate", Areas(), Requester("boris", "-"))
     assert store.live.area_versions() == {"gate": (2, NOW_S)}
     assert store.live.areas()["gate"].areas == Areas()
-    store.live.erase("gate")
+    store.live.erase("gate", Requester("anna", "-"))
     assert store.live.area_versions() == {}

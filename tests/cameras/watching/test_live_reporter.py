@@ -17,6 +17,7 @@ from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.sources.status import SourceStatus
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.live_tables import Areas
+from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
@@ -103,22 +104,22 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     configuration = Configuration((GATE,))
     assert site.reporter.drawn(configuration) == configuration
 
-    store.live.draw("gate", DRAWN, "anna")
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 1)
     (camera,) = site.reporter.drawn(configuration).cameras
     assert Areas.of(camera) == DRAWN
 
-    store.live.erase("gate")
+    store.live.erase("gate", Requester("anna", "-"))
     site.run_until(lambda: site.redrawn == 2)
     assert site.reporter.drawn(configuration) == configuration
 
 
 def test_areas_that_were_erased_and_drawn_again_are_noticed(store: PassStore) -> None:
     site = Site(store)
-    store.live.draw("gate", DRAWN, "anna")
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
     _run(site.reporter.load())
-    store.live.erase("gate")
-    store.live.draw("gate", Areas(), "anna")
+    store.live.erase("gate", Requester("anna", "-"))
+    store.live.draw("gate", Areas(), Requester("anna", "-"))
     assert store.live.areas()["gate"].revision == 1
     site.run_until(lambda: site.redrawn == 1)
     (camera,) = site.reporter.drawn(Configuration((GATE,))).cameras

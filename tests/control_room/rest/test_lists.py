@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, VIEWER, Room
+from tests.control_room.rest.rooms import ADMINISTRATOR, EDITOR, OF_THE_EAST, VIEWER, Room
 
 LIST = "/v1/lists/residents"
 CSV = {"content-type": "text/csv"}
@@ -118,3 +118,21 @@ def test_roles_limit_what_may_be_changed(filled: Room) -> None:
     assert filled.client.put(f"{LIST}/entries/B777BB77", json={}).status_code == 200
     assert filled.client.put(LIST, json={}).status_code == 403
     assert filled.client.delete(LIST).status_code == 403
+
+
+def test_each_change_stands_in_the_audit(room: Room) -> None:
+    room.enter_as(ADMINISTRATOR)
+    client = room.client
+    client.headers["x-reason"] = "moved in"
+    client.put(LIST, json={"note": "house 5"})
+    client.put(f"{LIST}/entries/A123BC77", json={})
+    client.post(f"{LIST}/entries", content=b"text\nB777BB77\nC001CC77\n", headers=CSV)
+    client.delete(f"{LIST}/entries/A123BC77")
+    client.put("/v1/cameras/gate/areas", json={})
+    client.delete("/v1/cameras/gate/areas")
+    client.delete(LIST)
+    kinds = [("save list", 1), ("put entry", 1), ("import list", 2), ("remove entry", 1)]
+    kinds += [("draw areas", 1), ("erase areas", 1), ("delete list", 1)]
+    assert room.kinds()[::-1] == [("local", "moved in", *one) for one in kinds]
+    entries = room.get("/v1/audit")["searches"]
+    assert entries[-2]["query"] == {"list_name": "residents", "text": "A123BC77"}
