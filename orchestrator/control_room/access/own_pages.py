@@ -10,10 +10,8 @@ from orchestrator.gateway.errors import ForeignOrigin
 from orchestrator.gateway.http.origins import ELSEWHERE
 from orchestrator.system.loopback import is_own
 
-FORWARDED = (
-    *("forwarded", "via", "x-real-ip"),
-    *("x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"),
-)
+FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip")
+FORWARDED_START = "x-forwarded-"
 """Headers by which a proxy shows itself."""
 
 
@@ -53,4 +51,6 @@ def is_direct(headers: Headers) -> bool:
     the name of a site in Host. One that shows nothing cannot be noticed.
     """
     name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    return is_own(name) and not any(one in headers for one in FORWARDED)
+    return is_own(name) and not any(
+        one in FORWARDED or one.startswith(FORWARDED_START) for one in headers
+    )

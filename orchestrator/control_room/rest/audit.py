@@ -6,6 +6,8 @@ from starlette.responses import Response
 
 from orchestrator.cameras.events import to_rfc3339
 from orchestrator.cameras.store.audit import AuditQuery, RecordedSearch
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.control_room.access.principals import Principal
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.exchange import answer, query_of
 from orchestrator.control_room.rest.queries import AuditPageQuery
@@ -13,14 +15,26 @@ from orchestrator.control_room.rest.schemas import AuditEntry, AuditPage
 
 
 async def list_searches(request: RoomRequest) -> Response:
-    """Return a page of the audit."""
+    """Return a page of the audit. With groups, it is that of the people of these groups."""
     asked = query_of(request, AuditPageQuery)
     before = int(asked.cursor) if asked.cursor else None
-    query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1)
-    found = await request.room.threads.run(lambda: request.room.store.reader.searches(query))
+    store, principal = request.room.store, request.principal
+
+    def read() -> list[RecordedSearch]:
+        who = _visible_names(store, principal) if principal.groups else None
+        query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1, who)
+        return store.reader.searches(query)
+
+    found = await request.room.threads.run(read)
     page = found[: asked.limit]
     cursor = str(page[-1].number) if len(found) > asked.limit else ""
     return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
+
+
+def _visible_names(store: PassStore, principal: Principal) -> tuple[str, ...]:
+    """Return the names of an administrator of some groups, and of the people of these groups."""
+    people = (one.name for one in store.people.all() if principal.includes(one.groups))
+    return (principal.name, *people)
 
 
 def _to_entry(one: RecordedSearch) -> AuditEntry:

@@ -14,8 +14,11 @@ from orchestrator.control_room.rest.queries import Query
 from orchestrator.control_room.rest.reasons import read_reason
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import UnsupportedMedia
+from orchestrator.gateway.http.bodies import announced_size
 from orchestrator.gateway.http.schemas import Model
 
+MOST_BYTES = 64 * 1024
+"""Largest JSON body: the event loop, which recognition shares, reads it."""
 JSON, CSV = "application/json", "text/csv"
 NO_REASON = "-"
 
@@ -48,10 +51,11 @@ async def body_of(request: RoomRequest, kind: type[BodyT]) -> BodyT:
     """Return the JSON body of a request; an empty body is an empty object.
 
     Raises:
-        UnsupportedMedia: The body is not announced as JSON.
+        GatewayError: The body is not announced as JSON, or is too large.
         ParameterError: The body is no JSON object of this kind.
     """
     check_type(request, JSON)
+    announced_size(request.request.http.headers, MOST_BYTES)
     content = await request.request.body()
     try:
         return kind.model_validate_json(content or b"{}")

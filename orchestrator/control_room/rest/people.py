@@ -138,7 +138,12 @@ def _unknown(name: str) -> NotFound:
 
 
 def _to_response(shown: BaseModel, status: int = 200) -> Response:
-    return Response(shown.model_dump_json(), status, media_type="application/json")
+    return Response(
+        shown.model_dump_json(),
+        status,
+        media_type="application/json",
+        headers={"cache-control": "no-store"},
+    )
 
 
 ROUTES = (

@@ -178,6 +178,8 @@ def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
         pytest.param({"x-forwarded-for": "203.0.113.9"}, id="X-Forwarded-For"),
         pytest.param({"forwarded": "for=203.0.113.9"}, id="Forwarded"),
         pytest.param({"x-real-ip": "203.0.113.9"}, id="X-Real-IP"),
+        pytest.param({"x-forwarded-port": "443"}, id="X-Forwarded-Port"),
+        pytest.param({"cf-connecting-ip": "203.0.113.9"}, id="CF-Connecting-IP"),
         pytest.param({"via": "1.1 proxy"}, id="Via"),
         pytest.param({"host": "plates.example"}, id="name of a site"),
     ],

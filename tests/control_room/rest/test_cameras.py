@@ -10,7 +10,9 @@ import pytest
 from orchestrator.cameras.configuration import Zone
 from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.live_tables import CameraState, Still
-from tests.cameras.store.stored_events import NOW_S
+from orchestrator.cameras.store.pass_query import PassQuery, Requester
+from orchestrator.cameras.store.people import Person
+from tests.cameras.store.stored_events import NOW_S, REQUESTER
 from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
 
 AREAS = {
@@ -77,6 +79,21 @@ def test_wrong_areas_change_nothing(room: Room, body: dict[str, Any]) -> None:
     answer = room.client.put("/v1/cameras/gate/areas", json=body)
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
     assert room.store.live.areas() == {}
+
+
+def test_a_body_that_would_stop_the_event_loop_is_not_read(room: Room) -> None:
+    huge = {"zones": [{"name": "a", "polygon": [[0, 0]] * 20_000}]}
+    answer = room.client.put("/v1/cameras/gate/areas", json=huge)
+    assert (answer.status_code, answer.json()["reason"]) == (413, "size")
+
+
+def test_an_administrator_of_a_group_reads_the_audit_of_its_people(filled: Room) -> None:
+    filled.store.people.add(Person("clara", "viewer", ("east",)), "hash", REQUESTER)
+    filled.store.people.add(Person("david", "viewer", ("west",)), "hash", REQUESTER)
+    for name in ("clara", "david", "local", OF_THE_EAST.name):
+        filled.store.search(PassQuery(text="A*"), Requester(name, "-"))
+    filled.enter_as(OF_THE_EAST)
+    assert [who for who, *_ in filled.kinds()] == [OF_THE_EAST.name, "clara"]
 
 
 def test_a_camera_of_another_group_is_not_there(room: Room) -> None:

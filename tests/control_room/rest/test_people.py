@@ -37,6 +37,7 @@ def put(room: Room, name: str, body: object, headers: dict[str, str] = OFFICE) -
 
 def test_people_are_listed_without_hashes(unchanged_room: Room) -> None:
     answer = unchanged_room.client.get("/v1/people", headers=OFFICE)
+    assert answer.headers["cache-control"] == "no-store"
     anna = {"name": "anna", "role": "administrator", "groups": [], "is_disabled": False}
     assert answer.json() == {"people": [anna, BORIS_AS_JSON]}
 
