@@ -145,9 +145,10 @@ class ChangeFeed:
             await self.settled()
             await self._poll_passes()
             await self._poll_cameras()
-        except PlateError as error:  # listeners get nothing for a while
+        except Exception as error:  # this task must not end: recognition would end with it
             if not self._is_away:
-                LOG.error("live events wait: %s", error)
+                fault = None if isinstance(error, PlateError) else error
+                LOG.error("live events wait: %s", error, exc_info=fault)
             self._is_away = True
             return
         self._is_away = False

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cameras.store.live_tables import CameraState
 from orchestrator.control_room.rest.change_feed import MOST_WAITING, ChangeFeed, Listener, Notice
 from orchestrator.control_room.rest.streams import OpenStreams
 from orchestrator.gateway.errors import QuotaExceeded, ServiceFull
-from tests.cameras.store.stored_events import make_event
+from tests.cameras.store.stored_events import NOW_S, make_event
 from tests.control_room.rest.rooms import Room
 
 NOTICE = Notice("pass.closed", "gate", b"{}", 1, 1)
@@ -37,6 +38,26 @@ def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
             assert second.has_ended
 
     run(listen())
+
+
+def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    room.store.live.write_states([CameraState("gate", "newer", NOW_S, {"dropped_share": None})])
+
+    async def listen() -> None:
+        feed = ChangeFeed(room.room)
+        with feed.listen() as listener:
+            await feed.settled()
+            polling = asyncio.create_task(feed.run())
+            for pass_id in ("a", "b"):
+                await asyncio.to_thread(room.store.write, [make_event(pass_id)], [])
+                assert [one.kind for one in await listener.next(10)] == ["pass.closed"]
+            polling.cancel()
+            await asyncio.wait([polling])
+
+    run(listen())
+    assert "live events wait" in caplog.text
 
 
 def test_a_slow_listener_is_dropped_and_its_queue_is_freed() -> None:
