@@ -220,7 +220,8 @@ class PassStore:
         with self._database.reading() as connection:
             found = plate_requests.read_passes_of(connection, cleaned)
             details = [one for one in found if requester.sees(one.found.camera)]
-            opened = gate_openings.read_openings_of(connection, cleaned)
+            openings = gate_openings.read_openings_of(connection, cleaned)
+            opened = [one for one in openings if requester.sees(one.camera)]
         self._record(requester, "export plate", {"text": cleaned}, len(details))
         return export_passes(details, self._pictures, target, opened)
 

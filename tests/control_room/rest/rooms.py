@@ -19,6 +19,7 @@ from orchestrator.cameras.configuration import (
     Zone,
 )
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.principals import Principal, Role
 from orchestrator.control_room.endpoint import ControlRoom
@@ -116,3 +117,23 @@ def open_room(folder: Path) -> Iterator[Room]:
         yield Room(store)
     finally:
         store.close()
+
+
+def add_openings(room: Room) -> None:
+    """Write an opening at the gate, and one that was refused in the yard."""
+    openings = [
+        GateOpening(
+            gate="barrier",
+            camera=camera,
+            pass_id=f"{camera}-1",
+            text="A123BC77",
+            list="residents",
+            entry_text="A123BC77",
+            outcome=outcome,
+            reason="",
+            requested_s=NOW_S,
+            delay_s=delay_s,
+        )
+        for camera, outcome, delay_s in (("gate", OPENED, 0.4), ("yard", REFUSED, None))
+    ]
+    room.store.openings.write(openings)

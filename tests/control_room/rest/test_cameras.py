@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.configuration import Zone
-from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.live_tables import CameraState, Still
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.people import Person
 from tests.cameras.store.stored_events import NOW_S, REQUESTER
-from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
+from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room, add_openings
 
 AREAS = {
     "zones": [{"name": "lane", "polygon": [[0, 0], [1, 0], [1, 1]]}],
@@ -109,25 +108,6 @@ def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
     room.enter_as(EDITOR)
     assert room.client.put("/v1/cameras/gate/areas", json=AREAS).status_code == 403
     assert room.client.get("/v1/audit").status_code == 403
-
-
-def add_openings(room: Room) -> None:
-    openings = [
-        GateOpening(
-            gate="barrier",
-            camera=camera,
-            pass_id=f"{camera}-1",
-            text="A123BC77",
-            list="residents",
-            entry_text="A123BC77",
-            outcome=outcome,
-            reason="",
-            requested_s=NOW_S,
-            delay_s=delay_s,
-        )
-        for camera, outcome, delay_s in (("gate", OPENED, 0.4), ("yard", REFUSED, None))
-    ]
-    room.store.openings.write(openings)
 
 
 def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:

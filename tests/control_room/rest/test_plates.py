@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 
-from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room
+from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room, add_openings
 
 PLATE = "/v1/plates/A123BC77"
 
@@ -20,6 +20,15 @@ def test_an_export_has_the_passes_and_their_pictures(filled: Room) -> None:
     assert json.loads(line)["found"]["id"] == "gate-1"
     assert len(pictures) == 2
     assert filled.kinds()[0] == ("local", "owner", "export plate", 1)
+
+
+def test_an_export_has_only_openings_of_cameras_that_are_shown(filled: Room) -> None:
+    add_openings(filled)
+    filled.enter_as(OF_THE_EAST)
+    answer = filled.client.get(f"{PLATE}/export")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        openings = [*map(json.loads, archive.read("openings.jsonl").splitlines())]
+    assert [one["camera"] for one in openings] == ["gate"]
 
 
 def test_a_deletion_leaves_nothing_but_other_plates(filled: Room) -> None:
