@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryFile
+from typing import BinaryIO, Protocol
 
 from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.gate_openings import GateOpening, to_line
@@ -26,6 +27,8 @@ class Target(Protocol):
 
     def write(self, name: str, content: bytes) -> None: ...
 
+    def copy(self, name: str, source: BinaryIO) -> None: ...
+
 
 class _Folder:
     def __init__(self, folder: Path) -> None:
@@ -36,6 +39,10 @@ class _Folder:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
 
+    def copy(self, name: str, source: BinaryIO) -> None:
+        with (self._folder / name).open("wb") as file:
+            shutil.copyfileobj(source, file)
+
 
 class _Zip:
     def __init__(self, archive: zipfile.ZipFile) -> None:
@@ -44,6 +51,10 @@ class _Zip:
     def write(self, name: str, content: bytes) -> None:
         self._archive.writestr(name, content)
 
+    def copy(self, name: str, source: BinaryIO) -> None:
+        with self._archive.open(name, "w", force_zip64=True) as file:
+            shutil.copyfileobj(source, file)
+
 
 def export_passes(
     details: Iterable[PassDetails],
@@ -51,7 +62,7 @@ def export_passes(
     target: Path,
     openings: Iterable[GateOpening] = (),
 ) -> int:
-    """Write passes and their pictures.
+    """Write passes and their pictures. One pass after the other is in memory.
 
     Args:
         details: The passes.
@@ -65,18 +76,20 @@ def export_passes(
     Raises:
         StoreError: The target exists, or cannot be written.
     """
-    lines, written = [], set[str]()
-    with _open(target) as files:
+    count, written = 0, set[str]()
+    with _open(target) as files, TemporaryFile(dir=target.parent) as lines:
         for one in details:
-            lines.append(json.dumps(asdict(one), ensure_ascii=False))
+            count += 1
+            lines.write(f"{json.dumps(asdict(one), ensure_ascii=False)}\n".encode())
             for digest in {one.found.crop, one.found.frame} - written - {None}:
                 if digest and (picture := _read(pictures, digest)):
                     files.write(f"{PICTURES}/{digest}.jpg", picture)
                     written.add(digest)
-        files.write(PASSES, "".join(f"{line}\n" for line in lines).encode())
+        lines.seek(0)
+        files.copy(PASSES, lines)
         if opened := b"".join(map(to_line, openings)):
             files.write(OPENINGS, opened)
-    return len(lines)
+    return count
 
 
 @contextmanager

@@ -216,14 +216,15 @@ class PassStore:
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
-        cleaned = clean_text(text)
+        cleaned, cameras = clean_text(text), requester.cameras
         with self._database.reading() as connection:
-            found = plate_requests.read_passes_of(connection, cleaned)
-            details = [one for one in found if requester.sees(one.found.camera)]
+            count = plate_requests.count_passes_of(connection, cleaned, cameras)
             openings = gate_openings.read_openings_of(connection, cleaned)
             opened = [one for one in openings if requester.sees(one.camera)]
-        self._record(requester, "export plate", {"text": cleaned}, len(details))
-        return export_passes(details, self._pictures, target, opened)
+        self._record(requester, "export plate", {"text": cleaned}, count)
+        with self._database.reading() as connection:
+            details = plate_requests.read_passes_of(connection, cleaned, cameras)
+            return export_passes(details, self._pictures, target, opened)
 
     def delete_plate(
         self, text: str, requester: Requester, *, entries: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,12 +28,30 @@ def passes_of(text: str) -> sa.Select[Any]:
     return sa.union_all(shown, unreadable).subquery().select()
 
 
-def read_passes_of(connection: sa.Connection, text: str) -> Iterator[PassDetails]:
-    """Return the passes of a plate with their readings and hits."""
-    for number in connection.execute(passes_of(text)).scalars().all():
+def count_passes_of(
+    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
+) -> int:
+    """Return the number of passes of a plate at some cameras; None for all."""
+    return len(_numbers_of(connection, text, cameras))
+
+
+def read_passes_of(
+    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
+) -> Iterator[PassDetails]:
+    """Return the passes of a plate at some cameras, one by one, with their readings and hits."""
+    for number in _numbers_of(connection, text, cameras):
         found = sa.select(passes).where(passes.c.number == number)
         row = connection.execute(found).mappings().one()
         yield describe(connection, to_found(row))
+
+
+def _numbers_of(
+    connection: sa.Connection, text: str, cameras: Sequence[str] | None
+) -> Sequence[int]:
+    statement = sa.select(passes.c.number).where(passes.c.number.in_(passes_of(text)))
+    if cameras is not None:
+        statement = statement.where(passes.c.camera.in_(cameras))
+    return connection.execute(statement.order_by(passes.c.number)).scalars().all()
 
 
 def delete_passes_of(database: Database, text: str) -> int:
