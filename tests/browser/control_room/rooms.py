@@ -18,6 +18,7 @@ from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.live_tables import CameraState, Still
+from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.gateway.launcher import start
 from orchestrator.gateway.options import Address, GatewayOptions
@@ -105,7 +106,9 @@ def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes:
 def fill(store: PassStore) -> None:
     """Write passes of two cameras, a list, and what the cameras' watcher tells."""
     store.lists.create("residents", "House 5")
-    store.lists.put("residents", [ListEntry("A123BC77", "flat 12", edits=1)])
+    store.lists.put(
+        "residents", [ListEntry("A123BC77", "flat 12", edits=1)], Requester("anna", "-")
+    )
     texts = ("A123BC77", "M456OP199", "A128BC77", "K777KK177")
     for number, text in enumerate(texts):
         camera = "gate" if number % 2 == 0 else "yard"
