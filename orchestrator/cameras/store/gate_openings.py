@@ -119,9 +119,13 @@ def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, 
     return tuple(_of_rows(rows))
 
 
-def read_openings_of(connection: sa.Connection, text: str) -> tuple[GateOpening, ...]:
-    """Return everything that gates did for a plate."""
+def read_openings_of(
+    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
+) -> tuple[GateOpening, ...]:
+    """Return everything that gates did for a plate at some cameras; None for all."""
     found = sa.select(*COLUMNS).where(_concerns(text)).order_by(gate_openings.c.requested_s)
+    if cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(cameras))
     return tuple(_of_rows(connection.execute(found).mappings()))
 
 

@@ -216,15 +216,14 @@ class PassStore:
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
-        cleaned, cameras = clean_text(text), requester.cameras
+        cleaned, shown = clean_text(text), requester.cameras
         with self._database.reading() as connection:
-            count = plate_requests.count_passes_of(connection, cleaned, cameras)
-            openings = gate_openings.read_openings_of(connection, cleaned)
-            opened = [one for one in openings if requester.sees(one.camera)]
+            count = plate_requests.count_passes_of(connection, cleaned, shown)
         self._record(requester, "export plate", {"text": cleaned}, count)
         with self._database.reading() as connection:
-            details = plate_requests.read_passes_of(connection, cleaned, cameras)
-            return export_passes(details, self._pictures, target, opened)
+            opened = gate_openings.read_openings_of(connection, cleaned, shown)
+            found = plate_requests.read_passes_of(connection, cleaned, shown)
+            return export_passes(found, self._pictures, target, opened)
 
     def delete_plate(
         self, text: str, requester: Requester, *, entries: bool = False

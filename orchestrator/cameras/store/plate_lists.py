@@ -94,11 +94,7 @@ class PlateLists:
             return [PlateList(*row) for row in rows]
 
     def save(
-        self,
-        name: str,
-        note: str,
-        retention_days: float | None,
-        requester: Requester | None = None,
+        self, name: str, note: str, retention_days: float | None, requester: Requester | None = None
     ) -> None:
         """Create a list, or change its note and retention.
 
@@ -155,7 +151,7 @@ class PlateLists:
             removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
             query = {"list_name": name, "text": cleaned}
             self._record(connection, requester, "remove entry", query, removed)
-            return removed > 0
+        return removed > 0
 
     def import_csv(
         self,
@@ -243,8 +239,7 @@ def _check(entry: ListEntry) -> ListEntry:
         raise ParameterError("text: wanted a plate's text, got none")
     check_edits(text, entry.edits)
     if len(entry.note) > LONGEST_NOTE:
-        wanted = f"at most {LONGEST_NOTE} characters"
-        raise ParameterError(f"note: wanted {wanted}, got {len(entry.note)}")
+        raise ParameterError(f"note: wanted at most {LONGEST_NOTE} characters, got more")
     _check_time("valid_from", entry.valid_from_s)
     _check_time("valid_until", entry.valid_until_s)
     return replace(entry, text=text)
@@ -255,9 +250,8 @@ def _check_time(name: str, time_s: float | None) -> None:
     try:
         to_rfc3339(time_s or 0.0)
     except (ValueError, OverflowError) as error:
-        raise ParameterError(
-            f"{name}: wanted a time of the years 1 to 9999 in UTC, got {time_s}"
-        ) from error
+        wanted = "a time of the years 1 to 9999 in UTC"
+        raise ParameterError(f"{name}: wanted {wanted}, got {time_s}") from error
 
 
 def _parse_csv(content: str) -> list[ListEntry]:
