@@ -26,6 +26,8 @@ def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[s
         yield f"  page     {_url(gateway)}/"
         yield f"  REST     {_url(gateway)}/v1/recognize"
         yield f"  docs     {_url(gateway)}/docs"
+        if gateway.cameras:
+            yield f"  live     {_url(gateway)}/live"
     yield f"  KServe   {_reached(gateway.http)}"
     if gateway.grpc:
         yield f"  gRPC     {_reached(gateway.grpc)}"

@@ -276,9 +276,9 @@ def _from_csv(row: dict[str, str]) -> ListEntry:
         ListEntry(
             row["text"] or "",
             from_cell(row.get("note") or ""),
-            _to_unix(row.get("valid_from")),
-            _to_unix(row.get("valid_until")),
-            int(row.get("edits") or 0),
+            _to_unix("valid_from", row.get("valid_from")),
+            _to_unix("valid_until", row.get("valid_until")),
+            _to_edits(row.get("edits")),
         )
     )
 
@@ -289,9 +289,20 @@ def _to_csv(entry: ListEntry) -> tuple[str | int, ...]:
     return (entry.text, to_cell(entry.note), *shown, entry.edits)
 
 
-def _to_unix(text: str | None) -> float | None:
+def _to_edits(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError as error:
+        raise ParameterError(f"edits: wanted 0, 1 or 2, got {text!r}") from error
+
+
+def _to_unix(column: str, text: str | None) -> float | None:
     """Return an RFC 3339 time as Unix time; without an offset, it is UTC."""
     if not text:
         return None
-    at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError as error:
+        wanted = "a date such as 2026-12-31 or an RFC 3339 time"
+        raise ParameterError(f"{column}: wanted {wanted}, got {text!r}") from error
     return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()

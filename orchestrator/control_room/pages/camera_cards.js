@@ -34,8 +34,9 @@ export function updateCard(card, camera) {
   const state = card.querySelector(".camera-state");
   state.dataset.state = camera.state;
   state.textContent = `state_${camera.state}` in words ? say(`state_${camera.state}`) : camera.state;
-  put(".camera-error", camera.error);
-  card.querySelector(".camera-error").hidden = !camera.error;
+  const problem = camera.error || (camera.state === "unknown" ? say("unknown_told") : "");
+  put(".camera-error", problem);
+  card.querySelector(".camera-error").hidden = !problem;
   card.querySelector(".group").hidden = !camera.group;
   put(".camera-lists", listsTold(camera));
   card.querySelector(".figures").replaceChildren(...figuresOf(camera));

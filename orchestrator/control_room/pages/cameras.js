@@ -6,10 +6,10 @@ import { openEditor } from "./areas.js";
 import { showHeader, tell } from "./header.js";
 import { may } from "./session.js";
 import { follow } from "./stream.js";
+import { isWell } from "./states.js";
 import { find, say } from "../page/words.js";
 
 const FRESH_MS = 10_000;
-const WELL = new Set(["playing", "off", "ended"]);
 
 const cards = new Map(); // by camera
 
@@ -44,7 +44,7 @@ function filter() {
   const wanted = find("filter").value.trim().toLowerCase();
   for (const card of cards.values()) card.hidden = !card.dataset.search.includes(wanted);
   const states = [...cards.values()].map((card) => card.dataset.state);
-  const away = states.filter((state) => !WELL.has(state)).length;
+  const away = states.filter((state) => !isWell(state)).length;
   find("totals").classList.toggle("warm", away > 0);
   find("totals").textContent = say(away ? "cameras_away" : "cameras_well", { count: cards.size, away });
 }

@@ -23,7 +23,6 @@ function cardOf({ name, type, cameras, lists }) {
   const card = element("li", "", "panel gate");
   const facts = element("dl", "", "facts");
   facts.append(pair(say("camera"), cameras.join(", ") || "–"), pair(say("opens_for"), ""));
-  facts.querySelector("dd:last-of-type");
   facts.lastElementChild.querySelector("dd").append(...lists.map((list) => element("span", list, `chip tone-${lookOf(list).tone}`)));
   const head = element("div", "", "gate-head");
   head.append(element("h3", name), element("span", type, "tag"));
@@ -67,5 +66,5 @@ find("more").addEventListener("click", () => {
 });
 Promise.all([showGates(), showOpenings()]).catch(tell);
 setInterval(() => {
-  if (!hasMore && document.visibilityState === "visible") showOpenings().catch(() => {}); // the next one tells
+  if (!hasMore && document.visibilityState === "visible") Promise.all([showGates(), showOpenings()]).catch(() => {}); // the next one tells
 }, FRESH_MS);

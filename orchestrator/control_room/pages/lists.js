@@ -56,7 +56,7 @@ async function showList() {
   find("list").hidden = !list;
   if (!list) return;
   find("list-name").textContent = list.name;
-  const cameras = list.cameras?.length ? say("used_by", { cameras: list.cameras.join(", ") }) : say("used_by_none");
+  const cameras = list.cameras?.length ? say("used_by", { cameras: list.cameras.join(", ") }) : say("used_by_none", { setting: `lists = [${JSON.stringify(list.name)}]` });
   const kept = list.retention_days === null ? "" : say("kept_days", { count: list.retention_days });
   find("list-told").textContent = [cameras, kept].filter(Boolean).join(" · ");
   find("list-note").textContent = list.note;

@@ -6,11 +6,13 @@ import { showHeader, tell } from "./header.js";
 import { clearRows, knows, pauseRows, showLatest, showOnlyHits, take } from "./live_rows.js";
 import { nameOf } from "./passes.js";
 import { follow } from "./stream.js";
+import { isWell } from "./states.js";
 import { lookOf } from "./tones.js";
 import { announce, find, say } from "../page/words.js";
 
 const FIRST = 50; // passes from the store at the start
 const TICK_MS = 5000;
+const STATES_MS = 10_000;
 
 const sounded = new Set(); // passes whose hits were heard
 let end = () => {};
@@ -40,6 +42,22 @@ function receive(pass) {
 function showState(state) {
   find("connection").dataset.state = state;
   find("connection").textContent = say(`stream_${state}`);
+}
+
+// The stream is open also when nobody follows the cameras; without this line, that looks alike.
+function showAway(cameras) {
+  const away = cameras.filter(({ state }) => !isWell(state)).map(({ name }) => name);
+  find("away").hidden = !away.length;
+  const told = say("cameras_bad", { cameras: away.join(", ") });
+  const place = find("away").querySelector("span");
+  if (place.textContent !== told) place.textContent = told;
+}
+
+async function showCameras() {
+  const { cameras } = await get("v1/cameras");
+  const known = new Set([...find("camera").options].map(({ value }) => value));
+  find("camera").append(...cameras.filter(({ name }) => !known.has(name)).map(({ name }) => new Option(name, name)));
+  showAway(cameras);
 }
 
 function showHeldBack(count = 0) {
@@ -95,7 +113,8 @@ find("sound").addEventListener("click", () => {
 for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, unlock);
 document.addEventListener("reason", connect);
 setInterval(showLatest, TICK_MS); // how long ago
-get("v1/cameras")
-  .then(({ cameras }) => find("camera").append(...cameras.map(({ name }) => new Option(name, name))))
-  .catch(tell);
+showCameras().catch(tell);
+setInterval(() => {
+  if (document.visibilityState === "visible") showCameras().catch(() => {}); // the stream tells it
+}, STATES_MS);
 connect();

@@ -51,6 +51,7 @@ SCRIPTS = (
     "search.js",
     "session.js",
     "stage.js",
+    "states.js",
     "stream.js",
     "times.js",
     "tones.js",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from orchestrator.cameras.store.live_tables import CameraState
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import NOW_S, RunningRoom, make_pass
 
@@ -33,6 +35,18 @@ def test_a_pass_appears_when_it_is_written_and_changes_in_place(
     room.store.write([make_pass("new-1", at_s=LATER_S)], [])
     page.locator(".pass-row.closed[data-id=new-1]").wait_for()
     assert page.locator(".pass-row[data-id=new-1]").count() == 1
+
+
+def test_cameras_that_nobody_follows_are_named(open_quiet: Open, room: RunningRoom) -> None:
+    away = open_quiet("live").locator("#away")
+    away.wait_for()
+    assert away.inner_text() == "No passes come from: gate, yard. See what the cameras do"
+    assert away.locator("a").get_attribute("href") == "cameras"
+    state = {"state": "playing", "frames": 12, "plates": 7, "passes": 4, "delay_s": 0.2}
+    room.store.live.write_states([CameraState("yard", "watcher", time.time(), state)])
+    away = open_quiet("live").locator("#away")
+    away.wait_for()
+    assert away.inner_text().startswith("No passes come from: gate.")
 
 
 def test_rows_stand_still_while_they_are_looked_at(open_quiet: Open, room: RunningRoom) -> None:

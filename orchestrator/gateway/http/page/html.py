@@ -60,6 +60,7 @@ def render(texts: Texts, options: GatewayOptions) -> str:
         escaped,
         preloads="\n".join(map(_preload, SCRIPTS)),
         key_hidden="" if has_keys else " hidden",
+        live_hidden="" if options.cameras else " hidden",
         send_hidden=" hidden" if options.wants_keys else "",
     )
 
