@@ -46,6 +46,7 @@ function rowOf(opening) {
   time.append(element("b", clockOf(opening.time)), " ", element("span", dayOf(opening.time), "faint"));
   const outcome = element("td");
   outcome.append(outcomeOf(opening));
+  outcome.classList.toggle("long", Boolean(opening.reason));
   if (opening.reason) outcome.append(element("span", ` ${opening.reason}`, "faint"));
   const plate = element("td");
   const link = element("a", opening.text, "code");
@@ -54,7 +55,7 @@ function rowOf(opening) {
   const list = element("td");
   if (opening.list) list.append(element("span", opening.list, `chip tone-${lookOf(opening.list).tone}`));
   if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: opening.entry_text })}`, "faint"));
-  row.append(time, element("th", opening.gate), outcome, plate, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
+  row.append(time, plate, element("th", opening.gate), outcome, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
   row.querySelector("th").scope = "row";
   return row;
 }

@@ -99,7 +99,7 @@ function searchOf({ time, who, why, kind, query, count }) {
   when.append(element("b", clockOf(time)), " ", element("span", dayOf(time), "faint"));
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
   const asked = Object.entries(query ?? {}).filter(([, value]) => `${value}`).map(([name, value]) => `${name.replace(/_s$/, "")}: ${valueOf(name, value)}`);
-  row.append(when, element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), "faint"), element("td", count, "number"));
+  row.append(when, element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
   return row;
 }
 
