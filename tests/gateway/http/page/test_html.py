@@ -31,6 +31,16 @@ def test_the_page_says_its_language_and_names_the_other(language: str) -> None:
     assert links[0]["href"] == f"?lang={other}"
 
 
+@pytest.mark.parametrize(
+    ("cameras", "is_hidden"),
+    [pytest.param(Path("CAMERAS.toml"), False, id="cameras"), pytest.param(None, True, id="none")],
+)
+def test_the_page_links_to_the_control_room(cameras: Path | None, is_hidden: bool) -> None:
+    links = read(options=GatewayOptions(cameras=cameras)).named("a")
+    (live,) = (one for one in links if one.get("href") == "live")
+    assert ("hidden" in live) is is_hidden
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_script_gets_its_words(language: str) -> None:
     (body,) = read(language).named("body")
