@@ -68,7 +68,13 @@ class Service:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, kind: str, address: str, headers: Mapping[str, str]
+        self,
+        protocol: str,
+        kind: str,
+        address: str,
+        headers: Mapping[str, str],
+        *,
+        identify: object = None,
     ) -> AsyncIterator[Service]:
         self.error = None
         try:
