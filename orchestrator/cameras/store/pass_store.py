@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,7 +50,7 @@ from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
 from orchestrator.cameras.store.text_patterns import clean_text
-from orchestrator.cameras.store.unclosed_passes import read_unclosed
+from orchestrator.cameras.store.unclosed_passes import read_interrupted, read_unclosed
 
 LOG = logging.getLogger(__name__)
 
@@ -147,6 +147,21 @@ class PassStore:
         """
         with self._database.reading() as connection:
             events = read_unclosed(connection, watcher, self._pictures)
+        return self._write_all(events, sinks)
+
+    def close_interrupted(
+        self, cameras: Collection[str], before_s: float, sinks: Sequence[Sink]
+    ) -> int:
+        """Close passes of cameras that a watcher before a Unix time did not live to close.
+
+        Returns:
+            How many were closed; 0 when no more are left.
+        """
+        with self._database.reading() as connection:
+            events = read_interrupted(connection, cameras, before_s, self._pictures)
+        return self._write_all(events, sinks)
+
+    def _write_all(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> int:
         if events:
             self.write(events, sinks)
         return len(events)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 
 from orchestrator.cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
@@ -41,6 +43,27 @@ def read_unclosed(
         .where(lease.taken_s.between(now_s - SEARCHED_S, now_s - SETTLED_S))
         .where(seen.first_seen_s.between(lease.taken_s - LONGEST_PASS_S, lease.taken_s))
         .where(seen.last_seen_s < lease.taken_s, seen.progress == "agreed")
+        .limit(MOST)
+    )
+    ids = connection.execute(found).scalars().all()
+    return [_close(read_details(connection, one), pictures) for one in ids]
+
+
+def read_interrupted(
+    connection: sa.Connection, cameras: Collection[str], before_s: float, pictures: PictureStore
+) -> list[PassEvent]:
+    """Return the closing events of passes that a watcher has left which nobody follows now.
+
+    Args:
+        connection: A transaction.
+        cameras: Names of the cameras that the next watcher follows alone.
+        before_s: Unix time at which it started; later passes are its own.
+        pictures: The pictures.
+    """
+    seen = passes.c
+    found = (
+        sa.select(seen.id)
+        .where(seen.camera.in_(cameras), seen.progress == "agreed", seen.stored_s < before_s)
         .limit(MOST)
     )
     ids = connection.execute(found).scalars().all()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+from orchestrator.cameras.configuration import Configuration
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.errors import PlateError
 
@@ -30,6 +31,20 @@ async def replay_spool(store: PassStore) -> None:
         await asyncio.sleep(REPLAY_EVERY_S)
         with suppress(PlateError):
             await asyncio.to_thread(store.replay_spool)
+
+
+async def close_interrupted(store: PassStore, configuration: Configuration) -> None:
+    """Close the passes that were open when the last watch was killed, once the spool is empty."""
+    started_s = time.time()
+    names = [one.name for one in configuration.cameras]
+    left = 1
+    while left:
+        with suppress(PlateError):  # the database is away; the next round goes on
+            if await asyncio.to_thread(store.replay_spool) == 0:
+                left = await asyncio.to_thread(
+                    store.close_interrupted, names, started_s, configuration.sinks
+                )
+        await asyncio.sleep(REPLAY_EVERY_S if left else 0)
 
 
 @asynccontextmanager

@@ -26,7 +26,13 @@ from orchestrator.cameras.watching.live_reporter import LiveReporter
 from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cameras.watching.watcher import Watcher
-from orchestrator.cli.watch.background import delete_old, on_stop, replay_spool, running
+from orchestrator.cli.watch.background import (
+    close_interrupted,
+    delete_old,
+    on_stop,
+    replay_spool,
+    running,
+)
 from orchestrator.cli.watch.gate_lines import print_opening
 from orchestrator.cli.watch.live_table import CameraTable
 from orchestrator.cli.watch.pass_table import PassTable
@@ -145,6 +151,9 @@ class Session:
             await stack.enter_async_context(running(replay_spool(self._watch.store)))
         if self._watch.store and not self._watch.is_once:
             await stack.enter_async_context(running(delete_old(self._watch.store)))
+            if not self._sharing:
+                closing = close_interrupted(self._watch.store, self._configuration)
+                await stack.enter_async_context(running(closing))
         stopped = asyncio.Event()
         with on_stop(stopped.set):
             waits: set[asyncio.Task[object]] = {asyncio.create_task(stopped.wait())}

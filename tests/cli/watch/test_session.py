@@ -11,6 +11,8 @@ from aiohttp import web
 
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch
 from tests.cameras.samples import make_event
@@ -31,6 +33,8 @@ secrets = ["{secret}"]
 private_addresses = true
 """
 
+QUIET = PassTable(is_json=False, is_all=False)
+
 
 @pytest.mark.server
 def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
@@ -43,8 +47,7 @@ def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
         configuration = read_configuration(file)
         with closing(open_store(configuration.store, tmp_path)) as store:
             store.write([make_event()], configuration.sinks)
-            table = PassTable(is_json=False, is_all=False)
-            plan = Watch(configuration, file, ScriptedService(), 1, table, store)
+            plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
             async with running(plan):
                 await wait(lambda: "wants no more events" in caplog.text, "a receiver that is gone")
                 later_s = file.stat().st_mtime + 5
@@ -53,6 +56,28 @@ def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
 
     erp.serve(act)
     assert len(erp.requests) == 2
+
+
+@pytest.mark.server
+def test_passes_that_a_killed_watch_left_open_are_closed(tmp_path: Path) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text(CAMERAS.partition("[[sinks]]")[0])
+    configuration = read_configuration(file)
+
+    async def act(store: PassStore) -> None:
+        plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
+        async with running(plan):
+            await wait(lambda: progress_of(store, "left") == "closed", "a pass that is closed")
+
+    with closing(open_store(configuration.store, tmp_path)) as store:
+        others = make_event("agreed", id_="other", camera="yard")
+        store.write([make_event("agreed", id_="left"), others], [])
+        asyncio.run(act(store))
+        assert progress_of(store, "other") == "agreed"
+
+
+def progress_of(store: PassStore, pass_id: str) -> str:
+    return store.get(pass_id, Requester("test", "test")).found.progress
 
 
 @asynccontextmanager
