@@ -8,6 +8,7 @@ from orchestrator.cameras.events import to_rfc3339
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.plate_lists import PlateList
+from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.exchange import (
     CSV,
@@ -50,7 +51,7 @@ async def list_all(request: RoomRequest) -> Response:
 async def put_list(request: RoomRequest) -> Response:
     """Create a list, or change its note and retention."""
     requester = requester_of(request, query_of(request, Query))
-    body, name = await body_of(request, ListBody), path_value(request, "name")
+    name, body = _list_to_change(request), await body_of(request, ListBody)
     lists = request.room.store.lists
 
     def save() -> PlateList:
@@ -63,7 +64,7 @@ async def put_list(request: RoomRequest) -> Response:
 async def delete_list(request: RoomRequest) -> Response:
     """Delete a list with its entries."""
     requester = requester_of(request, query_of(request, Query))
-    name, lists = path_value(request, "name"), request.room.store.lists
+    name, lists = _list_to_change(request), request.room.store.lists
     await request.room.threads.run(lambda: lists.delete(name, requester))
     return Response(status_code=NO_CONTENT)
 
@@ -84,7 +85,7 @@ async def list_entries(request: RoomRequest) -> Response:
 async def put_entry(request: RoomRequest) -> Response:
     """Add an entry to a list, or replace the one with the same text."""
     requester = requester_of(request, query_of(request, Query))
-    body, name = await body_of(request, EntryBody), path_value(request, "name")
+    name, body = _list_to_change(request), await body_of(request, EntryBody)
     entry = ListEntry(
         path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
     )
@@ -96,7 +97,7 @@ async def put_entry(request: RoomRequest) -> Response:
 async def delete_entry(request: RoomRequest) -> Response:
     """Remove an entry from a list."""
     requester = requester_of(request, query_of(request, Query))
-    name, text = path_value(request, "name"), path_value(request, "text")
+    name, text = _list_to_change(request), path_value(request, "text")
     lists = request.room.store.lists
     if not await request.room.threads.run(lambda: lists.remove(name, text, requester)):
         raise UnknownName(f"there is no entry {text!r} in list {name!r}")
@@ -105,7 +106,7 @@ async def delete_entry(request: RoomRequest) -> Response:
 
 async def import_entries(request: RoomRequest) -> Response:
     """Add the entries of a CSV file."""
-    asked, name = query_of(request, ImportQuery), path_value(request, "name")
+    asked, name = query_of(request, ImportQuery), _list_to_change(request)
     requester = requester_of(request, asked)
     check_type(request, CSV)
     try:
@@ -117,6 +118,20 @@ async def import_entries(request: RoomRequest) -> Response:
         lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester)
     )
     return answer(Imported(imported=count))
+
+
+def _list_to_change(request: RoomRequest) -> str:
+    """Return the name of the list that a request changes.
+
+    Raises:
+        Forbidden: A camera that the principal may not see uses the list, itself or for a gate.
+    """
+    name, configuration = path_value(request, "name"), request.room.configuration
+    of_gates = {one for gate in configuration.gates if name in gate.lists for one in gate.cameras}
+    users = [one for one in configuration.cameras if name in one.lists or one.name in of_gates]
+    if not request.principal.sees_all(one.group for one in users):
+        raise Forbidden(f"list {name}: cameras of other groups use it, too")
+    return name
 
 
 def _to_list(request: RoomRequest, one: PlateList) -> ListAnswer:

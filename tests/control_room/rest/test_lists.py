@@ -136,3 +136,22 @@ def test_each_change_stands_in_the_audit(room: Room) -> None:
     assert room.kinds()[::-1] == [("local", "moved in", *one) for one in kinds]
     entries = room.get("/v1/audit")["searches"]
     assert entries[-2]["query"] == {"list_name": "residents", "text": "A123BC77"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("PUT", LIST, id="note"),
+        pytest.param("DELETE", LIST, id="list"),
+        pytest.param("PUT", f"{LIST}/entries/B777BB77", id="entry"),
+        pytest.param("DELETE", f"{LIST}/entries/A123BC77", id="entry's end"),
+        pytest.param("POST", f"{LIST}/entries", id="import"),
+    ],
+)
+def test_a_list_of_other_groups_cameras_stays_as_it_is(
+    filled: Room, method: str, path: str
+) -> None:
+    filled.enter_as(OF_THE_EAST)
+    answer = filled.client.request(method, path, json={})
+    assert answer.status_code == 403
+    assert answer.json()["detail"] == "list residents: cameras of other groups use it, too"
