@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -22,6 +23,9 @@ from orchestrator.cameras.store.search import find_list
 from orchestrator.cameras.store.text_patterns import check_edits, clean_text
 from orchestrator.errors import ParameterError
 
+DAY, DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86400.0
+LAST_S = 253402300799.0
+"""Last second of the year 9999. No later time can be shown."""
 COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
 LONGEST_NOTE = 2000
@@ -297,7 +301,10 @@ def _to_edits(text: str | None) -> int:
 
 
 def _to_unix(column: str, text: str | None) -> float | None:
-    """Return an RFC 3339 time as Unix time; without an offset, it is UTC."""
+    """Return an RFC 3339 time as Unix time; without an offset, it is UTC.
+
+    A date alone is the start of its day, and the end of its day as `valid_until`.
+    """
     if not text:
         return None
     try:
@@ -305,4 +312,10 @@ def _to_unix(column: str, text: str | None) -> float | None:
     except ValueError as error:
         wanted = "a date such as 2026-12-31 or an RFC 3339 time"
         raise ParameterError(f"{column}: wanted {wanted}, got {text!r}") from error
-    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+    at_s = (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+    return end_of_day(at_s) if column == "valid_until" and DAY.fullmatch(text) else at_s
+
+
+def end_of_day(start_s: float) -> float:
+    """Return the Unix time at which a day ends that starts at another; the last day has no next."""
+    return min(start_s + DAY_S, LAST_S)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from orchestrator.cameras.store.pass_query import LIMIT, MOST
+from orchestrator.cameras.store.plate_lists import end_of_day
 from orchestrator.control_room.rest.schemas import LineFields, ZoneFields
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
@@ -38,12 +39,25 @@ def to_unix(value: object) -> object:
     return at.timestamp() + float(f"0{fraction or '.0'}")
 
 
+def to_end_unix(value: object) -> object:
+    """Return a time as `to_unix`; a date alone stands for the end of its day."""
+    is_day = re.fullmatch(DATE, str(value)) is not None
+    start_s = to_unix(value)
+    return end_of_day(start_s) if is_day and isinstance(start_s, float) else start_s
+
+
 UnixTime = Annotated[
     float,
     BeforeValidator(to_unix),
     WithJsonSchema({"type": "string", "pattern": TIME_PATTERN}),
 ]
 """A time of a query or a body: a text for the caller, Unix time for us."""
+EndTime = Annotated[
+    float,
+    BeforeValidator(to_end_unix),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN}),
+]
+"""A time at which something ends."""
 Names = Annotated[tuple[str, ...], Field(max_length=200)]
 
 
@@ -171,8 +185,10 @@ class EntryBody(Body):
     valid_from: UnixTime | None = Field(
         None, description="First time at which it counts", examples=["2026-11-25"]
     )
-    valid_until: UnixTime | None = Field(
-        None, description="Time at which it ends", examples=["2026-12-25"]
+    valid_until: EndTime | None = Field(
+        None,
+        description="Time at which it ends; a date alone counts to its end, in UTC",
+        examples=["2026-12-25"],
     )
     edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
 

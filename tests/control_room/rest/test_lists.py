@@ -17,6 +17,22 @@ def test_lists_tell_their_entries_and_cameras(filled: Room) -> None:
     assert filled.get("/v1/lists")["lists"][0]["cameras"] == ["gate"]
 
 
+@pytest.mark.parametrize(
+    ("day", "end"),
+    [
+        pytest.param("2025-06-16", "2025-06-17T00:00:00.000Z", id="a day"),
+        pytest.param("9999-12-31", "9999-12-31T23:59:59.000Z", id="the last day"),
+    ],
+)
+def test_a_date_alone_counts_to_its_end(filled: Room, day: str, end: str) -> None:
+    put = filled.client.put(f"{LIST}/entries/B777BB77", json={"valid_until": day})
+    file = f"text,valid_until\nC777CC77,{day}\n"
+    assert filled.client.post(f"{LIST}/entries", content=file, headers=CSV).status_code == 200
+    imported = filled.get(f"{LIST}/entries")["entries"][-1]
+    ends = [put.json()["valid_until"], imported["valid_until"]]
+    assert ends == [end, end]
+
+
 def test_a_list_is_made_changed_and_deleted(room: Room) -> None:
     made = room.client.put("/v1/lists/guests", json={"note": "hotel"})
     assert made.json() == {
