@@ -35,7 +35,7 @@ class DatabaseAway(GatewayError):  # noqa: N818 - named after the state
 
 @dataclass
 class ControlRoom:
-    """What the routes stand on.
+    """The parts that the routes need.
 
     Attributes:
         configuration: The cameras. It is replaced when their file changes.
@@ -59,7 +59,7 @@ class RoomRequest:
 
     Attributes:
         request: The admitted HTTP request.
-        principal: Who asks.
+        principal: The person or program that asks.
         room: The control room.
     """
 
@@ -69,7 +69,7 @@ class RoomRequest:
 
     @property
     def is_head(self) -> bool:
-        """Whether only headers are wanted."""
+        """True if only headers are wanted."""
         return self.request.http.method == "HEAD"
 
     @property

@@ -54,7 +54,7 @@ options = {{ body = '{{"plate": "$text"}}' }}
 
 @dataclass
 class Street:
-    """What the stream shows now, and when what happened.
+    """The picture of the stream now, and the times of all that happened.
 
     Attributes:
         shown: The picture.

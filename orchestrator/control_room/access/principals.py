@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """What a principal may do. Each role includes those before it."""
+    """The permissions of a principal. Each role includes those before it."""
 
     NOBODY = 0
     """Logs in."""

@@ -67,7 +67,7 @@ def to_camera(
 
     Args:
         camera: Its configuration.
-        state: What its watcher has told.
+        state: The last state that its watcher has told.
         drawn: The areas that were drawn for it.
         still_s: Unix time of its still.
     """

@@ -1,4 +1,4 @@
-"""What callers may ask: queries and bodies of the REST API, checked and described from here."""
+"""Queries and bodies of the REST API, checked and described from here."""
 
 from __future__ import annotations
 

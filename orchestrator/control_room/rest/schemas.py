@@ -153,7 +153,7 @@ class PassCounts(Model):
 
 
 class Deletion(Model):
-    """What was deleted."""
+    """The counts of a deletion."""
 
     passes: int = Field(description="Passes with all that belongs to them")
     pictures: int = Field(description="Pictures that no other pass shows")

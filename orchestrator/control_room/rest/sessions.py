@@ -20,7 +20,7 @@ NEVER_STORED = {"cache-control": "no-store"}
 
 
 class Credentials(BaseModel):
-    """What a person sends to log in."""
+    """The name and password of a login."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -29,7 +29,7 @@ class Credentials(BaseModel):
 
 
 class Session(BaseModel):
-    """Who asks, and the token that changes need."""
+    """The principal, and the token that changes need."""
 
     name: str
     role: Literal["viewer", "editor", "administrator"]

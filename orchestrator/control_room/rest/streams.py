@@ -65,7 +65,7 @@ class StreamedResponse(Response):
 
     Args:
         chunks: Makes the pieces.
-        place: What the stream holds until it ends, its place among the open streams above all.
+        place: Resources of the stream until it ends, such as its place among the open streams.
         media_type: Content type.
         headers: More headers.
     """

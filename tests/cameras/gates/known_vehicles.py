@@ -54,7 +54,7 @@ class ScriptedRelay:
     Attributes:
         script: Failures of the calls, in turn.
         needs_off: See `Relay`.
-        switched: What it was told to do.
+        switched: Its answers, in their order.
         is_closed: Whether it was closed.
     """
 

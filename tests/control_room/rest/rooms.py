@@ -71,7 +71,7 @@ class Room:
     Attributes:
         store: Its store, whose clock stands at NOW_S.
         client: A caller.
-        room: What its routes stand on.
+        room: The parts that its routes need.
     """
 
     def __init__(self, store: PassStore, **settings: Any) -> None:

@@ -32,7 +32,7 @@ PLATE_Y, PLATE_WH = 80, (80, 18)
 
 @dataclass(frozen=True)
 class Sight:
-    """What a picture shows.
+    """The content of a picture.
 
     Attributes:
         camera: Number of the camera.
