@@ -1,6 +1,7 @@
 """Which engine runs the networks, and that all of them answer alike."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import openvino
@@ -63,16 +64,19 @@ def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, tmp_path, monkeypatch
 
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
     """Compile a network for a CPU that has bfloat16 or not; return what it would run in."""
-    asked = {}
+    asked = []
+
+    def note(core: object, model: object, device: str, options: dict[str, object]) -> object:
+        asked.append(options["INFERENCE_PRECISION_HINT"])
+        return SimpleNamespace(export_model=lambda file: None)
+
     monkeypatch.setattr(openvino_ir, "has_bfloat16", lambda: has_bfloat16)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            openvino.Core,
-            "compile_model",
-            lambda core, model, device, options: asked.update(options),
-        )
-        openvino_ir.Compiled(model)
-    return asked["INFERENCE_PRECISION_HINT"]
+        patch.setattr(openvino.Core, "compile_model", note)
+        patch.setattr(openvino.Core, "import_model", note)
+        openvino_ir.Compiled(model, threads=2)
+    (precision,) = {*asked}
+    return precision
 
 
 @pytest.mark.parametrize(

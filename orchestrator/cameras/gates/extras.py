@@ -24,8 +24,7 @@ def import_extra(gate: Gate, module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ExtraError(
-            f"gate {gate.name}: type {gate.type} needs the extra gates: "
-            "pip install 'plates-orchestrator[gates]'"
+            f"gate {gate.name}: type {gate.type} needs the extra gates: pip install -e '.[gates]'"
         ) from error
     finally:
         root.handlers[:] = handlers

@@ -8,6 +8,7 @@ from anyio.to_thread import run_sync
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.people import LastAdministrator, NameTaken, Person
 from orchestrator.control_room.access.passwords import LONGEST, check_password
 from orchestrator.control_room.access.policy import Forbidden
@@ -85,7 +86,7 @@ async def remove(request: RoomRequest) -> Response:
     name = request.request.http.path_params["name"]
     if await _find(request, name) is None:
         raise _unknown(name)
-    requester, people = requester_of(request, query_of(request, Query)), request.room.store.people
+    requester, people = _requester_of(request), request.room.store.people
     try:
         await run_sync(lambda: people.remove(name, requester, keeps_administrator=True))
     except LastAdministrator as error:
@@ -116,15 +117,19 @@ async def _add(request: RoomRequest, person: Person, password: str | None) -> No
             request.room.store.people.add,
             person,
             hashed,
-            requester_of(request, query_of(request, Query)),
+            _requester_of(request),
         )
     except NameTaken as error:  # meanwhile
         raise Conflict(str(error)) from error
 
 
+def _requester_of(request: RoomRequest) -> Requester:
+    return requester_of(request, query_of(request, Query), must_tell=True)
+
+
 async def _change(request: RoomRequest, person: Person, password: str | None) -> None:
     hashed = await request.room.access.passwords.hash(password) if password is not None else None
-    requester, people = requester_of(request, query_of(request, Query)), request.room.store.people
+    requester, people = _requester_of(request), request.room.store.people
     try:
         await run_sync(
             lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)

@@ -71,6 +71,33 @@ KINDS = {
         "The browser says that the request comes from another site's page. The operator allows "
         "such sites with --cors-origin.",
     ),
+    "login": ProblemKind(
+        "The name or the password is wrong",
+        (401,),
+        "The person may also be disabled. After ten wrong passwords, attempts must wait.",
+    ),
+    "role": ProblemKind(
+        "The role does not allow it",
+        (403,),
+        "The key has no role, or the role or its groups of cameras do not allow the call. The "
+        "operator gives roles to keys and people.",
+    ),
+    "csrf": ProblemKind(
+        "The session's token is missing",
+        (403,),
+        "A change by somebody who has logged in needs the header X-CSRF-Token, with the value csrf "
+        "of GET /v1/session.",
+    ),
+    "conflict": ProblemKind(
+        "The change does not fit the present state",
+        (409,),
+        "The name is taken, or the last administrator would be lost. The detail says which.",
+    ),
+    "database": ProblemKind(
+        "The database of the passes is away",
+        (503,),
+        "Recognition goes on. Wait for as long as Retry-After says.",
+    ),
     "not served": ProblemKind(
         "Nothing is served here",
         (404, 405),

@@ -69,7 +69,7 @@ def fill(store: PassStore) -> None:
         store.write([event], [WEBHOOK])
     store.write([*others[1::2], misread()], [WEBHOOK])
     for delivery in store.outbox.claim(WEBHOOK.name, 50, NOW_S, 60):
-        store.outbox.confirm(delivery, NOW_S)
+        store.outbox.confirm([delivery], NOW_S)
     for text in (TEXT, CYRILLIC, "Y9*"):
         store.search(PassQuery(text), REQUESTER)
     store.search(PassQuery(parts=(TEXT,)), REQUESTER)

@@ -12,6 +12,7 @@ import pytest
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.migrations import upgrade
 from tests.cameras.store.postgresql_server import PostgresqlServer
+from tests.waiting import until
 from workshop.benchmarks.handover.__main__ import configure, ending
 from workshop.benchmarks.handover.figures import count, hand_over_s, read_looks
 from workshop.benchmarks.handover.fleet import Fleet, hit
@@ -39,6 +40,12 @@ def test_a_frozen_watcher_loses_its_cameras_and_stores_no_pass_twice(
             fleet.wait_for_shares({"two"})
             frozen.send_signal(signal.SIGCONT)
             fleet.wait_for_shares({"one", "two"})
+            until(
+                lambda: (
+                    count(street, read_looks(tmp_path), database, [fault], time.time()).looked_at
+                ),
+                "a vehicle that was looked at",
+            )
             ends_s = time.time()
         looks = read_looks(tmp_path)
         counts = count(street, looks, database, [fault], ends_s)
