@@ -16,7 +16,6 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.retention import BATCH
 from orchestrator.cameras.store.schema import (
     deliveries,
-    gate_openings,
     passes,
     readings,
     searches,
@@ -30,7 +29,7 @@ Change = Callable[[Any], dict[str, Any]]
 
 
 def erase_traces(database: Database, text: str) -> int:
-    """Erase a text from readings, candidates, events, openings of gates, and the audit.
+    """Erase a text from readings, candidates, events and the audit.
 
     All readings are looked through, so this takes some seconds for a million passes.
 
@@ -64,7 +63,7 @@ def erase_traces(database: Database, text: str) -> int:
         in_document,
         lambda row: {"document": without_text(row.document, text)},
     )
-    return changed + _erase_openings(database, text) + _redact_searches(database, text)
+    return changed + _redact_searches(database, text)
 
 
 def without_text(value: Any, text: str) -> Any:
@@ -120,12 +119,6 @@ def _change_batch(
             row = connection.execute(sa.select(table).where(one).with_for_update()).first()
             if row:
                 connection.execute(sa.update(table).where(one).values(change(row)))
-
-
-def _erase_openings(database: Database, text: str) -> int:
-    about = (gate_openings.c.text == text) | (gate_openings.c.entry_text == text)
-    with database.writing() as connection:
-        return connection.execute(sa.delete(gate_openings).where(about)).rowcount
 
 
 def _redact_searches(database: Database, text: str) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from anyio.to_thread import run_sync
-
 from orchestrator.cameras.store.login_attempts import AttemptLimit
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import NAME, Person, StoredPerson
 from orchestrator.control_room.access.cookies import make_token
 from orchestrator.control_room.access.passwords import LONGEST, PasswordChecker
+from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.gateway.errors import QuotaExceeded, Unauthenticated
 
 ATTEMPTS_OF_A_NAME, ATTEMPTS_OF_AN_ADDRESS = 10, 30
@@ -42,12 +41,19 @@ class Logins:
 
     Args:
         store: Holds people, sessions and attempts.
+        threads: Threads for its calls.
         passwords: Checks passwords.
         session_s: Seconds that a session lasts.
     """
 
-    def __init__(self, store: PassStore, passwords: PasswordChecker, session_s: float) -> None:
-        self._store, self._passwords = store, passwords
+    def __init__(
+        self,
+        store: PassStore,
+        threads: StoreThreads,
+        passwords: PasswordChecker,
+        session_s: float,
+    ) -> None:
+        self._store, self._threads, self._passwords = store, threads, passwords
         self.session_s = session_s
 
     async def log_in(self, name: str, password: str, address: str) -> Login:
@@ -65,17 +71,18 @@ class Logins:
         """
         name = name.strip().lower()
         limits = limits_of(name, address)
-        found = await run_sync(self._begin, name, limits)
+        found = await self._threads.run(lambda: self._begin(name, limits))
         is_usable = found is not None and not found.person.is_disabled
         checked = found.password_hash if found and is_usable else None
         is_right = await self._passwords.verify(checked, password[: LONGEST + 1])
-        login = await run_sync(self._finish, found, limits) if found and is_right else None
+        login = None
+        if found and is_right:
+            login = await self._threads.run(lambda: self._finish(found, limits))
         if login is None:
             raise LoginFailed("name or password: wanted those of a person, got others")
         return login
 
     def _begin(self, name: str, limits: tuple[AttemptLimit, ...]) -> StoredPerson | None:
-        self._store.writer.prepare()  # the tables, if the database was away at the start
         if wait_s := self._store.login_attempts.take(limits):
             raise QuotaExceeded(
                 "logins: too many have failed for this name or from this address", wait_s

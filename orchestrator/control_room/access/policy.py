@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
 
 from orchestrator.cameras.configuration import ControlRoomSettings
@@ -16,6 +15,7 @@ from orchestrator.control_room.access.logins import Logins
 from orchestrator.control_room.access.own_pages import check_own_page, is_direct, is_own_page
 from orchestrator.control_room.access.passwords import PasswordChecker
 from orchestrator.control_room.access.principals import LOCAL, Principal, Role
+from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.gateway.errors import GatewayError, Unauthenticated
 from orchestrator.gateway.http.endpoint import HttpRequest
 from orchestrator.gateway.options import GatewayOptions
@@ -89,8 +89,10 @@ class AccessPolicy:
     def __init__(self, entrance: Entrance, store: PassStore, settings: ControlRoomSettings) -> None:
         self._entrance = entrance
         self._people, self._sessions = store.people, store.sessions
+        # Threads of their own: sessions are found while all other threads search.
+        self._threads = StoreThreads(store)
         self.passwords = PasswordChecker(entrance.processes)
-        self.logins = Logins(store, self.passwords, settings.session_hours * HOUR_S)
+        self.logins = Logins(store, self._threads, self.passwords, settings.session_hours * HOUR_S)
 
     def close(self) -> None:
         """End the threads that check passwords."""
@@ -109,7 +111,7 @@ class AccessPolicy:
         if token is None or not is_own_page(given):
             return None
         try:
-            person = await run_sync(self._sessions.find, token)
+            person = await self._threads.run(lambda: self._sessions.find(token))
         except StoreError as error:
             raise SessionsUnavailable(f"sessions cannot be checked: {error}", 1.0) from error
         if person is None:
@@ -173,7 +175,7 @@ class AccessPolicy:
 
     async def _refusal(self) -> GatewayError:
         try:
-            has_people = bool(await run_sync(self._people.all))
+            has_people = bool(await self._threads.run(self._people.all))
         except StoreUnavailable:
             has_people = True
         if has_people or self._entrance.wants_keys:

@@ -47,20 +47,35 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
         raise ParameterError(_first(error)) from error
 
 
-async def body_of(request: RoomRequest, kind: type[BodyT]) -> BodyT:
+async def body_of(
+    request: RoomRequest,
+    kind: type[BodyT],
+    *,
+    most: int = MOST_BYTES,
+    hides_values: bool = False,
+) -> BodyT:
     """Return the JSON body of a request; an empty body is an empty object.
+
+    Pages of other sites cannot send this content type without a preflight, which is not answered.
+
+    Args:
+        request: The request.
+        kind: The model of the body.
+        most: Largest body, bytes.
+        hides_values: Errors show no value of the body: it may be a password.
 
     Raises:
         GatewayError: The body is not announced as JSON, or is too large.
         ParameterError: The body is no JSON object of this kind.
     """
     check_type(request, JSON)
-    announced_size(request.request.http.headers, MOST_BYTES)
+    announced_size(request.request.http.headers, most)
     content = await request.request.body()
     try:
         return kind.model_validate_json(content or b"{}")
     except ValidationError as error:
-        raise ParameterError(f"body: {_first(error)}") from error
+        told = _first(error, hides_values=hides_values)
+        raise ParameterError(f"body: {told}") from None  # the error holds all values
 
 
 def check_type(request: RoomRequest, wanted: str) -> None:
@@ -125,8 +140,10 @@ def attachment(name: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
 
 
-def _first(error: ValidationError) -> str:
+def _first(error: ValidationError, *, hides_values: bool = False) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(map(str, first["loc"]))[:100]
+    if hides_values:
+        return f"{where}: {first['msg']}"
     got = repr(first["input"])[:100]
     return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"

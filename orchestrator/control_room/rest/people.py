@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from anyio.to_thread import run_sync
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -14,8 +13,7 @@ from orchestrator.control_room.access.passwords import LONGEST, check_password
 from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.access.principals import Role
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
-from orchestrator.control_room.rest.exchange import query_of, requester_of
-from orchestrator.control_room.rest.json_bodies import read_json
+from orchestrator.control_room.rest.exchange import body_of, query_of, requester_of
 from orchestrator.control_room.rest.queries import Query
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import GatewayError, NotFound
@@ -59,14 +57,14 @@ class ShownPeople(BaseModel):
 
 async def show_all(request: RoomRequest) -> Response:
     """List people. An administrator of some groups sees the people of these groups alone."""
-    found = await run_sync(request.room.store.people.all)
+    found = await request.room.threads.run(request.room.store.people.all)
     shown = [one for one in found if request.principal.includes(one.groups)]
     return _to_response(ShownPeople(people=[ShownPerson.model_validate(one) for one in shown]))
 
 
 async def put(request: RoomRequest) -> Response:
     """Add a person, or change one."""
-    sent = await read_json(request.request, PersonChange)
+    sent = await body_of(request, PersonChange, hides_values=True)
     name = request.request.http.path_params["name"]
     person = Person(name, sent.role, sent.groups, sent.is_disabled)
     if not request.principal.includes(person.groups):
@@ -88,7 +86,9 @@ async def remove(request: RoomRequest) -> Response:
         raise _unknown(name)
     requester, people = _requester_of(request), request.room.store.people
     try:
-        await run_sync(lambda: people.remove(name, requester, keeps_administrator=True))
+        await request.room.threads.run(
+            lambda: people.remove(name, requester, keeps_administrator=True)
+        )
     except LastAdministrator as error:
         raise Conflict(str(error)) from error
     return Response(status_code=204)
@@ -100,7 +100,8 @@ async def _find(request: RoomRequest, name: str) -> Person | None:
     Raises:
         NotFound: The person has groups that the principal does not see.
     """
-    found = await run_sync(request.room.store.people.find, name)
+    people = request.room.store.people
+    found = await request.room.threads.run(lambda: people.find(name))
     if found is None:
         return None
     if not request.principal.includes(found.person.groups):
@@ -112,13 +113,9 @@ async def _add(request: RoomRequest, person: Person, password: str | None) -> No
     if password is None:
         raise ParameterError("password: wanted one for a new person, got none")
     hashed = await request.room.access.passwords.hash(password)
+    requester, people = _requester_of(request), request.room.store.people
     try:
-        await run_sync(
-            request.room.store.people.add,
-            person,
-            hashed,
-            _requester_of(request),
-        )
+        await request.room.threads.run(lambda: people.add(person, hashed, requester))
     except NameTaken as error:  # meanwhile
         raise Conflict(str(error)) from error
 
@@ -131,7 +128,7 @@ async def _change(request: RoomRequest, person: Person, password: str | None) ->
     hashed = await request.room.access.passwords.hash(password) if password is not None else None
     requester, people = _requester_of(request), request.room.store.people
     try:
-        await run_sync(
+        await request.room.threads.run(
             lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)
         )
     except LastAdministrator as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from anyio.to_thread import run_sync
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
@@ -13,9 +12,11 @@ from orchestrator.control_room.access.own_pages import check_own_page
 from orchestrator.control_room.access.passwords import LONGEST
 from orchestrator.control_room.access.principals import Role
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
-from orchestrator.control_room.rest.json_bodies import read_json
+from orchestrator.control_room.rest.exchange import body_of
 from orchestrator.gateway.policy.clients import KEY_PREFIX, PERSON_PREFIX, client_at
 
+MOST_BYTES = 16 * 1024
+"""Largest body of a login, which anybody may send."""
 NEVER_STORED = {"cache-control": "no-store"}
 
 
@@ -42,7 +43,7 @@ async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
     http, room = request.request.http, request.room
     check_own_page(http.headers)
-    given = await read_json(request.request, Credentials)
+    given = await body_of(request, Credentials, most=MOST_BYTES, hides_values=True)
     address = client_at(http.client.host if http.client else "", request.request.service.limits)
     login = await room.access.logins.log_in(given.name, given.password, address.name)
     await _end(request)  # the one that this browser had before
@@ -89,7 +90,7 @@ async def log_out(request: RoomRequest) -> Response:
 async def _end(request: RoomRequest) -> None:
     token = request.room.access.token_of(request.request.http.headers)
     if token is not None:
-        await run_sync(request.room.store.sessions.end, token)
+        await request.room.threads.run(lambda: request.room.store.sessions.end(token))
 
 
 def _to_response(session: Session) -> Response:
