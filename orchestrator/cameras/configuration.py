@@ -117,8 +117,8 @@ class Store:
         retention_days: Days after which passes are deleted.
         audit_days: Days after which the records of searches and exports are deleted.
         keep_frames: Whether the whole frame is kept beside the plate's crop.
-        blur: What is made unrecognisable in kept frames and stills: `surroundings` (all but the
-            vehicle's front, and other plates), `plates` (other plates), or `none`.
+        blur: The choice of what is made unrecognisable in kept frames and stills: `surroundings`
+            (all but the vehicle's front, and other plates), `plates` (other plates), or `none`.
     """
 
     url: str | None = None

@@ -6,12 +6,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
+from orchestrator.contract import MODEL
 from orchestrator.errors import RequestError
+from orchestrator.gateway.admitted_request import AdmittedRequest
 from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.errors import (
     ANSWERED,
@@ -28,7 +29,8 @@ from orchestrator.gateway.ops.audit import Audit, Entry
 from orchestrator.gateway.ops.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.admission import Admission
-from orchestrator.gateway.policy.api_keys import KeyFile, authenticate, has_key
+from orchestrator.gateway.policy.api_keys import KeyFile
+from orchestrator.gateway.policy.authentication import authenticate, has_key
 from orchestrator.gateway.policy.clients import Client, client_at
 from orchestrator.gateway.policy.connections import Connections
 from orchestrator.gateway.policy.custom_models import check_by_metadata
@@ -64,55 +66,6 @@ class ServerMetadata:
     name: str
     version: str
     extensions: tuple[str, ...]
-
-
-@dataclass
-class AdmittedRequest:
-    """One admitted call, from its headers to its response.
-
-    Attributes:
-        service: The service that admitted it.
-        slot: Slot of the call.
-        model: Name of the model; empty before the call is parsed.
-        id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
-        plates: Number of plates in the responses.
-    """
-
-    service: DataPlane
-    slot: Slot
-    model: str = ""
-    id: str = ""
-    plates: int = 0
-
-    def expect(self, size: int) -> None:
-        """Reserve memory for a body of a size in bytes, before it is read if possible.
-
-        Raises:
-            ServiceFull: There is no room.
-        """
-        self.service.admission.reserve(self.slot, size)
-
-    def receive(self) -> AbstractContextManager[None]:
-        """Let the block read the call's body, until the call is evicted."""
-        return self.service.admission.receive(self.slot)
-
-    async def infer(self, request: InferenceRequest) -> InferenceResponse:
-        """Check a request, wait in the queue, and forward it.
-
-        Raises:
-            PlateError: The request was rejected, or not answered.
-        """
-        self.model, self.id = request.model, self.id or request.id
-        response = await self.service.forward(request, self.slot)
-        self.plates += count_plates(response)
-        return response
-
-
-def count_plates(response: InferenceResponse) -> int:
-    """Return the number of plates in a response; 0 for an operator's own model."""
-    of_plates = (one for one in response.outputs if one.name in OUTPUTS)
-    is_ours = response.model in (MODEL, PLATE_READER)
-    return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
 
 
 class DataPlane:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -81,8 +81,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     servers = list(_http_servers(service, extension))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
-    duties = [service.watch(), service.canary.watch(), listen(service)]
-    duties += extension.duties() if extension else ()
+    duties = [*_duties(service, extension)]
     if certificate:
         certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
         duties.append(certificate.watch())
@@ -104,6 +103,11 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     await service.close()
     if failures:
         raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
+
+
+def _duties(service: DataPlane, extension: Extension | None) -> Iterator[Coroutine[Any, Any, None]]:
+    yield from (service.watch(), service.canary.watch(), listen(service))
+    yield from extension.duties() if extension else ()
 
 
 async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:

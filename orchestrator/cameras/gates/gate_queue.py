@@ -27,7 +27,7 @@ to an ONVIF device reads its description, which takes seconds on a slow machine.
 
 @dataclass
 class GateSurroundings:
-    """What the queues of all gates share.
+    """The parts that the queues of all gates share.
 
     Attributes:
         hold_offs: The last openings.
@@ -50,7 +50,7 @@ class GateQueue:
     Attributes:
         gate: Its settings.
         relay: Its relay.
-        around: What all gates share.
+        around: The parts that all gates share.
         status: The state of the gate.
     """
 

@@ -52,7 +52,7 @@ class GateStatus:
 
     @property
     def error(self) -> str:
-        """What is wrong; empty when all is well."""
+        """The present fault; empty when all is well."""
         return self.failure or self.absence
 
     def count(self, opening: GateOpening) -> None:

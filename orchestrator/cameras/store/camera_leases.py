@@ -19,7 +19,7 @@ LEASES = camera_leases.c
 
 @dataclass(frozen=True)
 class Holding:
-    """What a watcher holds after a round.
+    """The cameras of a watcher after a round.
 
     Attributes:
         epochs: Epoch of the lease of each camera that it holds.

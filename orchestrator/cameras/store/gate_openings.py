@@ -1,4 +1,4 @@
-"""What gates did, and for whom."""
+"""Records of gates: their deeds, and the vehicles."""
 
 from __future__ import annotations
 

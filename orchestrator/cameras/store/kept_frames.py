@@ -23,7 +23,7 @@ class KeptFrames:
 
     Attributes:
         is_kept: Whether frames are kept at all.
-        blur: What is made unrecognisable in them, see `blur_frame`.
+        blur: The choice of what is made unrecognisable in them, see `blur_frame`.
     """
 
     is_kept: bool = False

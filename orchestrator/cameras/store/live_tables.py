@@ -1,4 +1,4 @@
-"""What the control room shows of cameras now: their states, stills and drawn areas."""
+"""The present of cameras for the control room: states, stills and drawn areas."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import Database, insert
-from orchestrator.cameras.store.schema import login_attempts
+from orchestrator.cameras.store.people_schema import login_attempts
 
 MOST_DELETED = 1000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -50,7 +50,7 @@ from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
 from orchestrator.cameras.store.text_patterns import clean_text
-from orchestrator.cameras.store.unclosed_passes import read_interrupted, read_unclosed
+from orchestrator.cameras.store.unclosed_passes import UnclosedPasses
 
 LOG = logging.getLogger(__name__)
 
@@ -93,6 +93,7 @@ class PassStore:
         sessions: Their sessions.
         login_attempts: Logins that failed lately.
         leases: The cameras that watchers share.
+        unclosed: Passes that a watcher did not live to close.
         writer: The writer, with its spool and its counts.
         openings: Keeps what gates did.
     """
@@ -116,6 +117,7 @@ class PassStore:
         self.login_attempts = LoginAttempts(parts.database, parts.clock)
         self.openings = OpeningLog(parts.database, parts.writer.spool.folder)
         self.leases = CameraLeases(parts.database)
+        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -130,7 +132,8 @@ class PassStore:
             StoreUnavailable: The spool is full, too; the caller tries again later.
         """
         kept = [self._frames.prepare(event) for event in events]
-        self.writer.write(address(kept, sinks, self._clock()))
+        if kept:
+            self.writer.write(address(kept, sinks, self._clock()))
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""
@@ -138,33 +141,6 @@ class PassStore:
             self.openings.replay()
         self.writer.check()
         return self.writer.replay()
-
-    def close_left(self, watcher: str, sinks: Sequence[Sink]) -> int:
-        """Close passes that former owners of a watcher's cameras have left open.
-
-        Returns:
-            Their number.
-        """
-        with self._database.reading() as connection:
-            events = read_unclosed(connection, watcher, self._pictures)
-        return self._write_all(events, sinks)
-
-    def close_interrupted(
-        self, cameras: Collection[str], before_s: float, sinks: Sequence[Sink]
-    ) -> int:
-        """Close passes of cameras that a watcher before a Unix time did not live to close.
-
-        Returns:
-            How many were closed; 0 when no more are left.
-        """
-        with self._database.reading() as connection:
-            events = read_interrupted(connection, cameras, before_s, self._pictures)
-        return self._write_all(events, sinks)
-
-    def _write_all(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> int:
-        if events:
-            self.write(events, sinks)
-        return len(events)
 
     def search(self, query: PassQuery, requester: Requester) -> PassPage:
         """Return a page of passes, the newest first, and record the search in the audit.

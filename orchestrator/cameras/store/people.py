@@ -13,7 +13,7 @@ from orchestrator.cameras.store import audit
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.schema import people, sessions
+from orchestrator.cameras.store.people_schema import people, sessions
 from orchestrator.errors import ParameterError
 
 ROLES = ("viewer", "editor", "administrator")
@@ -125,7 +125,7 @@ class People:
 
         Args:
             person: The person with the new values.
-            requester: Who changes it.
+            requester: The person who changes it.
             password_hash: Hash of the new password; None leaves the old one.
             keeps_administrator: Whether the last administrator must stay one.
 

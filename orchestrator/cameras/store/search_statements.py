@@ -15,16 +15,17 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from orchestrator.cameras.store.pass_query import PassQuery, parse_cursor
+from orchestrator.cameras.store.run_statements import find_in_postgresql, find_in_sqlite
 from orchestrator.cameras.store.schema import (
     TIME,
     list_hits,
-    pass_text_grams,
     pass_texts,
     pass_zones,
     passes,
 )
 from orchestrator.cameras.store.text_patterns import (
     END,
+    HIGHEST,
     START,
     WILDCARDS,
     check_edits,
@@ -42,7 +43,6 @@ RARE = 2000
 within 25,000 steps of a walk."""
 STEPS = 1000
 """The index whose last so many passes reach furthest into the past is the one to follow."""
-HIGHEST = "\U0010ffff"
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Dialect:
             return [self._by_pieces(text)]
         if text.prefix:
             return [self._by_prefix(text)]
-        by_run = _by_run_postgresql if self.is_postgresql else _by_run_sqlite
-        return [by_run(run).limit(RARE + 1) for run in text.short_runs]
+        find = find_in_postgresql if self.is_postgresql else find_in_sqlite
+        return [find(run).limit(RARE + 1) for run in text.short_runs]
 
     def matches(
         self, column: sa.ColumnElement[str], text: TextCondition, *, wrapped: bool = False
@@ -286,35 +286,6 @@ def _in_time(
     if cursor := parse_cursor(query.cursor):
         conditions.append(sa.tuple_(time_s, number) < sa.tuple_(*map(sa.literal, cursor)))
     return conditions
-
-
-def _by_run_sqlite(run: str) -> sa.Select[Any] | sa.CompoundSelect[Any]:
-    """Return the statement that finds texts with one or two characters by their trigrams.
-
-    A trigram begins with them, or ends with one that is the last of its text.
-    """
-    term = pass_text_grams.c.term
-    begins = sa.and_(term >= run, term < run + HIGHEST)
-    found = sa.select(pass_text_grams.c.doc)
-    if len(run) > 1:
-        return found.where(begins).distinct()
-    firsts = _first_characters()
-    last = found.join(firsts, term == firsts.c.char + run + END)
-    return sa.union(found.where(begins), last)
-
-
-def _first_characters() -> sa.CTE:
-    """Return the first characters of all trigrams; each is one step in the index."""
-    term = pass_text_grams.c.term
-    first = sa.select(sa.func.substr(term, 1, 1)).order_by(term).limit(1)
-    chars = sa.select(first.scalar_subquery().label("char")).cte("firsts", recursive=True)
-    following = first.where(term >= chars.c.char + HIGHEST).scalar_subquery()
-    return chars.union_all(sa.select(following).where(chars.c.char.is_not(None)))
-
-
-def _by_run_postgresql(run: str) -> sa.Select[Any]:
-    short_runs = sa.func.short_runs(pass_texts.c.text, type_=ARRAY(sa.String))
-    return sa.select(pass_texts.c.number).where(short_runs.contains([run]))
 
 
 def _to_match(text: TextCondition) -> str:

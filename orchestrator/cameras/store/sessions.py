@@ -11,7 +11,7 @@ from orchestrator.cameras.store import audit
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.people import Person, to_person
-from orchestrator.cameras.store.schema import people, sessions
+from orchestrator.cameras.store.people_schema import people, sessions
 
 MOST_OF_ONE = 20
 """Most sessions of one person. A further login ends the oldest."""

@@ -16,6 +16,8 @@ from math import prod
 from orchestrator.errors import ParameterError
 from orchestrator.formats.transliteration import to_latin
 
+HIGHEST = "\U0010ffff"
+"""A character that sorts after those of all texts."""
 START, END = "^", "$"
 WILDCARDS = "*?"
 GRAM = 3

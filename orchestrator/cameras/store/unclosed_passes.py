@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
 from orchestrator.cameras.store.camera_leases import read_clock
+from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_query import PassDetails, StoredReading
 from orchestrator.cameras.store.pictures import PictureStore
@@ -24,50 +26,49 @@ LONGEST_PASS_S = 3 * 3600.0
 MOST = 100
 
 
-def read_unclosed(
-    connection: sa.Connection, watcher: str, pictures: PictureStore
-) -> list[PassEvent]:
-    """Return the closing events of passes that former owners of a watcher's cameras have left.
+class UnclosedPasses:
+    """Finds the closing events of such passes.
 
     Args:
-        connection: A transaction.
-        watcher: Name of the watcher that has the cameras now.
+        database: The database.
         pictures: The pictures.
     """
-    now_s = read_clock(connection)
-    lease, seen = camera_leases.c, passes.c
-    found = (
-        sa.select(seen.id)
-        .join_from(camera_leases, passes, seen.camera == lease.camera)
-        .where(lease.watcher == watcher)
-        .where(lease.taken_s.between(now_s - SEARCHED_S, now_s - SETTLED_S))
-        .where(seen.first_seen_s.between(lease.taken_s - LONGEST_PASS_S, lease.taken_s))
-        .where(seen.last_seen_s < lease.taken_s, seen.progress == "agreed")
-        .limit(MOST)
-    )
-    ids = connection.execute(found).scalars().all()
-    return [_close(read_details(connection, one), pictures) for one in ids]
 
+    def __init__(self, database: Database, pictures: PictureStore) -> None:
+        self._database, self._pictures = database, pictures
 
-def read_interrupted(
-    connection: sa.Connection, cameras: Collection[str], before_s: float, pictures: PictureStore
-) -> list[PassEvent]:
-    """Return the closing events of passes that a watcher has left which nobody follows now.
+    def of_former_owners(self, watcher: str) -> list[PassEvent]:
+        """Return those that former owners of a watcher's cameras have left."""
+        with self._database.reading() as connection:
+            now_s = read_clock(connection)
+            lease, seen = camera_leases.c, passes.c
+            found = (
+                sa.select(seen.id)
+                .join_from(camera_leases, passes, seen.camera == lease.camera)
+                .where(lease.watcher == watcher)
+                .where(lease.taken_s.between(now_s - SEARCHED_S, now_s - SETTLED_S))
+                .where(seen.first_seen_s.between(lease.taken_s - LONGEST_PASS_S, lease.taken_s))
+                .where(seen.last_seen_s < lease.taken_s, seen.progress == "agreed")
+            )
+            return self._close_all(connection, found)
 
-    Args:
-        connection: A transaction.
-        cameras: Names of the cameras that the next watcher follows alone.
-        before_s: Unix time at which it started; later passes are its own.
-        pictures: The pictures.
-    """
-    seen = passes.c
-    found = (
-        sa.select(seen.id)
-        .where(seen.camera.in_(cameras), seen.progress == "agreed", seen.stored_s < before_s)
-        .limit(MOST)
-    )
-    ids = connection.execute(found).scalars().all()
-    return [_close(read_details(connection, one), pictures) for one in ids]
+    def interrupted(self, cameras: Collection[str], before_s: float) -> list[PassEvent]:
+        """Return those that a watcher has left whose cameras nobody else follows.
+
+        Args:
+            cameras: Names of the cameras that the next watcher follows alone.
+            before_s: Unix time at which it started; later passes are its own.
+        """
+        seen = passes.c
+        found = sa.select(seen.id).where(
+            seen.camera.in_(cameras), seen.progress == "agreed", seen.stored_s < before_s
+        )
+        with self._database.reading() as connection:
+            return self._close_all(connection, found)
+
+    def _close_all(self, connection: sa.Connection, found: sa.Select[Any]) -> list[PassEvent]:
+        ids = connection.execute(found.limit(MOST)).scalars().all()
+        return [_close(read_details(connection, one), self._pictures) for one in ids]
 
 
 def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:

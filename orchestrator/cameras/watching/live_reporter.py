@@ -39,7 +39,7 @@ class LiveReporter:
         live: The tables.
         loops: Returns the loops of all cameras.
         redraw: Is called when other areas were drawn.
-        blur: What is made unrecognisable in stills, see `blur_still`.
+        blur: The choice of what is made unrecognisable in stills, see `blur_still`.
         watcher: Name of this process.
     """
 
@@ -141,7 +141,7 @@ def to_still(answered: AnsweredFrame, blur: str) -> bytes:
 
     Args:
         answered: The frame, with the plates to hide in it.
-        blur: What is made unrecognisable in it, see `blur_still`.
+        blur: The choice of what is made unrecognisable in it, see `blur_still`.
     """
     frame = answered.frame
     width = frame.size_wh[0]

@@ -1,4 +1,4 @@
-"""What runs beside a watch: background tasks, the store's upkeep and the signals that stop it."""
+"""Background of a watch: tasks, the store's upkeep and the signals that stop it."""
 
 from __future__ import annotations
 
@@ -35,16 +35,21 @@ async def replay_spool(store: PassStore) -> None:
 
 async def close_interrupted(store: PassStore, configuration: Configuration) -> None:
     """Close the passes that were open when the last watch was killed, once the spool is empty."""
-    started_s = time.time()
-    names = [one.name for one in configuration.cameras]
-    left = 1
-    while left:
+    names, started_s = [one.name for one in configuration.cameras], time.time()
+
+    def close_some() -> bool:
+        """Return whether there may be more."""
+        if store.replay_spool():
+            return True
+        events = store.unclosed.interrupted(names, started_s)
+        store.write(events, configuration.sinks)
+        return bool(events)
+
+    while True:
         with suppress(PlateError):  # the database is away; the next round goes on
-            if await asyncio.to_thread(store.replay_spool) == 0:
-                left = await asyncio.to_thread(
-                    store.close_interrupted, names, started_s, configuration.sinks
-                )
-        await asyncio.sleep(REPLAY_EVERY_S if left else 0)
+            if not await asyncio.to_thread(close_some):
+                return
+        await asyncio.sleep(REPLAY_EVERY_S)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What gates did, as lines for people."""
+"""Records of gates as lines for people."""
 
 from __future__ import annotations
 

@@ -124,15 +124,13 @@ class Session:
             gates=self._gates.statuses if self._gates else (),
             leases_lost=self._sharing.lost if self._sharing else 0,
             events_rejected=store.writer.rows.fence.rejected if store else 0,
-            storage=self._watch.store.storage() if self._watch.store else None,
+            storage=store.storage() if store else None,
         )
 
     def _spool(self) -> tuple[int, int]:
         """Return the bytes that wait in the spool, and how many events it has deleted."""
-        if self._watch.store is None:
-            return 0, 0
-        spool = self._watch.store.writer.spool
-        return spool.bytes, spool.counts.dropped
+        spool = self._watch.store.writer.spool if self._watch.store else None
+        return (spool.bytes, spool.counts.dropped) if spool else (0, 0)
 
     def cameras(self) -> list[CameraStatus]:
         """Return the state of each camera now."""
@@ -206,8 +204,9 @@ class Session:
         while self._watch.store:
             await asyncio.sleep(CLOSE_LEFT_EVERY_S)
             with suppress(PlateError):  # the database is away; the next round closes them
-                sinks = self._configuration.sinks
-                await asyncio.to_thread(self._watch.store.close_left, sharing.watcher, sinks)
+                unclosed, sinks = self._watch.store.unclosed, self._configuration.sinks
+                left = await asyncio.to_thread(unclosed.of_former_owners, sharing.watcher)
+                await asyncio.to_thread(self._watch.store.write, left, sinks)
                 self._wake_sinks()
 
     def _make_sharing(self) -> CameraSharing | None:

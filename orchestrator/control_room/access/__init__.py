@@ -1,1 +1,1 @@
-"""Who may do what: roles of keys and people, sessions."""
+"""Roles of keys and people, and sessions."""

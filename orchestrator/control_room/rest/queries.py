@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from orchestrator.cameras.store.pass_query import LIMIT, MOST
-from orchestrator.cameras.store.plate_lists import end_of_day
+from orchestrator.cameras.store.plate_entries import end_of_day
 from orchestrator.control_room.rest.schemas import LineFields, ZoneFields
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.gateway.data_plane import AdmittedRequest, DataPlane, Identify
+from orchestrator.gateway.admitted_request import AdmittedRequest
+from orchestrator.gateway.data_plane import DataPlane, Identify
 from orchestrator.gateway.errors import Evicted, Outcome, outcome_of
 from orchestrator.gateway.http.bodies import announced_size, read_body
 from orchestrator.gateway.http.problem_details import headers_of

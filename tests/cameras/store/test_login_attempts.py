@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.login_attempts import AttemptLimit, LoginAttempts
-from orchestrator.cameras.store.schema import login_attempts
+from orchestrator.cameras.store.people_schema import login_attempts
 
 ANNA = AttemptLimit("name anna", 3, 10)
 BORIS = AttemptLimit("name boris", 3, 10)

@@ -15,7 +15,8 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import LastAdministrator, NameTaken, Person
-from orchestrator.cameras.store.schema import searches, sessions
+from orchestrator.cameras.store.people_schema import sessions
+from orchestrator.cameras.store.schema import searches
 from orchestrator.cameras.store.sessions import MOST_OF_ONE
 from orchestrator.errors import ParameterError
 from tests.cameras.store.stored_events import NOW_S

@@ -15,10 +15,10 @@ from orchestrator.gateway.policy.api_keys import (
     Key,
     KeyFile,
     Keys,
-    authenticate,
     parse_keys,
     read_keys,
 )
+from orchestrator.gateway.policy.authentication import authenticate
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)

@@ -1,4 +1,4 @@
-"""What gates opened, and for whom."""
+"""Records of gates, with the vehicles that they opened for."""
 
 import sqlalchemy as sa
 from alembic import op
