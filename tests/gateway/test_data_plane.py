@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ParameterError, PlateError
+from orchestrator.gateway.admitted_request import count_plates
 from orchestrator.gateway.certificates import Certificate
-from orchestrator.gateway.data_plane import DataPlane, count_plates
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import KeysUnavailable
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy import api_keys
