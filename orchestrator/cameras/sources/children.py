@@ -42,8 +42,10 @@ class Child:
             ServerError: It cannot be started.
         """
         ours, theirs = socket.socketpair()
-        try:
-            with theirs:
+        with theirs:
+            # Before the process: nothing may interrupt this once it runs, or nobody would end it.
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
+            try:
                 process = subprocess.Popen(
                     [*command, str(theirs.fileno())],
                     env=without_secrets(),
@@ -53,10 +55,11 @@ class Child:
                     start_new_session=True,  # Ctrl-C is ours to handle
                     preexec_fn=prepare_child,
                 )
-        except OSError as error:
-            ours.close()
-            raise ServerError(f"decoder: {command[0]} cannot be run: {error.strerror}") from error
-        return cls(process, *await asyncio.open_unix_connection(sock=ours))
+            except OSError as error:
+                writer.close()
+                reason = f"decoder: {command[0]} cannot be run: {error.strerror}"
+                raise ServerError(reason) from error
+        return cls(process, reader, writer)
 
     async def read(self) -> Message:
         """Return the next message.
