@@ -44,6 +44,7 @@ class DecoderGroup:
         self._limits, self._command, self._isolate = limits, command, isolate
         self._child: Child | None = None
         self._task: asyncio.Task[None] | None = None
+        self._is_cancelled = False
         self._pauses: dict[int, float] = {}
         self.streams: dict[int, CameraStream] = {}
 
@@ -58,8 +59,8 @@ class DecoderGroup:
 
     async def end(self) -> None:
         """End the process."""
+        self._cancel()
         if self._task is not None:
-            self._task.cancel()
             await asyncio.wait({self._task})
 
     @property
@@ -74,7 +75,13 @@ class DecoderGroup:
 
     def _remove(self, stream: CameraStream) -> None:
         self.streams.pop(stream.number, None)
-        if not self.streams and self._task is not None:
+        if not self.streams:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        """Cancel the task once. A second time would interrupt the end of its process."""
+        if self._task is not None and not self._is_cancelled:
+            self._is_cancelled = True
             self._task.cancel()
 
     def _send(self, message: Message) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cv2
@@ -336,6 +337,25 @@ def test_a_child_ends_with_its_parent(http: HttpCamera) -> None:
         child = int(parent.stdout.readline())
         parent.kill()
     until(lambda: not Path(f"/proc/{child}").exists() or _is_zombie(child), "an end of the child")
+
+
+def test_its_end_is_waited_for_when_every_thread_is_busy(http: HttpCamera) -> None:
+    async def run() -> int:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url()))
+            await asyncio.wait_for(stream.ready(), WITHIN_S)
+            pid = decoders.groups[0].pid
+            assert pid is not None
+            busy = loop.run_in_executor(None, time.sleep, 0.3)
+            await stream.close()
+            await asyncio.sleep(0.1)  # its end now waits for the thread
+        await busy
+        return pid
+
+    child = asyncio.run(run())
+    assert not Path(f"/proc/{child}").exists()
 
 
 def _is_zombie(pid: int) -> bool:
