@@ -83,10 +83,11 @@ def rtsp_camera(folder: Path) -> Iterator[RtspCamera]:
 
 @dataclass
 class HttpCamera:
-    """Sends JPEG pictures one after the other, 25 a second, and files.
+    """Sends JPEG pictures one after the other, and files.
 
     Attributes:
         frames: The pictures.
+        rate: Pictures a second.
         repeats: Whether the same picture is sent again and again.
         ends: Whether every connection is closed after its next picture.
         connections: Number of connections so far.
@@ -94,6 +95,7 @@ class HttpCamera:
     """
 
     frames: Sequence[np.ndarray]
+    rate: float = 25.0
     repeats: bool = False
     ends: bool = False
     connections: int = 0
@@ -112,7 +114,7 @@ class HttpCamera:
                 f"--{BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg)}\r\n\r\n"
             )
             yield head.encode() + jpeg + b"\r\n"
-            time.sleep(1 / 25)
+            time.sleep(1 / self.rate)
             if self.ends:
                 return
 

@@ -18,6 +18,8 @@ from orchestrator.cameras.sources.failures import SourceError, describe
 from orchestrator.cameras.sources.limits import Limits
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+WITHOUT_TIMES = frozenset({"mpjpeg", "mjpeg", "h264", "hevc"})
+"""FFmpeg's names of formats without time stamps. FFmpeg makes some up, for 25 frames a second."""
 
 
 class Capture:
@@ -25,12 +27,14 @@ class Capture:
 
     Attributes:
         is_clip: Whether it is a file, here or on a web server, and not a live stream.
+        has_times: Whether its time stamps come from the source.
         start_s: Time stamp of the first frame of a file.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream, address: Address) -> None:
         self._container, self._stream, self._address = container, stream, address
         self.is_clip = address.is_file or _has_end(container)
+        self.has_times = container.format.name not in WITHOUT_TIMES
         self.start_s = float((stream.start_time or 0) * (stream.time_base or 0))
         stream.codec_context.thread_count = 1
 

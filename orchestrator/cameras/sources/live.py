@@ -71,15 +71,18 @@ class LivePlayback:
 
     def _take(self, packet: VideoPacket) -> None:
         self._progress.number += 1
-        self._clock.observe(seconds_of(packet), time.time(), self._capture.realtime_s)
+        self._clock.observe(self._stamp_s(packet), time.time(), self._capture.realtime_s)
         moves = self._gate.is_open
         for frame in self._decoder.take(packet, time.monotonic(), moves=moves):
             self._show(frame)
 
+    def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
+        return seconds_of(stamped) if self._capture.has_times else None
+
     def _show(self, frame: VideoFrame) -> None:
         """Compare a frame with those before, and offer it."""
         self._progress.decoded += 1
-        time_s, clock = self._clock.time_of(seconds_of(frame))
+        time_s, clock = self._clock.time_of(self._stamp_s(frame))
         is_due = time_s >= self._next_s
         if is_due or time_s - self._compared_s >= MOTION_STEP_S:
             self._compare(frame, time_s)

@@ -314,6 +314,19 @@ def test_no_password_is_logged_or_told(
     assert "s3cret" not in told + err + caplog.text
 
 
+def test_pictures_that_come_slowly_have_the_times_of_their_arrival(http: HttpCamera) -> None:
+    """FFmpeg gives them time stamps as if 25 came a second."""
+    http.rate = 5.0
+
+    async def run() -> list[float]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", http.url(), looks_per_s=25, motion_threshold=0))
+            return [frame.time_s for frame in await take(stream, 10)]
+
+    times = asyncio.run(run())
+    assert (times[-1] - times[0]) / 9 > 0.15
+
+
 PARENT = """
 import asyncio, sys
 from orchestrator.cameras.configuration import Camera
