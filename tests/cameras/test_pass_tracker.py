@@ -112,6 +112,22 @@ def test_a_standing_car_that_is_hidden_for_fifteen_seconds_is_one_pass() -> None
     assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, SECOND]
 
 
+@pytest.mark.parametrize("text", ["A124BC77", "A145BC77"])
+def test_cars_of_one_series_that_stop_at_a_barrier_are_passes_of_their_own(text: str) -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    looks += [(2 + n / 4, []) for n in range(20)]
+    looks += [(7 + n / 4, [plate((330, 101), text, 0.99)]) for n in range(8)]
+    assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, text]
+
+
+def test_a_standing_car_that_is_misread_once_after_it_was_hidden_is_one_pass() -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    looks += [(2 + n / 4, []) for n in range(20)]
+    looks += [(7, [plate((300, 100), "A124BC77", 0.99)])]
+    looks += [(7.25 + n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
 def test_cars_that_follow_each_other_are_split_by_their_texts() -> None:
     looks = alone(crossing((0, 0.5, 1))) + alone(
         [(1.5 + t, plate((100 + 300 * t, 100), SECOND)) for t in (0, 0.5, 1)]

@@ -23,6 +23,8 @@ NEW_PASS = 12.0
 where the text is the same."""
 TEXT_COSTS = (-8.0, -4.0, 0.0)
 """Costs of texts that differ in 0, 1 and 2 characters, if both are certain."""
+RETURNED_COSTS = (-8.0, 13.0, 16.0)
+"""The same where a standing vehicle was out of sight for long: series of numbers differ so."""
 OTHER_TEXT = 20.0
 """Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
 SURENESS = 0.7
@@ -43,7 +45,10 @@ GREATEST_RESHAPE = 0.7
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
 EXPECTED_FRAMES = 1
-"""Most frames without a plate for which it is still expected at its place."""
+"""Most frames without a plate for which it is still expected at its place if it moves."""
+HIDDEN_FRAMES = 2
+"""Least number of frames without the plate of a standing vehicle after which another may stand
+there."""
 STANDING_WIDTHS = 1.0
 """Greatest distance of a standing vehicle's plate from its place, in plate widths."""
 
@@ -80,7 +85,8 @@ def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> flo
     reshaped = 0.0 if look.is_cut or one.last_look.is_cut else look.shape - one.last_look.shape
     if ratio > GREATEST_RATIO or abs(reshaped) > GREATEST_RESHAPE:
         return NEW_PASS
-    text, is_same = compare_texts(one, look)
+    is_back = one.missed_frames >= HIDDEN_FRAMES and unseen_s > longest_s
+    text, is_same = compare_texts(one, look, RETURNED_COSTS if is_back else TEXT_COSTS)
     away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
     away_widths = away / max(one.motion.size, look.size)
     squared, vagueness = predicted.misfit(look)
@@ -94,14 +100,23 @@ def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> flo
     return motion + text
 
 
-def compare_texts(one: OpenPass, look: Look) -> tuple[float, bool]:
-    """Return the cost of the texts of a pass and a look, and whether they are surely the same."""
+def compare_texts(
+    one: OpenPass, look: Look, costs: Sequence[float] = TEXT_COSTS
+) -> tuple[float, bool]:
+    """Return the cost of the texts of a pass and a look, and whether they are surely the same.
+
+    Args:
+        one: The pass.
+        look: The look.
+        costs: Costs of few different characters, see `TEXT_COSTS`.
+    """
     if not one.fused.text or not look.text:
         return 0.0, False
     sure = (one.fused.score * look.text_score) ** SURENESS
     distance = edit_distance(one.fused.text, look.text)
-    if distance < len(TEXT_COSTS):
-        return sure * TEXT_COSTS[distance], distance < 2 and sure >= SAME_TEXT
+    if distance < len(costs):
+        is_same = costs[distance] < 0 and sure >= SAME_TEXT
+        return sure * costs[distance], is_same
     if distance >= UNLIKE and min(one.fused.score, look.text_score) >= UNLIKE_SCORE:
         sure = max(sure, UNLIKE_SURENESS)
     return sure * OTHER_TEXT, False
@@ -109,7 +124,7 @@ def compare_texts(one: OpenPass, look: Look) -> tuple[float, bool]:
 
 def is_expected(one: OpenPass, look: Look) -> bool:
     """Tell whether a look lies where a pass that was seen shortly before is expected."""
-    if one.missed_frames > EXPECTED_FRAMES:
+    if one.missed_frames > EXPECTED_FRAMES and not one.is_standing:
         return False
     predicted = one.motion.predict(look.observation.time_s, MOTION_S)
     away = hypot(look.place[0] - predicted.x.value, look.place[1] - predicted.y.value)
