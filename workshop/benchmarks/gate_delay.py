@@ -8,6 +8,7 @@ to the moment at which the relay gets its request.
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.scenery import scene
 
 RATE = 25.0
+NOISES = 5
 STARTING_S = 30.0
 """Time in which the command and its service start."""
 SHOWN_S, EMPTY_S = 3.0, 5.0
@@ -54,27 +56,24 @@ options = {{ body = '{{"plate": "$text"}}' }}
 
 @dataclass
 class Street:
-    """The picture of the stream now, and the times of all that happened.
+    """The pictures of the stream now, and the times of all that happened.
 
     Attributes:
-        shown: The picture.
-        text: Text of the plate, `""` for none.
+        shown: Text of the plate, `""` for none, and its JPEG files with different noise, sent in
+            turn.
         sent_s: Times at which the first frame of each text was sent.
         opened_s: Times at which the relay was asked for each text.
     """
 
-    shown: Bgr
-    text: str = ""
+    shown: tuple[str, list[bytes]]
     sent_s: dict[str, float] = field(default_factory=dict)
     opened_s: dict[str, float] = field(default_factory=dict)
 
     def frames(self) -> Iterator[bytes]:
         """Yield the parts of an MJPEG stream, in real time."""
-        rng = np.random.default_rng(1)
-        while True:
-            text, picture = self.text, self.shown
-            noisy = picture + rng.normal(0, 2, picture.shape)
-            jpeg = cv2.imencode(".jpg", noisy.clip(0, 255).astype(np.uint8))[1].tobytes()
+        for number in itertools.count():
+            text, jpegs = self.shown
+            jpeg = jpegs[number % NOISES]
             if text:
                 self.sent_s.setdefault(text, time.monotonic())
             yield b"--p\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n" % len(jpeg)
@@ -118,7 +117,7 @@ def main(
     """Measure the delay from the first readable frame to the relay."""
     rng = np.random.default_rng(3)
     texts = [f"A{number:03d}BC77" for number in rng.permutation(np.arange(100, 999))[:passes]]
-    street = Street(np.full_like(scene([texts[0]], seed=1).picture, 90))
+    street = Street(("", with_noise(np.full_like(scene([texts[0]], seed=1).picture, 90))))
     with serve(street) as port, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "CAMERAS.toml"
         file.write_text(CONFIGURATION.format(port=port))
@@ -143,11 +142,18 @@ def play(street: Street, texts: list[str]) -> None:
     """Show each vehicle for some seconds, with an empty road before it."""
     empty = street.shown
     for number, text in enumerate(texts):
-        picture = scene([text], seed=number).picture
-        street.text, street.shown = "", empty
+        pictures = with_noise(scene([text], seed=number).picture)
+        street.shown = empty
         time.sleep(EMPTY_S if number else EMPTY_S + STARTING_S)
-        street.shown, street.text = picture, text
+        street.shown = text, pictures
         time.sleep(SHOWN_S)
+
+
+def with_noise(picture: Bgr) -> list[bytes]:
+    """Return JPEG files of a picture, each with other noise. Made before they are sent."""
+    rng = np.random.default_rng(1)
+    noisy = [picture + rng.normal(0, 2, picture.shape) for _ in range(NOISES)]
+    return [cv2.imencode(".jpg", one.clip(0, 255).astype(np.uint8))[1].tobytes() for one in noisy]
 
 
 if __name__ == "__main__":
