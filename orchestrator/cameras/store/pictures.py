@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -13,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from orchestrator.cameras.store.durable_files import NEW, write_together
 from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.errors import ExtraError, SettingsError
 
@@ -21,8 +21,6 @@ ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 """Variables for the URL of a private storage, with the names that AWS uses."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
-NEW = ".new-"
-"""Start of the names of files that are not complete."""
 WRITERS = 8
 """Pictures that are written at once: the disk confirms several in one go."""
 
@@ -30,7 +28,13 @@ WRITERS = 8
 class PictureStore(Protocol):
     """Keeps pictures by their digests. Its calls may block."""
 
-    def put(self, digest: bytes, jpeg: bytes) -> None: ...
+    def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
+        """Keep pictures by their digests, several at once.
+
+        Raises:
+            StoreUnavailable: A picture cannot be written. Others may have been.
+        """
+
     def get(self, digest: bytes) -> bytes: ...
     def remove(self, digest: bytes) -> None: ...
     def old(self, before_s: float) -> Iterator[bytes]:
@@ -48,10 +52,7 @@ def put_all(store: PictureStore, jpegs: Iterable[bytes]) -> None:
     Raises:
         StoreUnavailable: A picture cannot be written. Others may have been.
     """
-    by_digest = {digest_of(jpeg): jpeg for jpeg in jpegs if jpeg}
-    with ThreadPoolExecutor(WRITERS, "pictures") as threads:
-        for written in [threads.submit(store.put, *item) for item in by_digest.items()]:
-            written.result()
+    store.put_all({digest_of(jpeg): jpeg for jpeg in jpegs if jpeg})
 
 
 def open_pictures(place: str, environ: Mapping[str, str] = os.environ) -> PictureStore:
@@ -78,19 +79,18 @@ class PictureFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._threads = ThreadPoolExecutor(WRITERS, "pictures")
 
-    def put(self, digest: bytes, jpeg: bytes) -> None:
-        """Write a picture so that it is there as a whole or not at all, even after a power cut.
+    def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
+        """Write pictures so that each is there as a whole or not at all, even after a power cut.
 
         Raises:
-            StoreUnavailable: The disk does not take it.
+            StoreUnavailable: The disk does not take them.
         """
-        file = self._file(digest)
-        if file.exists():
-            return
+        files = {self._file(digest): jpeg for digest, jpeg in jpegs.items()}
         try:
-            make_folder(file.parent, self.folder)
-            write_atomically(file, jpeg)
+            new = {file: jpeg for file, jpeg in files.items() if not file.exists()}
+            write_together(new, self.folder, self._threads)
         except OSError as error:
             raise StoreUnavailable(f"a picture cannot be written: {error.strerror}") from error
 
@@ -145,8 +145,13 @@ class PictureBucket:
     def __init__(self, filesystem: Any, path: str) -> None:
         self._filesystem = filesystem
         self._path = path
+        self._threads = ThreadPoolExecutor(WRITERS, "pictures")
 
-    def put(self, digest: bytes, jpeg: bytes) -> None:
+    def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
+        for written in [self._threads.submit(self._put, *item) for item in jpegs.items()]:
+            written.result()
+
+    def _put(self, digest: bytes, jpeg: bytes) -> None:
         try:
             with self._filesystem.open_output_stream(self._file(digest)) as stream:
                 stream.write(jpeg)
@@ -184,44 +189,6 @@ class PictureBucket:
 
     def _file(self, digest: bytes) -> str:
         return f"{self._path}/{_path_of(digest)}"
-
-
-def make_folder(folder: Path, root: Path) -> None:
-    """Make a folder and those above it, and see to it that they outlive a power cut."""
-    if folder.is_dir():
-        return
-    if folder != root:
-        make_folder(folder.parent, root)
-    folder.mkdir(parents=folder == root, exist_ok=True)
-    sync_folder(folder.parent)
-
-
-def write_atomically(file: Path, content: bytes) -> None:
-    """Write a file under another name in the same folder, sync it, and rename it.
-
-    Raises:
-        OSError: The disk does not take it. Nothing is left then.
-    """
-    opened, temporary = tempfile.mkstemp(dir=file.parent, prefix=NEW)
-    try:
-        with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
-            stream.write(content)
-            stream.flush()
-            os.fsync(opened)
-        Path(temporary).rename(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    sync_folder(file.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _path_of(digest: bytes) -> str:

@@ -12,9 +12,9 @@ from itertools import chain, count, islice
 from pathlib import Path
 
 from orchestrator.cameras.store.addressed_events import AddressedEvent
+from orchestrator.cameras.store.durable_files import write_atomically
 from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable
 from orchestrator.cameras.store.event_codec import decode, encode
-from orchestrator.cameras.store.pictures import write_atomically
 from orchestrator.system.locked_folders import hold
 
 LOG = logging.getLogger(__name__)

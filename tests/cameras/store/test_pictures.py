@@ -49,8 +49,8 @@ def test_a_picture_returns_until_it_is_removed(pictures: PictureStore) -> None:
 
 def test_a_picture_lies_in_two_levels_of_folders(tmp_path: Path) -> None:
     folder = PictureFolder(tmp_path / "pictures")
-    folder.put(DIGEST, JPEG)
-    folder.put(DIGEST, JPEG)
+    put_all(folder, [JPEG])
+    put_all(folder, [JPEG])
 
     name = DIGEST.hex()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -1,0 +1,96 @@
+"""Files that are there as a whole or not at all, even after a power cut."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+
+NEW = ".new-"
+"""Start of the names of files that are not complete."""
+
+
+def write_atomically(file: Path, content: bytes) -> None:
+    """Write a file under another name in the same folder, sync it, and rename it.
+
+    Raises:
+        OSError: The disk does not take it. Nothing is left then.
+    """
+    temporary: dict[Path, Path] = {}
+    with _removed_after_errors(temporary):
+        temporary[file] = _write_new(file, content)
+        _sync(temporary[file])
+        temporary[file].rename(file)
+    _sync(file.parent)
+
+
+def write_together(contents: Mapping[Path, bytes], root: Path, threads: Executor) -> None:
+    """Write several files as `write_atomically` does, and their folders below a root.
+
+    Threads sync them at the same time: the disk confirms several in one go.
+
+    Raises:
+        OSError: The disk does not take all of them. Some may be there then.
+    """
+    temporary: dict[Path, Path] = {}
+    changed: set[Path] = set()
+    try:
+        with _removed_after_errors(temporary):
+            for file, content in contents.items():
+                _make_folder(file.parent, root, changed)
+                temporary[file] = _write_new(file, content)
+            _sync_all(temporary.values(), threads)
+            for file, new in temporary.items():
+                new.rename(file)
+                changed.add(file.parent)
+    finally:
+        _sync_all(changed, threads)
+
+
+def _make_folder(folder: Path, root: Path, changed: set[Path]) -> None:
+    """Make a folder and those above it, and note the folders whose names have changed."""
+    if folder.is_dir():
+        return
+    if folder != root:
+        _make_folder(folder.parent, root, changed)
+    folder.mkdir(parents=folder == root, exist_ok=True)
+    changed.add(folder.parent)
+
+
+def _write_new(file: Path, content: bytes) -> Path:
+    """Write a file under another name in the same folder."""
+    opened, name = tempfile.mkstemp(dir=file.parent, prefix=NEW)
+    try:
+        with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
+            stream.write(content)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)
+
+
+@contextmanager
+def _removed_after_errors(temporary: Mapping[Path, Path]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        for new in temporary.values():
+            new.unlink(missing_ok=True)
+        raise
+
+
+def _sync_all(paths: Iterable[Path], threads: Executor) -> None:
+    for synced in [threads.submit(_sync, path) for path in paths]:
+        synced.result()
+
+
+def _sync(path: Path) -> None:
+    """Make the content of a file, or the names in a folder, durable."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
