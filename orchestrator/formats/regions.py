@@ -14,6 +14,7 @@ def region_in(formats: Formats, text: str, format_name: str) -> PlateRegion | No
     return PlateRegion(formats.code_of(text, format_name), region.name) if region else None
 
 
+@lru_cache(maxsize=4096)
 def known_region(text: str, format_name: str) -> PlateRegion | None:
     """Return the region of a text from the name of its format alone, which tells the country.
 

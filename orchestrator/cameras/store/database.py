@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -106,6 +106,19 @@ def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sq
     if connection.dialect.name == POSTGRESQL:
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+def among(
+    connection: sa.Connection, column: sa.Column[Any], values: Sequence[Any]
+) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of some values.
+
+    PostgreSQL gets them as one array, so that the statement is the same for any number of them.
+    """
+    if connection.dialect.name != POSTGRESQL:
+        return column.in_(values)
+    one = sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.String()
+    return column == sa.any_(sa.literal([*values], postgresql.ARRAY(one)))
 
 
 def within_edits(text: str, wanted: str, edits: int) -> bool:

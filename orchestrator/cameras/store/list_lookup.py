@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,11 +88,20 @@ class ListLookup:
 
     def __init__(self) -> None:
         self._loaded: dict[int, LoadedList] = {}
-        self._of_cameras: dict[str, tuple[str, ...]] = {}
+        self._of_cameras: Mapping[str, Sequence[str]] = {}
 
-    def refresh(self, connection: sa.Connection) -> None:
-        """Read what has changed: the cameras' lists, and the lists with another revision."""
-        rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists)).all()
+    def refresh(
+        self, connection: sa.Connection, of_cameras: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Read what has changed: the cameras' lists, and the lists with another revision.
+
+        Args:
+            connection: The transaction.
+            of_cameras: The lists of cameras, if they are known. Others are not matched then.
+        """
+        if of_cameras is None:
+            rows = connection.execute(sa.select(cameras.c.name, cameras.c.lists))
+            of_cameras = {row.name: row.lists for row in rows}
         found: dict[int, LoadedList] = {}
         for row in connection.execute(sa.select(lists.c.id, lists.c.name, lists.c.revision)).all():
             loaded = self._loaded.get(row.id)
@@ -100,7 +109,7 @@ class ListLookup:
                 loaded = _load(connection, row)
             found[row.id] = loaded
         # Together and at the end: after an error, the lists stay as they were.
-        self._loaded, self._of_cameras = found, {row.name: tuple(row.lists) for row in rows}
+        self._loaded, self._of_cameras = found, of_cameras
 
     def named(self, names: Collection[str]) -> list[LoadedList]:
         """Return the lists of some names; names without a list have none."""

@@ -9,9 +9,8 @@ from orchestrator.cameras.passes import Observation, Pass
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.list_lookup import ListHit
 from orchestrator.cameras.store.pictures import digest_of
+from orchestrator.cameras.store.row_batches import Row
 from orchestrator.formats.regions import known_region
-
-Row = dict[str, Any]
 
 
 def to_pass_row(addressed: AddressedEvent) -> Row:

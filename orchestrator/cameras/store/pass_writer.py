@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,17 +11,17 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.events import to_document
 from orchestrator.cameras.store.addressed_events import AddressedEvent
-from orchestrator.cameras.store.database import insert
+from orchestrator.cameras.store.database import among
 from orchestrator.cameras.store.lease_fence import LeaseFence
 from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.pass_rows import (
-    Row,
     describe_hits,
     to_hit_rows,
     to_pass_row,
     to_reading_rows,
     to_zone_rows,
 )
+from orchestrator.cameras.store.row_batches import Row, keep_first, replace_by, write_rows
 from orchestrator.cameras.store.schema import (
     cameras,
     deliveries,
@@ -35,6 +35,7 @@ from orchestrator.cameras.store.schema import (
 
 PARTS = (readings, pass_zones, list_hits)
 """Tables whose rows are written again with each event of their pass."""
+REPLACED = replace_by("id", passes, "number", "stored_s")
 
 
 @dataclass
@@ -61,55 +62,39 @@ class PassWriter:
         events = self.fence.admit(connection, events)
         if not events:
             return
-        _add_cameras(connection, events)
-        self.lookup.refresh(connection)
+        self.lookup.refresh(connection, _read_lists(connection, events))
         latest = _latest(events)
-        known = _read_known(connection, latest)
+        known = _read_known(connection, [*latest])
         newer = [one for one in latest.values() if _is_news(one, known.get(one.event.passed.id))]
+        _write_passes(connection, newer, known)
         numbers = {key: row.number for key, row in known.items()}
-        numbers |= self._write_passes(connection, newer, known)
-        self._write_parts(connection, newer, numbers)
+        numbers |= _read_numbers(connection, [key for key in latest if key not in known])
+        self._write_parts(connection, newer, numbers, known)
         self._write_deliveries(connection, events, numbers)
         self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
-
-    def _write_passes(
-        self,
-        connection: sa.Connection,
-        events: Sequence[AddressedEvent],
-        known: dict[str, Any],
-    ) -> dict[str, int]:
-        rows = [to_pass_row(one) for one in events]
-        if not rows:
-            return {}
-        _remove_replaced_pictures(connection, rows, known)
-        statement = insert(connection, passes)
-        kept = {"number", "id", "stored_s"}
-        values = {one.name: one for one in statement.excluded if one.name not in kept}
-        upsert = statement.on_conflict_do_update(index_elements=[passes.c.id], set_=values)
-        written = connection.execute(upsert.returning(passes.c.id, passes.c.number), rows)
-        return {row.id: row.number for row in written}
 
     def _write_parts(
         self,
         connection: sa.Connection,
         events: Sequence[AddressedEvent],
         numbers: dict[str, int],
+        known: Mapping[str, Any],
     ) -> None:
-        """Replace the readings, zones and hits of passes."""
+        """Write the readings, zones and hits of passes, in place of those that are there."""
         rows: dict[sa.Table, list[Row]] = {table: [] for table in PARTS}
-        written = []
         for one in events:
             passed = one.event.passed
             number = numbers[passed.id]
-            written.append(number)
             hits = self.lookup.match(passed.camera, passed.text, one.time_s)
             rows[readings] += to_reading_rows(passed, number)
             rows[pass_zones] += to_zone_rows(passed, number)
             rows[list_hits] += to_hit_rows(passed, number, hits)
+        again = [numbers[key] for one in events if (key := one.event.passed.id) in known]
         for table, added in rows.items():
-            connection.execute(sa.delete(table).where(table.c.pass_number.in_(written)))
-            if added:
-                connection.execute(sa.insert(table), added)
+            if again:
+                old = among(connection, table.c.pass_number, again)
+                connection.execute(sa.delete(table).where(old))
+            write_rows(connection, table, added)
 
     def _write_deliveries(
         self,
@@ -123,11 +108,7 @@ class PassWriter:
             if one.sinks
             for row in self._delivery_rows(one, numbers[one.event.passed.id])
         ]
-        if rows:
-            statement = insert(connection, deliveries).on_conflict_do_nothing(
-                index_elements=[deliveries.c.id, deliveries.c.sink]
-            )
-            connection.execute(statement, rows)
+        write_rows(connection, deliveries, rows, keep_first("id", "sink"))
 
     def _write_changes(
         self,
@@ -143,8 +124,7 @@ class PassWriter:
             for one in events
             if (passed := one.event.passed).id in changed
         ]
-        if rows:
-            connection.execute(sa.insert(pass_changes), rows)
+        write_rows(connection, pass_changes, rows)
 
     def _delivery_rows(self, addressed: AddressedEvent, number: int) -> list[Row]:
         passed = addressed.event.passed
@@ -166,20 +146,43 @@ def _latest(events: Sequence[AddressedEvent]) -> dict[str, AddressedEvent]:
     return dict(sorted(latest.items()))
 
 
-def _add_cameras(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
+def _read_lists(
+    connection: sa.Connection, events: Sequence[AddressedEvent]
+) -> dict[str, Sequence[str]]:
+    """Return the lists of the events' cameras; cameras that are not known are added."""
     names = sorted({one.event.passed.camera for one in events})
-    known = connection.execute(sa.select(cameras.c.name).where(cameras.c.name.in_(names)))
-    if missing := sorted(set(names) - {row.name for row in known}):
-        statement = insert(connection, cameras).on_conflict_do_nothing()
-        connection.execute(statement, [{"name": name, "lists": []} for name in missing])
+    columns = (cameras.c.name, cameras.c.lists)
+    found = connection.execute(sa.select(*columns).where(among(connection, cameras.c.name, names)))
+    lists = {row.name: row.lists for row in found}
+    missing = [{"name": name, "lists": []} for name in names if name not in lists]
+    write_rows(connection, cameras, missing, keep_first("name"))
+    return lists
 
 
-def _read_known(connection: sa.Connection, latest: dict[str, AddressedEvent]) -> dict[str, Any]:
+def _read_known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Any]:
     """Return what the database has of these passes, and lock it against other writers."""
     columns = (passes.c.number, passes.c.id, passes.c.progress, passes.c.last_seen_s)
-    found = sa.select(*columns, passes.c.crop, passes.c.frame).where(passes.c.id.in_([*latest]))
+    found = sa.select(*columns, passes.c.crop, passes.c.frame).where(
+        among(connection, passes.c.id, ids)
+    )
     rows = connection.execute(found.order_by(passes.c.id).with_for_update())
     return {row.id: row for row in rows}
+
+
+def _read_numbers(connection: sa.Connection, ids: Sequence[str]) -> dict[str, int]:
+    """Return the numbers that the database gave to new passes."""
+    if not ids:
+        return {}
+    found = sa.select(passes.c.id, passes.c.number).where(among(connection, passes.c.id, ids))
+    return {row.id: row.number for row in connection.execute(found)}
+
+
+def _write_passes(
+    connection: sa.Connection, events: Sequence[AddressedEvent], known: Mapping[str, Any]
+) -> None:
+    rows = [to_pass_row(one) for one in events]
+    _remove_replaced_pictures(connection, rows, known)
+    write_rows(connection, passes, rows, REPLACED)
 
 
 def _is_news(addressed: AddressedEvent, known: Any | None) -> bool:
@@ -195,7 +198,7 @@ def _is_news(addressed: AddressedEvent, known: Any | None) -> bool:
 def _remove_replaced_pictures(
     connection: sa.Connection,
     rows: Sequence[Row],
-    known: dict[str, Any],
+    known: Mapping[str, Any],
 ) -> None:
     """Note the pictures that passes no longer show; retention removes them."""
     replaced = {
@@ -205,6 +208,5 @@ def _remove_replaced_pictures(
         for old in (known[row["id"]].crop, known[row["id"]].frame)
         if old and old not in (row["crop"], row["frame"])
     }
-    if replaced:
-        statement = insert(connection, picture_removals).on_conflict_do_nothing()
-        connection.execute(statement, [{"digest": digest} for digest in sorted(replaced)])
+    removals = [{"digest": digest} for digest in sorted(replaced)]
+    write_rows(connection, picture_removals, removals, keep_first("digest"))
