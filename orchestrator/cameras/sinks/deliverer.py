@@ -23,6 +23,9 @@ from orchestrator.system.backoff import exponential_s
 LOG = logging.getLogger(__name__)
 BATCH = 10
 """Most deliveries that one sink takes at once."""
+TURNS = 5
+"""Events that are recorded together, for each of those that a receiver takes at once. When the
+process ends before that, they are sent again."""
 LEASE_S = 300.0
 """How long a claimed delivery is kept from other deliverers; longer than a batch may take."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 12 * 3600.0
@@ -33,6 +36,8 @@ GIVE_UP_S, LEAST_ATTEMPTS = 3 * 86400.0, 10
 """Age and attempts after which a delivery is abandoned. An operator can replay it."""
 POLL_S = 2.0
 """How often a sink looks for deliveries whose pause is over."""
+
+Attempt = tuple[Delivery, DeliveryError | None]
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ class SinkQueue:
         self._outbox = outbox
         self._clock = clock
         self._failures = 0
+        self._counted_s = float("-inf")
         self._at_once: int = getattr(receiver, "at_once", 1)
 
     async def deliver_due(self) -> float:
@@ -93,15 +99,17 @@ class SinkQueue:
         name, now_s = self.status.name, self._clock()
         limit = BATCH * self._at_once
         batch = await asyncio.to_thread(self._outbox.claim, name, limit, now_s, LEASE_S)
-        self._note(waiting=await asyncio.to_thread(self._outbox.waiting, name))
+        await self._count_waiting(now_s, is_idle=not batch)
         if not batch:
             await self._receiver.idle()
         pause_s = 0.0 if batch else POLL_S
         while batch:
             # After a failure, one event at a time shows whether the receiver answers.
             width = 1 if self._failures else self._at_once
-            chunk, batch = batch[:width], batch[width:]
-            rest_s = await self._attempt_all(chunk)
+            chunk = batch[: width * TURNS if width > 1 else 1]
+            found = await self._attempt_all(chunk, width)
+            batch = batch[len(found) :]
+            rest_s = await self._record(found)
             if rest_s:
                 await self._release(batch, rest_s)
                 return rest_s
@@ -120,18 +128,37 @@ class SinkQueue:
         """Close the receiver."""
         await self._receiver.close()
 
-    async def _attempt_all(self, deliveries: Sequence[Delivery]) -> float:
-        """Send events at once; return how long the sink must rest, in seconds.
+    async def _count_waiting(self, now_s: float, *, is_idle: bool) -> None:
+        """Note how many events wait; seldom while many do, because the database counts rows."""
+        if is_idle or abs(now_s - self._counted_s) >= POLL_S:
+            self._counted_s = now_s
+            waiting = await asyncio.to_thread(self._outbox.waiting, self.status.name)
+            self._note(waiting=waiting)
+
+    async def _attempt_all(self, deliveries: Sequence[Delivery], width: int) -> list[Attempt]:
+        """Send events, a few at once, until one fails; return those that were sent.
 
         They are of different passes, because a claim has one event of each pass.
         """
-        attempts = [self._attempt(one) for one in deliveries]
-        found = await asyncio.gather(*attempts)
-        accepted = [one for one, error in zip(deliveries, found, strict=True) if error is None]
+        left, found = iter(deliveries), list[Attempt]()
+
+        async def send_next() -> None:
+            for one in left:
+                error = await self._attempt(one)
+                found.append((one, error))
+                if any(error for _, error in found):
+                    return
+
+        await asyncio.gather(*(send_next() for _ in range(width)))
+        return found
+
+    async def _record(self, found: Sequence[Attempt]) -> float:
+        """Record what was accepted; return how long the sink must rest, in seconds."""
+        accepted = [one for one, error in found if error is None]
+        errors = [error for _, error in found if error]
         if accepted:
             await self._accept(accepted)
-            self._note(last_error=next((str(error) for error in found if error), ""))
-        errors = [error for error in found if error]
+            self._note(last_error=next(map(str, errors), ""))
         # Several failures at once count as two: the receiver is away, not one event at fault.
         rests = [self._rest_after_s(error) for error in errors[: 1 if accepted else 2]]
         return max(rests, default=0.0)

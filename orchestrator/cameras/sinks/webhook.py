@@ -104,14 +104,15 @@ class WebhookReceiver:
 
     async def send(self, delivery: Delivery) -> None:
         """Post one event, see `Receiver`."""
-        body = json.dumps(delivery.document, ensure_ascii=False, separators=(",", ":"))
-        if len(body.encode()) > MOST_BYTES:
-            raise Undeliverable(f"wanted at most {MOST_BYTES} bytes, got {len(body.encode())}")
+        text = json.dumps(delivery.document, ensure_ascii=False, separators=(",", ":"))
+        body = text.encode()
+        if len(body) > MOST_BYTES:
+            raise Undeliverable(f"wanted at most {MOST_BYTES} bytes, got {len(body)}")
         try:
             async with self._open().post(
                 self._url,
-                data=body.encode(),
-                headers=self._make_headers(delivery.id, body),
+                data=body,
+                headers=self._make_headers(delivery.id, text),
                 allow_redirects=False,
             ) as response:
                 _check(response.status, self._wait_s(response.headers.get("Retry-After", "")))

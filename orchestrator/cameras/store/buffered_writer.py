@@ -101,7 +101,7 @@ class BufferedWriter:
     def check(self) -> None:
         """Ask the database for a sign, unless it failed a moment ago."""
         with self._lock:
-            self._try(self._ping)
+            self._try(self.database.check)
 
     def replay(self) -> int:
         """Write events of the spool to the database. Return how many still wait."""
@@ -143,14 +143,10 @@ class BufferedWriter:
 
     def _write(self, events: Sequence[AddressedEvent]) -> None:
         self.prepare()
-        self._ping()  # else pictures without passes would be left
+        self.database.check()  # else pictures without passes would be left
         put_all(self.pictures, self.rows.pictures(events))
         with self.database.writing() as connection:
             self.rows.write(connection, events)
-
-    def _ping(self) -> None:
-        with self.database.reading() as connection:
-            connection.execute(sa.select(1))
 
     def _replay_batch(self) -> None:
         # After a failure, one event shows whether the database is back.

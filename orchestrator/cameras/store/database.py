@@ -56,6 +56,15 @@ class Database:
     def is_postgresql(self) -> bool:
         return self.engine.dialect.name == POSTGRESQL
 
+    def check(self) -> None:
+        """Ask the database for a sign: the pool tests each connection that it gives out.
+
+        Raises:
+            StoreUnavailable: There is none.
+        """
+        with mapped_errors(), self.engine.connect():
+            pass
+
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Open a transaction that reads.

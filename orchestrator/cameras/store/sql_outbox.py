@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import Database, among
 from orchestrator.cameras.store.schema import deliveries
 
 WAITING, CONFIRMED, ABANDONED = "waiting", "confirmed", "abandoned"
@@ -37,7 +37,7 @@ class SqlOutbox:
                 numbers = [row.number for row in rows]
                 connection.execute(
                     sa.update(deliveries)
-                    .where(COLUMNS.number.in_(numbers))
+                    .where(among(connection, COLUMNS.number, numbers))
                     .values(due_s=now_s + lease_s, attempts=COLUMNS.attempts + 1)
                 )
                 passes = [row.pass_number for row in rows]
@@ -92,8 +92,9 @@ class SqlOutbox:
     def _update(self, chosen: Sequence[Delivery], followers_due_s: float, **values: Any) -> None:
         """Change waiting deliveries of a sink, and say when those after them are due."""
         sink, ids = chosen[0].sink, [one.id for one in chosen]
-        waiting = (COLUMNS.id.in_(ids), COLUMNS.sink == sink, COLUMNS.state == WAITING)
         with self._database.writing() as connection:
+            are_chosen = among(connection, COLUMNS.id, ids)
+            waiting = (are_chosen, COLUMNS.sink == sink, COLUMNS.state == WAITING)
             changed = sa.update(deliveries).where(*waiting).values(values)
             rows = connection.execute(changed.returning(COLUMNS.pass_number)).all()
             if rows:
@@ -127,5 +128,6 @@ def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due
     vain.
     """
     waiting = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
-    followers = (COLUMNS.sink == sink, COLUMNS.pass_number.in_(passes), waiting)
+    of_passes = among(connection, COLUMNS.pass_number, passes)
+    followers = (COLUMNS.sink == sink, of_passes, waiting)
     connection.execute(sa.update(deliveries).where(*followers).values(due_s=due_s))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -17,6 +18,8 @@ MOST_WAITING = 1000
 """Events that wait for the store. When there are more, cameras wait and drop frames, not passes."""
 BATCH = 100
 """Most events in one transaction."""
+EVERY_S = 0.1
+"""Shortest time from one transaction to the next: many small ones cost more than few large ones."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
 
@@ -66,7 +69,10 @@ class EventWriter:
             events = [await self._waiting.get()]
             while len(events) < BATCH and not self._waiting.empty():
                 events.append(self._waiting.get_nowait())
+            next_s = time.monotonic() + EVERY_S
             await asyncio.shield(asyncio.ensure_future(self._write(events)))
+            if self.waiting < BATCH:
+                await self._sleep(max(0.0, next_s - time.monotonic()))
 
     async def drain(self) -> None:
         """Wait until every queued event is in the store."""
