@@ -1,94 +1,21 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder, on a Unix socket."""
+"""A PostgreSQL server of the tests' own, which does not wait for the disk."""
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import signal
-import subprocess
-import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tests.waiting import until
+from workshop.benchmarks import postgresql_server
+from workshop.benchmarks.postgresql_server import MISSING, SETTINGS, find_programs
 
-FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-MISSING = "needs PostgreSQL's server: apt-get install postgresql"
-SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=30")
-OPTIONS = [part for setting in SETTINGS for part in ("-c", setting)]
-"""A crash of the server alone loses nothing without fsync: the system has the files."""
-
-
-def find_programs() -> Path | None:
-    """Return the folder of initdb and postgres, the newest version's."""
-    on_path = shutil.which("initdb")
-    found = [*FOLDERS, *([Path(on_path).parent] if on_path else [])]
-    return next((folder for folder in found if (folder / "initdb").exists()), None)
+__all__ = ["MISSING", "PostgresqlServer", "find_programs"]
 
 
 @dataclass
-class PostgresqlServer:
-    """A server that is started, killed and started again."""
+class PostgresqlServer(postgresql_server.PostgresqlServer):
+    """A server without fsync: a crash of it alone loses nothing, because the system has the files.
 
-    programs: Path
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp")))
-    _server: subprocess.Popen[bytes] | None = None
+    A power cut would.
+    """
 
-    def create(self) -> None:
-        if self._user:
-            shutil.chown(self.folder, self._user)
-        command = ("-D", "cluster", "-A", "trust", "-U", "plates", "-E", "UTF8", "-N")
-        subprocess.run(
-            [self.programs / "initdb", *command, "--locale=C.UTF-8"],
-            check=True,
-            capture_output=True,
-            cwd=self.folder,
-            user=self._user,
-        )
-
-    def start(self) -> None:
-        until(self._is_running, "PostgreSQL to accept connections")
-
-    def kill(self) -> None:
-        """End the server as a crash does. Its other processes end a moment later."""
-        self._end(signal.SIGKILL)
-
-    def remove(self) -> None:
-        if self._server:
-            self._end(signal.SIGQUIT)
-        shutil.rmtree(self.folder)
-
-    def create_database(self, name: str) -> str:
-        """Return the URL of a new database."""
-        self._run("createdb", name)
-        return f"postgresql+psycopg://plates@/{name}?host={self.folder}"
-
-    @property
-    def _user(self) -> str | None:
-        """PostgreSQL does not run as root."""
-        return "nobody" if os.geteuid() == 0 and pwd.getpwnam("nobody") else None
-
-    def _is_running(self) -> bool:
-        """Start the server unless it runs; it does not while a killed one holds the memory."""
-        if self._server is None or self._server.poll() is not None:
-            with (self.folder / "log").open("ab") as log:
-                self._server = subprocess.Popen(
-                    [self.programs / "postgres", "-D", "cluster", "-k", self.folder, *OPTIONS],
-                    cwd=self.folder,
-                    user=self._user,
-                    stdout=log,
-                    stderr=log,
-                )
-        ready = [self.programs / "pg_isready", "-h", self.folder]
-        return subprocess.run(ready, capture_output=True).returncode == 0
-
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [self.programs / program, "-h", self.folder, "-U", "plates", *arguments]
-        subprocess.run(command, check=True, capture_output=True)
-
-    def _end(self, number: signal.Signals) -> None:
-        assert self._server
-        self._server.send_signal(number)
-        self._server.wait()
-        self._server = None
+    settings: Sequence[str] = (*SETTINGS, "fsync=off")

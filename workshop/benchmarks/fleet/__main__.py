@@ -1,15 +1,16 @@
 """The command `python -m workshop.benchmarks.fleet`.
 
-It makes the passes of a thousand cameras, stores and delivers them, searches meanwhile, and prints
-delays, times and growth.
+It makes the passes of a thousand cameras, stores and delivers them, shows them to people in a
+control room, and prints rates, delays, times and growth.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
 from typing import Annotated
 
 import typer
@@ -17,71 +18,73 @@ import typer
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.factory import open_store
+from workshop.benchmarks.fleet.control_room import run_room
 from workshop.benchmarks.fleet.made_events import Traffic
+from workshop.benchmarks.fleet.outside import run_outside
+from workshop.benchmarks.fleet.report import Growth, print_report
 from workshop.benchmarks.fleet.simulation import Outcome, simulate
 from workshop.benchmarks.passes_store.filling import fill
 from workshop.benchmarks.passes_store.made_passes import make_passes
-from workshop.reporting.tables import format_table
+from workshop.benchmarks.postgresql_server import run_server
 
-DAY_S = 86400
-GB = 1e9
+
+@dataclass(frozen=True)
+class Place:
+    """The database of a run.
+
+    Attributes:
+        url: Its address; None for SQLite's file in the folder.
+        servers: The processes of its server, by role, as far as they are known.
+    """
+
+    url: str | None
+    servers: dict[str, tuple[int, ...]]
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Folder for the store; must be empty.")],
     url: Annotated[str | None, typer.Option(help="postgresql+psycopg://..., an empty one.")] = None,
+    postgresql: Annotated[bool, typer.Option(help="Start a PostgreSQL of its own.")] = False,
     cameras: Annotated[int, typer.Option(help="Number of cameras.")] = 1000,
     every: Annotated[float, typer.Option(help="Seconds between two passes of a camera.")] = 10.0,
     seconds: Annotated[float, typer.Option(help="Length of the run.")] = 60.0,
     passes: Annotated[int, typer.Option(help="Passes to fill in before.")] = 0,
+    people: Annotated[int, typer.Option(help="People before the pages, at most 16.")] = 10,
 ) -> None:
     """Simulate the events of many cameras."""
     folder.mkdir(parents=True, exist_ok=True)
-    store = open_store(Store(url=url, keep_frames=False), folder)
-    database = Database(url or f"sqlite:///{folder.absolute() / 'passes.db'}")
+    with _placed(url, is_own=postgresql) as place:
+        _run(folder, place, Traffic(cameras, every), seconds, passes=passes, people=people)
+
+
+def _run(
+    folder: Path, place: Place, traffic: Traffic, seconds: float, *, passes: int, people: int
+) -> None:
+    store = open_store(Store(url=place.url, keep_frames=False), folder)
+    database = Database(place.url or f"sqlite:///{folder.absolute() / 'passes.db'}")
     if passes:
         fill(database, make_passes(passes))
-    traffic = Traffic(cameras, every)
     store.configure(traffic.configured())
-    before = _size(database), time.process_time()
-    outcome = asyncio.run(simulate(store, traffic, seconds))
-    cpu_s = time.process_time() - before[1]
-    _report(outcome, _size(database) - before[0], _picture_bytes(folder), cpu_s)
+    before = _size(database)
+
+    async def run(room: str, servers: dict[str, tuple[int, ...]]) -> Outcome:
+        async with run_outside(room, people) as outside:
+            return await simulate(store, traffic, seconds, outside, servers)
+
+    with run_room(folder, place.url, traffic.configured()) as room:
+        outcome = asyncio.run(run(room.url, {"control room": room.pids, **place.servers}))
+    print_report(outcome, Growth(_size(database) - before, _picture_bytes(folder)))
     database.close()
     store.close()
 
 
-def _report(outcome: Outcome, grown: int, pictures: int, cpu_s: float) -> None:
-    rate = outcome.passes / outcome.seconds
-    rows = [
-        ("passes a second", f"{rate:.1f}"),
-        ("events that waited for the store, most", str(outcome.waited)),
-        ("share of the time in which the store wrote", f"{outcome.busy_share:.2f}"),
-        ("events that the webhook did not get in time", str(outcome.undelivered)),
-        ("CPU s of this process a second", f"{cpu_s / outcome.seconds:.2f}"),
-        ("database a pass, KB", f"{grown / outcome.passes / 1e3:.1f}"),
-        ("database a day, GB", f"{grown / outcome.seconds * DAY_S / GB:.0f}"),
-        ("pictures a day, GB", f"{pictures / outcome.seconds * DAY_S / GB:.0f}"),
-    ]
-    print(format_table(("figure", "value"), rows))
-    header = ("from the event", "p50 ms", "p99 ms", "most ms")
-    delays = {"to the store": outcome.stored_s, "to the webhook": outcome.delivered_s}
-    print(format_table(header, [(name, *_spread(times, 1000)) for name, times in delays.items()]))
-    searches = outcome.searches_ms.items()
-    print(
-        format_table(
-            ("search under load", "p50 ms", "p99 ms", "most ms"),
-            [(name, *_spread(times)) for name, times in searches],
-        )
-    )
-
-
-def _spread(times: list[float], factor: float = 1.0) -> tuple[str, ...]:
-    """Return median, 99th percentile and the longest."""
-    if len(times) < 2:
-        return ("-", "-", "-")
-    percentiles = quantiles(times, n=100, method="inclusive")
-    return tuple(f"{factor * one:.0f}" for one in (median(times), percentiles[98], max(times)))
+@contextmanager
+def _placed(url: str | None, *, is_own: bool) -> Iterator[Place]:
+    if not is_own:
+        yield Place(url, {})
+        return
+    with run_server() as server:
+        yield Place(server.create_database("fleet"), {"PostgreSQL": (server.pid,)})
 
 
 def _size(database: Database) -> int:

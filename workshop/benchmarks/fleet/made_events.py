@@ -6,8 +6,10 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.pass_tracker import new_pass_id
@@ -18,6 +20,7 @@ from workshop.benchmarks.passes_store.made_passes import make_vehicles
 VEHICLES = 50_000
 CROP_BYTES = 8_000
 SEEN_S, LOOKS = 3.0, 8
+UPDATED_S, UPDATED_LOOKS = 1.5, 5
 BOX = (812.4, 600.1, 971.9, 640.7)
 TICK_S = 0.05
 
@@ -30,37 +33,53 @@ class Traffic:
         cameras: Number of cameras.
         every_s: Mean time between two passes of a camera.
         made: Number of passes so far.
+        cpu_s: CPU time that making them took, which no real watcher needs.
     """
 
     cameras: int
     every_s: float
     made: int = 0
+    cpu_s: float = 0.0
     _rng: random.Random = field(default_factory=lambda: random.Random(0))
+    _vehicles: list[tuple[str, str, str]] = field(default_factory=list)
 
     def configured(self) -> list[Camera]:
         """Return the cameras."""
         return [Camera(f"camera {number:04d}", "rtsp://camera") for number in range(self.cameras)]
 
     async def events(self, seconds: float) -> AsyncIterator[PassEvent]:
-        """Yield `agreed` and, after the time for which a vehicle is seen, `closed` of each pass."""
-        vehicles = make_vehicles(VEHICLES, self._rng)
-        started, open_passes = time.monotonic(), list[tuple[float, Pass]]()
-        while (now := time.monotonic() - started) < seconds or open_passes:
-            wanted = int(min(now, seconds) * self.cameras / self.every_s)
-            while self.made < wanted:
-                passed = self._make(*self._rng.choice(vehicles))
-                self.made += 1
-                open_passes.append((now + SEEN_S, passed))
-                yield PassEvent("agreed", passed)
-            while open_passes and open_passes[0][0] <= now:
-                yield PassEvent("closed", _close(open_passes.pop(0)[1]))
+        """Yield `agreed`, `updated` and `closed` of each pass at their times."""
+        with self._counted():
+            self._vehicles = make_vehicles(VEHICLES, self._rng)
+        started = time.monotonic()
+        updates, ends = deque[tuple[float, Pass]](), deque[tuple[float, Pass]]()
+        while (now := time.monotonic() - started) < seconds or ends:
+            with self._counted():
+                agreed = [self._make() for _ in range(self._due(min(now, seconds)))]
+                events = [PassEvent("agreed", one) for one in agreed]
+                updates += [(now + UPDATED_S, one) for one in agreed]
+                ends += [(now + SEEN_S, one) for one in agreed]
+                events += [PassEvent("updated", _look_again(one)) for one in _take(updates, now)]
+                events += [PassEvent("closed", _close(one)) for one in _take(ends, now)]
+            for event in events:
+                yield event
             await asyncio.sleep(TICK_S)
 
-    def _make(self, text: str, name: str, code: str) -> Pass:
-        del code
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        before_s = time.thread_time()
+        yield
+        self.cpu_s += time.thread_time() - before_s
+
+    def _due(self, until_s: float) -> int:
+        return int(until_s * self.cameras / self.every_s) - self.made
+
+    def _make(self) -> Pass:
+        text, name, _ = self._rng.choice(self._vehicles)
         now_s = time.time()
+        self.made += 1
         plate = Plate(BOX, 0.9, text, 0.95, candidates=((text, 0.95),), format=name)
-        looks = tuple(Observation(now_s + at / 4, plate, 0.7, 1 / LOOKS) for at in range(LOOKS))
+        looks = _looks(plate, now_s, 2)
         return Pass(
             id=new_pass_id(now_s, self.made),
             camera=f"camera {self._rng.randrange(self.cameras):04d}",
@@ -76,22 +95,36 @@ class Traffic:
             crossings=(),
             speed_widths_s=0.8,
             zones=("gate",),
-            observations=looks[:2],
+            observations=looks,
             best=BestFrame(looks[1], (1920, 1080), os.urandom(CROP_BYTES), b""),
         )
 
 
+def _take(waiting: deque[tuple[float, Pass]], now: float) -> Iterator[Pass]:
+    while waiting and waiting[0][0] <= now:
+        yield waiting.popleft()[1]
+
+
+def _look_again(passed: Pass) -> Pass:
+    """Return a pass that has crossed into another zone."""
+    return replace(
+        passed,
+        last_seen_s=passed.first_seen_s + UPDATED_S,
+        zones=("gate", "yard"),
+        observations=_looks(passed.best.observation.plate, passed.first_seen_s, UPDATED_LOOKS),
+    )
+
+
 def _close(passed: Pass) -> Pass:
-    plate = passed.best.observation.plate
-    looks = tuple(
-        Observation(passed.first_seen_s + at * SEEN_S / LOOKS, plate, 0.7, 1 / LOOKS)
-        for at in range(LOOKS)
+    return replace(
+        passed,
+        progress="closed",
+        last_seen_s=passed.first_seen_s + SEEN_S,
+        zones=("gate", "yard"),
+        observations=_looks(passed.best.observation.plate, passed.first_seen_s, LOOKS),
     )
-    return Pass(
-        **{
-            **vars(passed),
-            "progress": "closed",
-            "last_seen_s": passed.first_seen_s + SEEN_S,
-            "observations": looks,
-        }
-    )
+
+
+def _looks(plate: Plate, first_s: float, count: int) -> tuple[Observation, ...]:
+    every_s = SEEN_S / LOOKS
+    return tuple(Observation(first_s + at * every_s, plate, 0.7, 1 / count) for at in range(count))

@@ -1,0 +1,141 @@
+"""A PostgreSQL server of one's own, in a temporary folder, on a Unix socket.
+
+It runs the programs of Debian's package `postgresql`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+MISSING = "needs PostgreSQL's server: apt-get install postgresql"
+SETTINGS = ("listen_addresses=", "max_connections=30")
+LONGEST_START_S = 60.0
+
+
+def find_programs() -> Path | None:
+    """Return the folder of initdb and postgres, the newest version's."""
+    on_path = shutil.which("initdb")
+    found = [*FOLDERS, *([Path(on_path).parent] if on_path else [])]
+    return next((folder for folder in found if (folder / "initdb").exists()), None)
+
+
+@dataclass
+class PostgresqlServer:
+    """A server that is started, killed and started again.
+
+    Attributes:
+        programs: Folder of its programs.
+        settings: Settings, `name=value`.
+        folder: Folder for its files and its socket.
+    """
+
+    programs: Path
+    settings: Sequence[str] = SETTINGS
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp")))
+    _server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process of which all others of the server are children."""
+        assert self._server
+        return self._server.pid
+
+    def create(self) -> None:
+        """Make the files of a new server."""
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        command = ("-D", "cluster", "-A", "trust", "-U", "plates", "-E", "UTF8", "-N")
+        subprocess.run(
+            [self.programs / "initdb", *command, "--locale=C.UTF-8"],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            user=self._user,
+        )
+
+    def start(self) -> None:
+        """Start the server, and wait until it accepts connections.
+
+        Raises:
+            TimeoutError: It does not.
+        """
+        deadline = time.monotonic() + LONGEST_START_S
+        while not self._is_running():
+            if time.monotonic() > deadline:
+                raise TimeoutError("wanted PostgreSQL to accept connections")
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End the server as a crash does. Its other processes end a moment later."""
+        self._end(signal.SIGKILL)
+
+    def remove(self) -> None:
+        """Stop the server, and delete its files."""
+        if self._server:
+            self._end(signal.SIGQUIT)
+        shutil.rmtree(self.folder)
+
+    def create_database(self, name: str) -> str:
+        """Return the URL of a new database."""
+        self._run("createdb", name)
+        return f"postgresql+psycopg://plates@/{name}?host={self.folder}"
+
+    @property
+    def _user(self) -> str | None:
+        """PostgreSQL does not run as root."""
+        return "nobody" if os.geteuid() == 0 and pwd.getpwnam("nobody") else None
+
+    def _is_running(self) -> bool:
+        """Start the server unless it runs; it does not while a killed one holds the memory."""
+        if self._server is None or self._server.poll() is not None:
+            options = [part for setting in self.settings for part in ("-c", setting)]
+            with (self.folder / "log").open("ab") as log:
+                self._server = subprocess.Popen(
+                    [self.programs / "postgres", "-D", "cluster", "-k", self.folder, *options],
+                    cwd=self.folder,
+                    user=self._user,
+                    stdout=log,
+                    stderr=log,
+                )
+        ready = [self.programs / "pg_isready", "-h", self.folder]
+        return subprocess.run(ready, capture_output=True).returncode == 0
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [self.programs / program, "-h", self.folder, "-U", "plates", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _end(self, number: signal.Signals) -> None:
+        assert self._server
+        self._server.send_signal(number)
+        self._server.wait()
+        self._server = None
+
+
+@contextmanager
+def run_server() -> Iterator[PostgresqlServer]:
+    """Run a server with Debian's settings until the end of the block.
+
+    Raises:
+        FileNotFoundError: Its programs are not installed.
+    """
+    programs = find_programs()
+    if programs is None:
+        raise FileNotFoundError(MISSING)
+    server = PostgresqlServer(programs)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.remove()
