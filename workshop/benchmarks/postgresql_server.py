@@ -57,7 +57,7 @@ class PostgresqlServer:
             shutil.chown(self.folder, self._user)
         command = ("-D", "cluster", "-A", "trust", "-U", "plates", "-E", "UTF8", "-N")
         subprocess.run(
-            [self.programs / "initdb", *command, "--locale=C.UTF-8"],
+            [str(self.programs / "initdb"), *command, "--locale=C.UTF-8"],
             check=True,
             capture_output=True,
             cwd=self.folder,
@@ -112,7 +112,7 @@ class PostgresqlServer:
         return subprocess.run(ready, capture_output=True).returncode == 0
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [self.programs / program, "-h", self.folder, "-U", "plates", *arguments]
+        command = [str(self.programs / program), "-h", str(self.folder), "-U", "plates", *arguments]
         subprocess.run(command, check=True, capture_output=True)
 
     def _end(self, number: signal.Signals) -> None:

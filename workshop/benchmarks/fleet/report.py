@@ -38,9 +38,11 @@ def print_report(outcome: Outcome, growth: Growth) -> None:
     header = ("from the event", "p50 ms", "p99 ms", "most ms")
     delays = _delays_ms(outcome).items()
     print(format_table(header, [(name, *_spread(times)) for name, times in delays]))
-    header = ("call of the REST API", "calls", "p50 ms", "p99 ms", "most ms")
-    calls = outcome.arrivals.calls_ms.items()
-    print(format_table(header, [(name, str(len(ms)), *_spread(ms)) for name, ms in calls]))
+    calls = [
+        (name, str(len(times)), *_spread(times))
+        for name, times in outcome.arrivals.calls_ms.items()
+    ]
+    print(format_table(("call of REST", "calls", "p50 ms", "p99 ms", "most ms"), calls))
 
 
 def _describe(outcome: Outcome, growth: Growth) -> list[tuple[str, str]]:
