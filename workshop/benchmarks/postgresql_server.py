@@ -108,7 +108,7 @@ class PostgresqlServer:
                     stdout=log,
                     stderr=log,
                 )
-        ready = [self.programs / "pg_isready", "-h", self.folder]
+        ready = [str(self.programs / "pg_isready"), "-h", str(self.folder)]
         return subprocess.run(ready, capture_output=True).returncode == 0
 
     def _run(self, program: str, *arguments: str) -> None:
