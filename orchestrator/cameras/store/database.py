@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,7 +33,8 @@ PRAGMAS = (
     "cache_size = -65536",
 )
 """Each commit survives a power cut; deleted rows are overwritten; 64 MiB of pages are cached."""
-to_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Returns a value as compact JSON. `json.dumps` would make an encoder for each value."""
 
 
 class Database:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 NEW = ".new-"
 """Start of the names of files that are not complete."""
+AT_ONCE = 8
+"""Files that are synced at the same time."""
 
 
 def write_atomically(file: Path, content: bytes) -> None:
@@ -83,8 +85,15 @@ def _removed_after_errors(temporary: Mapping[Path, Path]) -> Iterator[None]:
 
 
 def _sync_all(paths: Iterable[Path], threads: Executor) -> None:
-    for synced in [threads.submit(_sync, path) for path in paths]:
+    listed = [*paths]
+    shares = (listed[first::AT_ONCE] for first in range(min(AT_ONCE, len(listed))))
+    for synced in [threads.submit(_sync_each, share) for share in shares]:
         synced.result()
+
+
+def _sync_each(paths: Iterable[Path]) -> None:
+    for path in paths:
+        _sync(path)
 
 
 def _sync(path: Path) -> None:

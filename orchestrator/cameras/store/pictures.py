@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.cameras.store.durable_files import NEW, write_together
+from orchestrator.cameras.store.durable_files import AT_ONCE, NEW, write_together
 from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
 from orchestrator.errors import ExtraError, SettingsError
 
@@ -21,8 +21,6 @@ ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 """Variables for the URL of a private storage, with the names that AWS uses."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
-WRITERS = 8
-"""Pictures that are written at once: the disk confirms several in one go."""
 
 
 class PictureStore(Protocol):
@@ -79,7 +77,7 @@ class PictureFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._threads = ThreadPoolExecutor(WRITERS, "pictures")
+        self._threads = ThreadPoolExecutor(AT_ONCE, "pictures")
 
     def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
         """Write pictures so that each is there as a whole or not at all, even after a power cut.
@@ -145,7 +143,7 @@ class PictureBucket:
     def __init__(self, filesystem: Any, path: str) -> None:
         self._filesystem = filesystem
         self._path = path
-        self._threads = ThreadPoolExecutor(WRITERS, "pictures")
+        self._threads = ThreadPoolExecutor(AT_ONCE, "pictures")
 
     def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
         for written in [self._threads.submit(self._put, *item) for item in jpegs.items()]:

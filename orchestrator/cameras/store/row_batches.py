@@ -18,6 +18,13 @@ from orchestrator.cameras.store.database import POSTGRESQL, to_json
 Row = dict[str, Any]
 
 
+def _to_bytea(value: bytes) -> str:
+    return f"\\x{value.hex()}"
+
+
+TO_RECORDS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_to_bytea).encode
+
+
 def write_rows(
     connection: sa.Connection, table: sa.Table, rows: Sequence[Row], on_conflict: str = ""
 ) -> None:
@@ -33,7 +40,7 @@ def write_rows(
         return
     names = tuple(rows[0])
     if connection.dialect.name == POSTGRESQL:
-        records = json.dumps(rows, ensure_ascii=False, separators=(",", ":"), default=_to_bytea)
+        records = TO_RECORDS(rows)
         connection.exec_driver_sql(_from_records(table, names, on_conflict), (records,))
     else:
         values = _to_values(table, names, rows)
@@ -82,7 +89,3 @@ def _to_values(
             one[at] = to_json(one[at])
         values.append(tuple(one))
     return values
-
-
-def _to_bytea(value: bytes) -> str:
-    return f"\\x{value.hex()}"
