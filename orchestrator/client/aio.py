@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import check_aiohttp, connect_async
 from orchestrator.client.crop_requests import make_crop_requests
+from orchestrator.client.events import EventSelection, LiveEvent
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
@@ -137,6 +138,22 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
                 if not page.cursor:
                     return
                 page = await self._find_page(wanted, page.cursor)
+
+        return begin()
+
+    def events(
+        self, *, camera: str | Sequence[str] = (), after: int | None = None
+    ) -> AsyncGenerator[LiveEvent, None]:
+        """Follow passes and cameras, like `PlateClient.events`, for `async for`."""
+        feed = self._follow(EventSelection.of(camera, after))
+        self._check_open()
+
+        async def begin() -> AsyncGenerator[LiveEvent, None]:
+            try:
+                while True:
+                    yield await feed.next()
+            finally:
+                await feed.close()
 
         return begin()
 

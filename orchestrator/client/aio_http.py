@@ -6,7 +6,7 @@ import asyncio
 import io
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import BadStatusLine, RemoteDisconnected
 from types import SimpleNamespace
@@ -36,16 +36,11 @@ class AioHttpConnections:
 
     def __init__(self, address: Address) -> None:
         self._server = f"{'https' if address.is_tls else 'http'}://{address.host}:{address.port}"
+        self._tls = make_context() if address.is_tls else True
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_reuseconn.append(_note_reuse)
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=CONNECTIONS, ssl=make_context() if address.is_tls else True
-            ),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            skip_auto_headers=SKIPPED_HEADERS,
-            trace_configs=[tracing],
-        )
+        self._session = self._make_session(CONNECTIONS, [tracing])
+        self._streams = self._make_session(0, [])  # 0: no limit, as streams never give a place back
 
     async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
         """Send a request. Retry it once if a reused connection turns out to be closed.
@@ -65,9 +60,35 @@ class AioHttpConnections:
                 raise TimeoutError("timed out")
             return await self._exchange(request, left_s, seen)
 
+    async def open_stream(self, request: HttpRequest, timeout_s: float) -> OpenStream:
+        """Send a request, and return the response without its body. It counts as no call."""
+        with as_python_errors():
+            response = await asyncio.wait_for(
+                self._streams.request(
+                    request.method,
+                    f"{self._server}{request.path}",
+                    headers=request.headers,
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=None),
+                ),
+                timeout_s,
+            )
+        return OpenStream(response)
+
     async def close(self) -> None:
         """Close the connections."""
         await self._session.close()
+        await self._streams.close()
+
+    def _make_session(
+        self, limit: int, tracing: list[aiohttp.TraceConfig]
+    ) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=limit, ssl=self._tls),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=SKIPPED_HEADERS,
+            trace_configs=tracing,
+        )
 
     async def _exchange(
         self, request: HttpRequest, timeout_s: float, seen: SimpleNamespace
@@ -83,6 +104,32 @@ class AioHttpConnections:
             trace_request_ctx=seen,
         ) as response:
             return HttpResponse(response.status, response.headers, await response.read())
+
+
+class OpenStream:
+    """A response whose body is read piece by piece.
+
+    Args:
+        response: The response.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status: int = response.status
+        self.headers: Mapping[str, str] = response.headers
+
+    async def read(self, silent_s: float) -> bytes:
+        """Return the next piece; nothing at the end.
+
+        Raises:
+            OSError: No byte came for `silent_s`, or the connection is lost.
+        """
+        with as_python_errors():
+            return await asyncio.wait_for(self._response.content.readany(), silent_s)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        self._response.close()
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:

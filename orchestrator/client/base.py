@@ -13,6 +13,8 @@ from opentelemetry import propagate, trace
 from orchestrator.client.channels import Channel, CustomChannel
 from orchestrator.client.crop_requests import naming_crop, read_plate
 from orchestrator.client.error_mapping import translate_errors, translate_output_errors
+from orchestrator.client.event_streams import Connector, EventFeed, Stream, check_stream
+from orchestrator.client.events import EventSelection
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.parameters import check_in_flight, check_timeout
 from orchestrator.client.passes import FoundPage, PassSearch, read_page
@@ -166,6 +168,27 @@ class BaseClient(ABC, Generic[TransportT]):
                 return read_page(response)
 
         return await self._retries.call_async(send, self._note_retry)
+
+    def _follow(self, selection: EventSelection) -> EventFeed:
+        """Return a feed of events, which this client connects."""
+        connector = Connector(self._open_stream, self._translating, self._sleep, self._note_loss)
+        return EventFeed(connector, selection)
+
+    async def _open_stream(self, selection: EventSelection) -> Stream:
+        """Open a stream of events, with retries if they may help."""
+
+        async def send() -> Stream:
+            with self._translating():
+                stream = await self._channel().open_stream(
+                    selection.path, selection.headers, self._timeout_s
+                )
+                return await check_stream(stream, self._timeout_s)
+
+        return await self._retries.call_async(send, self._note_retry)
+
+    def _note_loss(self, error: PlateError) -> None:
+        self._check_open()
+        self._note_retry(error)
 
     async def _fitting_calls(self) -> int:
         """Return how many calls at once fit the server."""

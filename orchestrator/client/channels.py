@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import tritonclient.grpc
 
 from orchestrator.client.addresses import Address
+from orchestrator.client.event_streams import Stream
 from orchestrator.client.forks import FORKS
 from orchestrator.client.inference import (
     CONFIG_PATH,
@@ -57,6 +58,13 @@ class Channel(Protocol):
             RequestError: The channel is not one over HTTP.
         """
 
+    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
+        """Return the server's answer at a path before its body has come. The caller closes it.
+
+        Raises:
+            RequestError: The channel is not one over HTTP.
+        """
+
     async def close(self) -> None:
         """Close the connections. Running requests may end with an error."""
 
@@ -68,6 +76,9 @@ class HttpConnections(Protocol):
         self, request: HttpRequest, timeout_s: float
     ) -> HttpResponse | Awaitable[HttpResponse]:
         """Send a request and return the response."""
+
+    def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream | Awaitable[Stream]:
+        """Send a request over a connection of its own, and return the response without its body."""
 
     def close(self) -> Awaitable[None] | None:
         """Close the connections."""
@@ -105,6 +116,10 @@ class HttpChannel:
     async def get(self, path: str, timeout_s: float) -> HttpResponse:
         return await self._send(HttpRequest("GET", path), time.monotonic() + timeout_s)
 
+    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
+        whole = self._complete(HttpRequest("GET", path, headers=headers))
+        return await settle(self._connections.open_stream(whole, timeout_s))
+
     async def close(self) -> None:
         await settle(self._connections.close())
 
@@ -112,12 +127,15 @@ class HttpChannel:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
-        whole = replace(
+        return await settle(self._connections.send(self._complete(request), left_s))
+
+    def _complete(self, request: HttpRequest) -> HttpRequest:
+        """Return a request with the path on this server and the headers of every request."""
+        return replace(
             request,
             path=f"{self._base}/{request.path}",
             headers={**request.headers, **self._headers},
         )
-        return await settle(self._connections.send(whole, left_s))
 
 
 class GrpcChannel:
@@ -153,7 +171,10 @@ class GrpcChannel:
             return dict(response["config"])
 
     async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        raise RequestError("passes: wanted a client with an HTTP address, got one of gRPC")
+        raise _without_http("passes", "one of gRPC")
+
+    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
+        raise _without_http("events", "one of gRPC")
 
     async def close(self) -> None:
         await settle(self._client.close())
@@ -189,7 +210,14 @@ class CustomChannel:
         return {}
 
     async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        raise RequestError("passes: wanted a client with an HTTP address, got a custom transport")
+        raise _without_http("passes", "a custom transport")
+
+    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
+        raise _without_http("events", "a custom transport")
 
     async def close(self) -> None:
         await settle(self._transport.close())
+
+
+def _without_http(wanted: str, got: str) -> RequestError:
+    return RequestError(f"{wanted}: wanted a client with an HTTP address, got {got}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http.client import RemoteDisconnected
 from typing import Any
@@ -72,6 +74,50 @@ class Connection(HTTPConnection):
         return super().getresponse()
 
 
+class OpenStream:
+    """A response whose body is read piece by piece, over a connection of its own.
+
+    Args:
+        connection: The connection. It has sent the request.
+        on_close: Called when it is closed.
+    """
+
+    def __init__(self, connection: Connection, on_close: Callable[[OpenStream], None]) -> None:
+        self._connection, self._on_close = connection, on_close
+        self._sock = connection.sock
+        self._response = connection.getresponse()
+
+    @property
+    def status(self) -> int:
+        """HTTP status."""
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers by name, in upper or lower case."""
+        return self._response.headers
+
+    def read(self, silent_s: float) -> bytes:
+        """Return the next piece; nothing at the end.
+
+        Raises:
+            HTTPError: No byte came for `silent_s`, or the connection is lost.
+        """
+        self._sock.settimeout(silent_s)
+        return self._response.read1()
+
+    def abort(self) -> None:
+        """End a read in another thread."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._on_close(self)
+        self._response.close()
+        self._connection.close()
+
+
 class IdleConnections(queue.LifoQueue[Any]):
     """The idle connections of a pool, without the lock of a queue.
 
@@ -99,6 +145,8 @@ class ConnectionPool(HTTPConnectionPool):
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         super().__init__(host, port, maxsize=CONNECTIONS, tls=tls)
+        self._tls = tls
+        self._streams = set[OpenStream]()
 
     def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
         """Send a request and return the response.
@@ -116,3 +164,27 @@ class ConnectionPool(HTTPConnectionPool):
             timeout=Timeout(total=timeout_s),
         )
         return HttpResponse(response.status, response.headers, response.data)
+
+    def open_stream(self, request: HttpRequest, timeout_s: float) -> OpenStream:
+        """Send a request over a connection of its own, and return the response without its body.
+
+        Raises:
+            HTTPError: There is no response in time.
+        """
+        connection = Connection(self.host, self.port or 0, tls=self._tls, timeout=timeout_s)
+        try:
+            connection.request(
+                request.method, request.path, None, request.headers, preload_content=False
+            )
+            stream = OpenStream(connection, self._streams.discard)
+        except BaseException:
+            connection.close()
+            raise
+        self._streams.add(stream)
+        return stream
+
+    def close(self) -> None:
+        """Close idle connections, and end streams that other threads read."""
+        for stream in [*self._streams]:
+            stream.abort()
+        super().close()

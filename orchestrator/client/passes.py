@@ -143,8 +143,8 @@ class FoundPass:
     def of(cls, document: Mapping[str, Any]) -> FoundPass:
         """Return a pass of the API's answer."""
         changed: dict[str, Any] = {
-            "first_seen": _to_time(document["first_seen"]),
-            "last_seen": _to_time(document["last_seen"]),
+            "first_seen": to_time(document["first_seen"]),
+            "last_seen": to_time(document["last_seen"]),
             "zones": tuple(document["zones"]),
             "lists": tuple(one["list"] for one in document["lists"]),
             "document": document,
@@ -172,19 +172,32 @@ def read_page(response: HttpResponse) -> FoundPage:
     Raises:
         RejectedError: The answer holds none. The message is that of the server.
     """
-    origin = ErrorResponse(
-        response.status, retry_after_s=parse_retry_after(response.headers.get("Retry-After"))
-    )
-    with reading("passes", origin):
+    with reading("passes", _origin_of(response)):
         if response.status == 200:
             table = json.loads(response.body)
             return FoundPage(tuple(map(FoundPass.of, table["passes"])), table["cursor"])
+    raise to_rejection(response)
+
+
+def to_rejection(response: HttpResponse) -> RejectedError:
+    """Return the error of an answer without the wanted result, with the server's message."""
+    origin = _origin_of(response)
     message = _detail_of(response.body)
     if message is None:
-        raise RejectedError(f"HTTP {response.status}", UNREADABLE, origin)
+        return RejectedError(f"HTTP {response.status}", UNREADABLE, origin)
     if response.status == 404 and message.startswith(UNKNOWN):
         message += ". Does the service know cameras? (plates serve --cameras)"
-    raise RejectedError(message, str(response.status), origin)
+    return RejectedError(message, str(response.status), origin)
+
+
+def to_time(text: str) -> datetime:
+    """Return an RFC 3339 time."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def _origin_of(response: HttpResponse) -> ErrorResponse:
+    wait_s = parse_retry_after(response.headers.get("Retry-After"))
+    return ErrorResponse(response.status, retry_after_s=wait_s)
 
 
 def _detail_of(body: bytes) -> str | None:
@@ -205,7 +218,3 @@ def _to_text(value: object) -> str:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day).astimezone(timezone.utc).isoformat()
     return str(value)
-
-
-def _to_time(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))

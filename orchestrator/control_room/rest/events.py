@@ -65,7 +65,9 @@ async def _chunks(
     feed: ChangeFeed, request: RoomRequest, sees: Sees, after: int | None
 ) -> AsyncGenerator[bytes, None]:
     with feed.listen() as listener:
-        yield f"retry: {RETRY_MS}\n\n".encode()
+        # The number lets a listener come back that has had no event yet.
+        begins = await feed.settled() if after is None else after
+        yield f"id: {begins}\nretry: {RETRY_MS}\n\n".encode()
         sent, checked_s = set[int](), time.monotonic()
         if after is not None:
             async for notice in _missed(feed, request, after):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import aclosing
 from itertools import cycle
 from pathlib import Path
 from time import time
@@ -17,7 +20,10 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.live_tables import CameraState
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.client import PlateClient
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.client.events import LiveEvent
 from orchestrator.control_room.rest.streams import MOST_OF_ONE
+from orchestrator.gateway.launcher import start
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import make_event
 from tests.gateway.conftest import GREY, INFER, Running, gateways, infer_call
@@ -37,7 +43,9 @@ class Events:
         self.answer = self.connection.getresponse()
         assert self.answer.status == 200
         assert self.answer.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert self.read_block() == {"retry": "3000"}
+        begin = self.read_block()
+        assert begin.keys() == {"id", "retry"}
+        self.number = begin["id"]
 
     def read_block(self) -> dict[str, str]:
         """Return the fields of the next event that is not a comment; none at the end."""
@@ -155,6 +163,53 @@ def test_the_client_finds_what_the_store_has(running: Running, store: PassStore)
     with PlateClient(f"127.0.0.1:{running.port}") as client:
         found = list(client.passes(text="K001*", page=2))
     assert sorted(one.id for one in found) == [f"client-{number}" for number in range(5)]
+
+
+def test_the_client_follows_events_across_a_restart(folder: Path, store: PassStore) -> None:
+    with gateways(folder) as begin:
+        running = begin(cameras=folder / "CAMERAS.toml")
+        with PlateClient(f"127.0.0.1:{running.port}") as client:
+            events = client.events(camera="gate")
+            first = next_of(events, lambda: store.write([make_event("live-1")], []))
+            running.gateway.stop()
+            store.write([make_event("live-2"), make_event("live-3")], [])
+            restarted = start(running.gateway.options)
+            try:
+                seen = [first, next(events), next(events)]
+            finally:
+                events.close()
+                restarted.stop()
+    assert [one.passed.id for one in seen if one.passed] == ["live-1", "live-2", "live-3"]
+    assert [one.kind for one in seen] == ["pass.closed"] * 3
+    assert client.retried >= 1
+
+
+def test_the_async_client_goes_on_after_an_event(running: Running, store: PassStore) -> None:
+    async def follow(after: int | None, wanted: str) -> LiveEvent:
+        async with AsyncPlateClient(f"127.0.0.1:{running.port}") as client:
+            events = client.events(after=after)
+            async with aclosing(events):
+                return await anext(
+                    one async for one in events if one.passed and one.passed.id == wanted
+                )
+
+    begin = int(Events(running).number)
+    store.write([make_event("async-1"), make_event("async-2")], [])
+    first = asyncio.run(follow(begin, "async-1"))
+    second = asyncio.run(follow(first.number, "async-2"))
+    assert first.number is not None
+    assert second.number is not None
+    assert begin <= first.number <= second.number
+
+
+def next_of(events: Iterator[LiveEvent], act: Callable[[], object]) -> LiveEvent:
+    """Return the next event, which an action causes after the stream has begun."""
+    with ThreadPoolExecutor(1) as threads:
+        found = threads.submit(next, events)
+        while not found.done():
+            act()
+            wait([found], 1)
+    return found.result()
 
 
 def test_a_stream_ends_when_the_process_is_told_to(folder: Path) -> None:

@@ -1,0 +1,253 @@
+"""Live events, against a server of the test's own that ends its streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.client.events import Block, BlockReader, LiveCamera, LiveEvent
+from orchestrator.client.passes import FoundPass
+from orchestrator.client.testing import FakeTransport
+from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
+from tests.client.test_passes import PASS
+
+CAMERA = {
+    "name": "gate",
+    "group": "north",
+    "state": "waiting",
+    "error": "connection refused",
+    "updated": "2026-11-25T08:00:00.000Z",
+    "delay_s": 0.25,
+    "dropped_share": 0.0,
+    "zones": [],
+}
+
+
+def event(kind: str, document: Any, number: int | None = None) -> bytes:
+    place = b"" if number is None else b"id: %d\n" % number
+    return place + f"event: {kind}\ndata: {json.dumps(document)}\n\n".encode()
+
+
+@dataclass
+class Answer:
+    """An answer of the server; a stream ends after its pieces, unless it stays open."""
+
+    pieces: Sequence[bytes] = ()
+    status: int = 200
+    kind: str = "text/event-stream"
+    stays_open: bool = False
+
+
+@dataclass
+class Server:
+    """Gives each request the next answer, and remembers what was asked."""
+
+    answers: list[Answer]
+    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+    url: str = ""
+    end: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def serving(*answers: Answer) -> Iterator[Server]:
+    server = Server(list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = self.headers
+            server.asked.append((self.path, headers["last-event-id"], headers["authorization"]))
+            answer = server.answers.pop(0)
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.kind)
+            self.end_headers()
+            for piece in answer.pieces:
+                self.wfile.write(piece)
+            if answer.stays_open:
+                server.end.wait(60)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        server.url = f"127.0.0.1:{http.server_port}"
+        yield server
+        server.end.set()
+        http.shutdown()
+        thread.join()
+
+
+class Unhurried(PlateClient):
+    """A client that notes its pauses, and does not wait."""
+
+    def __init__(self, url: str) -> None:
+        self.pauses = list[float]()
+        super().__init__(url, key="secret")
+
+    def _sleep(self, pause_s: float) -> None:  # type: ignore[override]
+        self.pauses.append(pause_s)
+
+
+def test_passes_and_cameras_come_as_they_are() -> None:
+    pieces = [event("pass.agreed", PASS, 7), b": heartbeat\n\n", event("camera", CAMERA)]
+    with serving(Answer(pieces)) as server, PlateClient(server.url, key="secret") as client:
+        events = client.events(camera=["gate", "yard"])
+        assert server.asked == []
+        first, second = next(events), next(events)
+        events.close()
+    assert first == LiveEvent("pass.agreed", 7, passed=FoundPass.of(PASS))
+    assert second == LiveEvent("camera", 7, camera=LiveCamera.of(CAMERA))
+    assert second.camera is not None
+    assert second.camera.updated == datetime(2026, 11, 25, 8, tzinfo=timezone.utc)
+    assert server.asked == [("/v1/events?camera=gate&camera=yard", None, "Bearer secret")]
+
+
+def test_a_lost_stream_goes_on_after_the_last_event() -> None:
+    unready = b'{"detail": "the database cannot be used now"}'
+    answers = (
+        Answer([event("pass.agreed", PASS, 7)]),
+        Answer([unready], status=503, kind="application/problem+json"),
+        Answer([b"id: 7\nretry: 3000\n\n"]),
+        Answer([event("pass.closed", PASS, 9)]),
+    )
+    with serving(*answers) as server, Unhurried(server.url) as client:
+        events = client.events(after=5)
+        assert [next(events).kind, next(events).kind] == ["pass.agreed", "pass.closed"]
+        events.close()
+    assert [last for _, last, _ in server.asked] == ["5", "7", "7", "7"]
+    assert client.retried == 3
+    assert [0.25 <= client.pauses[0] <= 0.5, 1 <= client.pauses[2] <= 2] == [True, True]
+
+
+def test_a_stream_that_was_quiet_goes_on_where_it_began() -> None:
+    answers = (Answer([b"id: 4\nretry: 3000\n\n"]), Answer([event("pass.closed", PASS, 5)]))
+    with serving(*answers) as server, Unhurried(server.url) as client:
+        events = client.events()
+        assert next(events).number == 5
+        events.close()
+    assert [last for _, last, _ in server.asked] == [None, "4"]
+
+
+def test_a_key_that_has_ended_ends_the_events() -> None:
+    answers = (
+        Answer([event("pass.agreed", PASS, 7)]),
+        Answer([b'{"detail": "wanted a valid key"}'], 401, "application/problem+json"),
+    )
+    with serving(*answers) as server, Unhurried(server.url) as client:
+        events = client.events()
+        next(events)
+        with pytest.raises(RequestError, match="wanted a valid key"):
+            next(events)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        pytest.param(Answer([b"{}"], 503), ServerError, "HTTP 503", id="no problem"),
+        pytest.param(Answer([b'{"detail": "full"}'], 429), Overloaded, "full", id="full"),
+        pytest.param(Answer([b"<html>"], kind="text/html"), ServerError, "HTTP 200", id="page"),
+        pytest.param(
+            Answer([b'{"detail": "no such path: /v1/events"}'], 404),
+            *(RequestError, "--cameras"),
+            id="no cameras",
+        ),
+        pytest.param(
+            Answer([b"event: camera\ndata: {}\n\n"]),
+            *(ServerError, "no answer of events"),
+            id="no camera",
+        ),
+    ],
+)
+def test_the_first_connection_fails_as_other_calls(
+    answer: Answer, kind: type[Exception], message: str
+) -> None:
+    with serving(answer) as server, Unhurried(server.url) as client:
+        with pytest.raises(kind, match=message):
+            next(client.events())
+        assert client.pauses == []
+
+
+def test_without_a_server_the_first_connection_fails() -> None:
+    with PlateClient("127.0.0.1:1") as client, pytest.raises(ServerError, match="refused"):
+        next(client.events())
+
+
+def test_a_client_that_is_closed_ends_its_events() -> None:
+    """The other thread waits for the next piece, which never comes."""
+    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    with serving(opened) as server, PlateClient(server.url) as client:
+        events = client.events()
+        next(events)
+        closing = threading.Timer(0.1, client.close)
+        closing.start()
+        with pytest.raises(RequestError, match="the client is closed"):
+            next(events)
+        closing.join()
+
+
+def test_coroutines_follow_events_too() -> None:
+    async def run(url: str) -> list[int | None]:
+        async with AsyncPlateClient(url) as client:
+            events = client.events(after=1)
+            async with aclosing(events):
+                return [(await anext(events)).number for _ in range(2)]
+
+    first, second = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 8)
+    with serving(Answer([first]), Answer([second], stays_open=True)) as server:
+        assert asyncio.run(run(server.url)) == [7, 8]
+    assert [last for _, last, _ in server.asked] == ["1", "7"]
+
+
+def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
+    async def run(url: str) -> None:
+        async with AsyncPlateClient(url) as client:
+            events = client.events()
+            await anext(events)
+            task = asyncio.ensure_future(anext(events))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            with pytest.raises(StopAsyncIteration):
+                await anext(events)
+
+    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    with serving(opened) as server:
+        asyncio.run(run(server.url))
+
+
+def test_pieces_may_end_anywhere() -> None:
+    text = b"id: 3\r\nevent: camera\r\ndata: one\r\ndata: two\r\n\r\n: quiet\n\nid: no\ndata:x\n\n"
+    reader = BlockReader()
+    pieces = [text[start : start + 1] for start in range(len(text))]
+    blocks = [block for piece in pieces for block in reader.read(piece)]
+    assert blocks == [Block("camera", "one\ntwo", 3), Block("", "", 3), Block("", "x", 3)]
+
+
+def test_events_of_later_versions_are_left_out() -> None:
+    assert Block("gate.opened", "{}", 3).to_event() is None
+
+
+@pytest.mark.parametrize("after", [-1, True, "7"])
+def test_a_wrong_place_is_told_at_once(after: Any) -> None:
+    with PlateClient() as client, pytest.raises(ParameterError, match="after: wanted"):
+        client.events(after=after)
+
+
+def test_events_need_an_address_of_http() -> None:
+    with PlateClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
+        next(grpc.events())
+    custom = PlateClient(transport=FakeTransport())
+    with custom, pytest.raises(RequestError, match="events: wanted a client"):
+        next(custom.events())
