@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -23,8 +22,10 @@ class Described:
         text_body: Content type of a body that is not JSON.
         media: Other content types of the answer, with what they hold.
         status: HTTP status of the answer.
-        example: An answer.
+        creates: Whether the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
+        is_searching: Whether it takes a query and a reason.
+        is_public: Whether it needs no key.
     """
 
     id: str
@@ -36,5 +37,7 @@ class Described:
     text_body: str = ""
     media: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
-    example: Mapping[str, Any] | None = None
+    creates: bool = False
     problems: tuple[str, ...] = ()
+    is_searching: bool = True
+    is_public: bool = False

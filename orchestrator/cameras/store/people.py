@@ -146,6 +146,27 @@ class People:
             query = _to_row(person) | {"password": password_hash is not None}
             self._record(connection, requester, "change person", query)
 
+    def replace_password(self, name: str, checked_hash: str, password_hash: str) -> bool:
+        """Give a person the password that the person has chosen, and end all sessions.
+
+        Args:
+            name: The person, who also makes the change.
+            checked_hash: The hash against which the old password was checked.
+            password_hash: Hash of the new password.
+
+        Returns:
+            Whether it was changed: somebody else may have changed the person during the check.
+        """
+        same = sa.and_(people.c.name == name, people.c.password_hash == checked_hash)
+        same = sa.and_(same, people.c.is_disabled.is_(False))
+        with self._database.writing() as connection:
+            changed = sa.update(people).where(same).values(password_hash=password_hash)
+            if connection.execute(changed).rowcount == 0:
+                return False
+            connection.execute(sa.delete(sessions).where(sessions.c.person == name))
+            self._record(connection, Requester(name, "-"), "change password", {})
+        return True
+
     def remove(self, name: str, requester: Requester, *, keeps_administrator: bool = False) -> None:
         """Remove a person with all sessions.
 

@@ -8,9 +8,10 @@ from orchestrator.cameras.store.login_attempts import AttemptLimit
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import NAME, Person, StoredPerson
 from orchestrator.control_room.access.cookies import make_token
-from orchestrator.control_room.access.passwords import LONGEST, PasswordChecker
+from orchestrator.control_room.access.passwords import LONGEST, PasswordChecker, check_password
 from orchestrator.control_room.store_threads import StoreThreads
-from orchestrator.gateway.errors import QuotaExceeded, Unauthenticated
+from orchestrator.errors import ParameterError
+from orchestrator.gateway.errors import GatewayError, QuotaExceeded, Unauthenticated
 
 ATTEMPTS_OF_A_NAME, ATTEMPTS_OF_AN_ADDRESS = 10, 30
 NAME_INTERVAL_S, ADDRESS_INTERVAL_S = 30.0, 10.0
@@ -21,6 +22,12 @@ class LoginFailed(Unauthenticated):
     """The name or the password is wrong, or the person is disabled. The message is the same."""
 
     reason = "login"
+
+
+class WrongPassword(GatewayError):  # noqa: N818 - named after the cause
+    """A person who wants another password has not given the present one."""
+
+    status, code, reason = 403, "PERMISSION_DENIED", "login"
 
 
 @dataclass(frozen=True)
@@ -82,12 +89,49 @@ class Logins:
             raise LoginFailed("name or password: wanted those of a person, got others")
         return login
 
+    async def change_password(self, name: str, old: str, new: str, address: str) -> Login:
+        """Give a person another password, end all sessions, and begin a new one.
+
+        Args:
+            name: Name of the person.
+            old: The present password.
+            new: The new password.
+            address: Name of the client at the caller's address.
+
+        Raises:
+            ParameterError: The new password is too short or too long, or the old one.
+            WrongPassword: The present password is another one.
+            QuotaExceeded: Too many attempts of this name or from this address failed lately.
+            ServiceFull: Too many people log in at once.
+        """
+        check_password(new, name)
+        if new == old:
+            raise ParameterError("password: wanted a new one, got the present one")
+        limits = limits_of(name, address)
+        found = await self._threads.run(lambda: self._begin(name, limits))
+        checked = found.password_hash if found else None
+        login = None
+        if await self._passwords.verify(checked, old[: LONGEST + 1]) and found:
+            hashed = await self._passwords.hash(new)
+            login = await self._threads.run(lambda: self._replace(found, hashed, limits))
+        if login is None:
+            raise WrongPassword("old_password: wanted your present password, got another")
+        return login
+
     def _begin(self, name: str, limits: tuple[AttemptLimit, ...]) -> StoredPerson | None:
         if wait_s := self._store.login_attempts.take(limits):
             raise QuotaExceeded(
                 "logins: too many have failed for this name or from this address", wait_s
             )
         return self._store.people.find(name) if NAME.fullmatch(name) else None
+
+    def _replace(
+        self, found: StoredPerson, hashed: str, limits: tuple[AttemptLimit, ...]
+    ) -> Login | None:
+        name = found.person.name
+        if not self._store.people.replace_password(name, found.password_hash, hashed):
+            return None
+        return self._finish(StoredPerson(found.person, hashed), limits)
 
     def _finish(self, found: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
         login = Login(found.person, make_token())

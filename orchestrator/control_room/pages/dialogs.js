@@ -37,7 +37,7 @@ export function askFor({ title, told = "", fields = [], yes = say("save"), isDan
       agree.disabled = false;
     });
     dialog.showModal();
-    (form.querySelector("input, select, textarea") ?? cancel).focus();
+    (form.querySelector("input:not([readonly]), select, textarea") ?? cancel).focus();
   });
 }
 

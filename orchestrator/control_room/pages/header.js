@@ -2,6 +2,7 @@
 
 import { signOut } from "./api.js";
 import { keepQuery } from "./language.js";
+import { changePassword } from "./own_password.js";
 import { reasonOf, showReason, wantReason } from "./reasons.js";
 import { may, session } from "./session.js";
 import { find, notify, say } from "../page/words.js";
@@ -12,7 +13,9 @@ export function showHeader() {
   for (const button of document.querySelectorAll("[data-waits]")) button.disabled = false;
   find("me").hidden = !session.name || session.via === "local";
   find("me").textContent = session.name;
-  find("me").title = say(`role_${session.role}`);
+  find("me").disabled = session.via !== "session"; // a key has no password
+  find("me").title = session.via === "session" ? `${say(`role_${session.role}`)}: ${say("change_password")}` : say(`role_${session.role}`);
+  find("me").addEventListener("click", () => changePassword(session.name).catch(tell));
   find("sign-out").hidden = session.via !== "session";
   find("sign-out").addEventListener("click", () => signOut().catch(tell));
   find("reason").addEventListener("click", async () => {

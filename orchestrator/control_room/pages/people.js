@@ -3,13 +3,13 @@
 import { get, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
+import { LEAST_PASSWORD } from "./own_password.js";
 import { may, session } from "./session.js";
 import { clockOf, dateTimeOf, dayOf } from "./times.js";
 import { announce, element, find, notify, say, words } from "../page/words.js";
 
 const ROLES = ["viewer", "editor", "administrator"];
 const PAGE = 50;
-const LEAST_PASSWORD = 12;
 
 let cursor = "";
 

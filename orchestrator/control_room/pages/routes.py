@@ -41,6 +41,7 @@ SCRIPTS = (
     "login.js",
     "neighbours.js",
     "openings.js",
+    "own_password.js",
     "pass.js",
     "passes.js",
     "people.js",

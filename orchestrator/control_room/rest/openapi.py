@@ -22,13 +22,19 @@ TAGS = {
     "lists": "Lists of plates",
     "cameras": "Cameras and their areas",
     "gates": "Gates and their openings",
+    "people": "People who log in, and their sessions",
     "operation": "For the operator: audit, and the data of one plate",
 }
 PATH_VALUES = {
     "id": ("Id of the pass", "019a0000-0000-7000-8000-000000000000"),
-    "name": ("Its name", "gate"),
     "text": ("Text of the plate", "A123BC77"),
 }
+NAMES = {
+    "lists": ("Name of the list", "residents"),
+    "cameras": ("Name of the camera", "gate"),
+    "people": ("Name of the person", "anna"),
+}
+"""The meaning of `name` in a path, with an example, by the tag."""
 FAILURES = {
     "400": Outcome(400, "INVALID_ARGUMENT", "parameter", "limit: wanted 1 to 1000, got 0"),
     "401": Outcome(401, "UNAUTHENTICATED", "key", "wanted a valid key, got none"),
@@ -36,6 +42,9 @@ FAILURES = {
     "404": Outcome(404, "NOT_FOUND", "not served", "there is no camera 'yard'"),
     "429": Outcome(429, "RESOURCE_EXHAUSTED", "rate", "wanted up to 200 calls a second", 1),
     "503": Outcome(503, "UNAVAILABLE", "database", "the database cannot be used now", 1),
+}
+CONFLICT = {
+    "409": Outcome(409, "FAILED_PRECONDITION", "conflict", "there is a person 'anna' already")
 }
 OF_BODIES = {
     "408": Outcome(408, "DEADLINE_EXCEEDED", "slow", "body: wanted within 30 s, got a part"),
@@ -62,7 +71,7 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
             "schemas": describe_models(models.values()),
             "responses": {
                 f"RoomProblem{status}": _failure(outcome)
-                for status, outcome in (FAILURES | OF_BODIES).items()
+                for status, outcome in (FAILURES | CONFLICT | OF_BODIES).items()
             },
             "parameters": {"reason": _reason()},
         },
@@ -71,15 +80,18 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
 
 def _operation(path: str, described: Described) -> Json:
     has_body = bool(described.body or described.text_body)
-    failures = [*FAILURES, *(OF_BODIES if has_body else ())]
+    failures = [*FAILURES, *(OF_BODIES if has_body else ()), *described.problems]
+    successes = [described.status, *([201] if described.creates else [])]
     operation: Json = {
         "operationId": described.id,
         "tags": [described.tag],
         "summary": described.summary,
-        "parameters": [*_parameters(path, described.query or Query)],
-        "responses": {str(described.status): _answer(described)}
+        "parameters": [*_parameters(path, described)],
+        "responses": {str(one): _answer(described) for one in successes}
         | {one: {"$ref": f"#/components/responses/RoomProblem{one}"} for one in failures},
     }
+    if described.is_public:
+        operation["security"] = []
     if described.body:
         operation["requestBody"] = {
             "required": True,
@@ -95,14 +107,17 @@ def _operation(path: str, described: Described) -> Json:
     return operation
 
 
-def _parameters(path: str, query: type[BaseModel]) -> Iterator[Json]:
+def _parameters(path: str, described: Described) -> Iterator[Json]:
     for name in re.findall(r"{(\w+)}", path):
-        about, example = PATH_VALUES[name]
+        about, example = NAMES[described.tag] if name == "name" else PATH_VALUES[name]
         schema = {"type": "string", "minLength": 1}
         yield {"name": name, "in": "path", "required": True, "description": about} | {
             "schema": schema,
             "example": example,
         }
+    if not described.is_searching:
+        return
+    query = described.query or Query
     for name, schema in query.model_json_schema()["properties"].items():
         yield _query_parameter(name, schema)
     yield {"$ref": "#/components/parameters/reason"}

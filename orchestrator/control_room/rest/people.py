@@ -12,6 +12,7 @@ from orchestrator.cameras.store.people import LastAdministrator, NameTaken, Pers
 from orchestrator.control_room.access.passwords import LONGEST, check_password
 from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.access.principals import Role
+from orchestrator.control_room.described import Described
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
 from orchestrator.control_room.rest.exchange import body_of, query_of, requester_of
 from orchestrator.control_room.rest.queries import Query
@@ -32,10 +33,18 @@ class PersonChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    role: RoleName
-    groups: tuple[str, ...] = ()
-    password: str | None = Field(default=None, max_length=LONGEST, repr=False)
-    is_disabled: bool = False
+    role: RoleName = Field(description="The role")
+    groups: tuple[str, ...] = Field(
+        (), description="Groups of cameras that the person sees; empty for all"
+    )
+    password: str | None = Field(
+        None,
+        max_length=LONGEST,
+        repr=False,
+        description="A new password, at least 12 characters. It ends the person's sessions. "
+        "A new person needs one",
+    )
+    is_disabled: bool = Field(False, description="Whether the person may not log in")
 
 
 class ShownPerson(BaseModel):
@@ -43,20 +52,23 @@ class ShownPerson(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    name: str
-    role: RoleName
-    groups: tuple[str, ...]
-    is_disabled: bool
+    name: str = Field(description="Name of the person", examples=["anna"])
+    role: RoleName = Field(description="The role")
+    groups: tuple[str, ...] = Field(
+        description="Groups of cameras that the person sees; empty for all"
+    )
+    is_disabled: bool = Field(description="Whether the person may not log in")
 
 
 class ShownPeople(BaseModel):
     """All people whom an administrator may change."""
 
-    people: list[ShownPerson]
+    people: list[ShownPerson] = Field(description="People by name")
 
 
 async def show_all(request: RoomRequest) -> Response:
     """List people. An administrator of some groups sees the people of these groups alone."""
+    query_of(request, Query)
     found = await request.room.threads.run(request.room.store.people.all)
     shown = [one for one in found if request.principal.includes(one.groups)]
     return _to_response(ShownPeople(people=[ShownPerson.model_validate(one) for one in shown]))
@@ -149,7 +161,26 @@ def _to_response(shown: BaseModel, status: int = 200) -> Response:
 
 
 ROUTES = (
-    RoomRoute("GET", "/v1/people", Role.ADMINISTRATOR, show_all),
-    RoomRoute("PUT", "/v1/people/{name}", Role.ADMINISTRATOR, put),
-    RoomRoute("DELETE", "/v1/people/{name}", Role.ADMINISTRATOR, remove),
+    RoomRoute(
+        *("GET", "/v1/people", Role.ADMINISTRATOR, show_all),
+        Described("people", "People who may log in", "people", answer=ShownPeople),
+    ),
+    RoomRoute(
+        *("PUT", "/v1/people/{name}", Role.ADMINISTRATOR, put),
+        Described(
+            *("putPerson", "Add or change a person", "people"),
+            answer=ShownPerson,
+            body=PersonChange,
+            creates=True,
+            problems=("409",),
+        ),
+    ),
+    RoomRoute(
+        *("DELETE", "/v1/people/{name}", Role.ADMINISTRATOR, remove),
+        Described(
+            *("removePerson", "Remove a person; the sessions end", "people"),
+            status=204,
+            problems=("409",),
+        ),
+    ),
 )

@@ -8,9 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from orchestrator.control_room.access.cookies import csrf_of, delete_cookies, set_cookie, uses_tls
+from orchestrator.control_room.access.logins import Login
 from orchestrator.control_room.access.own_pages import check_own_page
 from orchestrator.control_room.access.passwords import LONGEST
+from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.access.principals import Role
+from orchestrator.control_room.described import Described
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
 from orchestrator.control_room.rest.exchange import body_of
 from orchestrator.gateway.policy.clients import KEY_PREFIX, PERSON_PREFIX, client_at
@@ -25,29 +28,64 @@ class Credentials(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    name: str = Field(max_length=200)
-    password: str = Field(max_length=LONGEST, repr=False)
+    name: str = Field(max_length=200, description="Name of the person", examples=["anna"])
+    password: str = Field(max_length=LONGEST, repr=False, description="The password")
+
+
+class NewPassword(BaseModel):
+    """The present password, and the one that replaces it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    old_password: str = Field(max_length=LONGEST, repr=False, description="The present one")
+    password: str = Field(max_length=LONGEST, repr=False, description="At least 12 characters")
 
 
 class Session(BaseModel):
     """The principal, and the token that changes need."""
 
-    name: str
-    role: Literal["viewer", "editor", "administrator"]
-    groups: list[str]
+    name: str = Field(description="Name of the person or key, or `local`", examples=["anna"])
+    role: Literal["viewer", "editor", "administrator"] = Field(description="Its role")
+    groups: list[str] = Field(
+        description="Groups of cameras that it sees; empty for all", examples=[["north"]]
+    )
     csrf: str = Field(description="Header X-CSRF-Token of changes; empty if they need none")
-    via: Literal["session", "key", "local"]
+    via: Literal["session", "key", "local"] = Field(
+        description="A cookie, a key, or a gateway on this machine that wants no key"
+    )
 
 
 async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
-    http, room = request.request.http, request.room
-    check_own_page(http.headers)
+    check_own_page(request.request.http.headers)
     given = await body_of(request, Credentials, most=MOST_BYTES, hides_values=True)
-    address = client_at(http.client.host if http.client else "", request.request.service.limits)
-    login = await room.access.logins.log_in(given.name, given.password, address.name)
+    logins = request.room.access.logins
+    login = await logins.log_in(given.name, given.password, _address_of(request))
     await _end(request)  # the one that this browser had before
-    person = login.person
+    return _begun(request, login)
+
+
+async def change_password(request: RoomRequest) -> Response:
+    """Give the person who asks another password. All other sessions of the person end."""
+    if not request.request.admitted.slot.client.name.startswith(PERSON_PREFIX):
+        raise Forbidden("wanted a person who has logged in, got a caller without a password")
+    given = await body_of(request, NewPassword, most=MOST_BYTES, hides_values=True)
+    login = await request.room.access.logins.change_password(
+        request.principal.name, given.old_password, given.password, _address_of(request)
+    )
+    return _begun(request, login)
+
+
+def _address_of(request: RoomRequest) -> str:
+    """Return the name of the client at the caller's address."""
+    http = request.request.http
+    host = http.client.host if http.client else ""
+    return client_at(host, request.request.service.limits).name
+
+
+def _begun(request: RoomRequest, login: Login) -> Response:
+    """Return the answer that gives the browser a session."""
+    http, person = request.request.http, login.person
     response = _to_response(
         Session.model_construct(
             name=person.name,
@@ -58,7 +96,8 @@ async def log_in(request: RoomRequest) -> Response:
         )
     )
     is_secure = uses_tls(http.url.scheme, http.headers)
-    set_cookie(response, login.token, room.access.logins.session_s, is_secure=is_secure)
+    lifetime_s = request.room.access.logins.session_s
+    set_cookie(response, login.token, lifetime_s, is_secure=is_secure)
     return response
 
 
@@ -97,8 +136,37 @@ def _to_response(session: Session) -> Response:
     return Response(session.model_dump_json(), media_type="application/json", headers=NEVER_STORED)
 
 
+PATH = "/v1/session"
 ROUTES = (
-    RoomRoute("POST", "/v1/session", Role.NOBODY, log_in),
-    RoomRoute("GET", "/v1/session", Role.VIEWER, show),
-    RoomRoute("DELETE", "/v1/session", Role.VIEWER, log_out),
+    RoomRoute(
+        *("POST", PATH, Role.NOBODY, log_in),
+        Described(
+            *("logIn", "Log in. The answer sets the cookie `plates_session`", "people"),
+            answer=Session,
+            body=Credentials,
+            is_searching=False,
+            is_public=True,
+        ),
+    ),
+    RoomRoute(
+        *("GET", PATH, Role.VIEWER, show),
+        Described(
+            *("session", "Who asks, and with which role", "people"),
+            answer=Session,
+            is_searching=False,
+        ),
+    ),
+    RoomRoute(
+        *("DELETE", PATH, Role.VIEWER, log_out),
+        Described("logOut", "Log out", "people", status=204, is_searching=False),
+    ),
+    RoomRoute(
+        *("PUT", f"{PATH}/password", Role.VIEWER, change_password),
+        Described(
+            *("changePassword", "Change the own password; other sessions end", "people"),
+            answer=Session,
+            body=NewPassword,
+            is_searching=False,
+        ),
+    ),
 )

@@ -73,7 +73,7 @@ KINDS = {
     ),
     "login": ProblemKind(
         "The name or the password is wrong",
-        (401,),
+        (401, 403),
         "The person may also be disabled. After ten wrong passwords, attempts must wait.",
     ),
     "role": ProblemKind(

@@ -16,7 +16,11 @@ from tests.browser.control_room.rooms import RunningRoom, fill, run_room
 from tests.gateway.key_files import write_keys
 
 PASSWORD = "correct horse battery"
-PEOPLE = (Person("anna", "administrator"), Person("boris", "viewer", ("south",)))
+PEOPLE = (
+    Person("anna", "administrator"),
+    Person("boris", "viewer", ("south",)),
+    Person("clara", "viewer"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,31 @@ def test_a_reason_is_asked_for_once(open_quiet: Open, room: RunningRoom) -> None
     page.get_by_role("link", name="People").click()
     page.locator("#audit tr", has_text="text: M456OP199").wait_for()
     assert "\u0434\u0435\u043b\u043e 7" in page.locator("#audit").inner_text()
+
+
+def test_people_change_their_own_passwords(open_quiet: Open) -> None:
+    page = open_quiet("login?next=lists")
+    log_in(page, "clara")
+    page.get_by_role("button", name="clara").click()
+    assert page.evaluate("document.activeElement.id") == "ask-old"
+    save = page.locator(".ask").get_by_role("button", name="Save")
+    page.fill("#ask-old", "wrong")
+    page.fill("#ask-password", "another long password")
+    page.fill("#ask-again", "another long one")
+    save.click()
+    page.get_by_text("The two new passwords differ.").wait_for()
+    page.fill("#ask-again", "another long password")
+    save.click()
+    page.get_by_text("The present password is wrong.").wait_for()
+    page.fill("#ask-old", PASSWORD)
+    save.click()
+    page.locator(".ask").wait_for(state="detached")
+    page.get_by_role("button", name="Sign out").click()  # with the token of the new session
+    page.wait_for_url("**/login")
+    log_in(page, "clara")
+    page.get_by_text("The name or the password is wrong.").wait_for()
+    log_in(page, "clara", "another long password")
+    page.wait_for_url("**/live")
 
 
 def test_an_administrator_adds_a_person_and_signs_out(open_quiet: Open) -> None:

@@ -224,3 +224,21 @@ def test_a_person_has_few_sessions(store: PassStore) -> None:
     assert all(begun)
     assert found.count(ANNA) == MOST_OF_ONE
     assert found[-1] == ANNA
+
+
+def test_a_password_is_replaced_once_and_all_sessions_end(store: PassStore) -> None:
+    add(store, ANNA, BORIS)
+    begin(store)
+    store.sessions.begin("boris", "hash", "boris's", 3600)
+    assert store.people.replace_password("anna", "hash", "new")
+    assert not store.people.replace_password("anna", "hash", "newer")
+    found = store.people.find("anna")
+    assert found is not None
+    assert found.password_hash == "new"
+    assert store.sessions.find("token") is None
+    assert store.sessions.find("boris's") == BORIS
+
+
+def test_a_disabled_person_replaces_no_password(store: PassStore) -> None:
+    add(store, replace(BORIS, is_disabled=True))
+    assert not store.people.replace_password("boris", "hash", "new")

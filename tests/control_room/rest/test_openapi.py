@@ -16,7 +16,8 @@ from orchestrator.control_room.rest.routes import rest_routes
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.options import Limits
 from tests.cameras.store.stored_events import make_event
-from tests.control_room.rest.rooms import Room, open_room
+from tests.control_room.access.rooms import open_room
+from tests.control_room.rest.rooms import Room
 from tests.gateway.fuzzing import CHECKED
 from tests.gateway.http.html_reader import Reader
 
@@ -28,6 +29,8 @@ def described(room: Room) -> dict:
 def test_every_route_is_described_beside_those_of_recognition(room: Room) -> None:
     paths = described(room)["paths"]
     assert {*paths["/v1/lists/{name}"]} == {"put", "delete"}
+    assert {*paths["/v1/session"]} == {"post", "get", "delete"}
+    assert paths.keys() >= PART_OF_THE_ROOM
     assert {"/v1/recognize", "/v1/passes", "/v1/events", "/v1/audit"} <= paths.keys()
     names = [one["operationId"] for methods in paths.values() for one in methods.values()]
     assert len(names) == len({*names})
@@ -47,8 +50,10 @@ def test_the_page_shows_the_operations(room: Room) -> None:
 
 def is_checked(path: str) -> bool:
     """Tell whether an operation is one of ours that ends; the stream of events does not."""
-    parts = ("passes", "plates", "lists", "cameras", "gates", "audit")
-    return path.removeprefix("/v1/").split("/")[0] in parts
+    return path in PART_OF_THE_ROOM and path != "/v1/events"
+
+
+PART_OF_THE_ROOM = {one.path for one in rest_routes(cast(ChangeFeed, None))}
 
 
 def describe_room() -> dict[str, Any]:
@@ -81,7 +86,7 @@ schema.app = SHARED
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with open_room(tmp_path_factory.mktemp("room")) as room:
+    with open_room(tmp_path_factory.mktemp("room"), url="http://localhost") as room:
         room.store.write([make_event("gate-1")], [])
         SHARED.app = room.client.app
         yield
