@@ -22,6 +22,7 @@ from orchestrator.cameras.gates.gate_queue import GateQueue, GateSurroundings
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.known_lists import KnownLists
 from orchestrator.cameras.gates.opening_recorder import OpeningRecorder
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, Relay
 from orchestrator.cameras.gates.status import GateStatus
 from orchestrator.cameras.passes import Pass, PassEvent
@@ -178,13 +179,13 @@ class GateController:
         """Return why a gate does not open for a vehicle of its lists; empty if it does."""
         now_s = self._clock()
         if not is_watched(gate.schedule, datetime.fromtimestamp(now_s)):
-            return "outside the gate's schedule"
+            return to_sentence("schedule")
         if self._lists.age_s > gate.stale_lists_s:
-            return f"the lists could not be read for {gate.stale_lists_s:g} s"
+            return to_sentence("stale_lists", age_s=f"{gate.stale_lists_s:g}")
         if passed.text_score < gate.agreement_threshold:
-            return f"the text's score is below {gate.agreement_threshold:g}"
+            return to_sentence("score", threshold=f"{gate.agreement_threshold:g}")
         if not is_recent(passed, now_s):
-            return "the last frame is too old"
+            return to_sentence("old_frame")
         return ""
 
     def _refuse(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.hold_offs import HoldOffs
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, Relay, RelayError
 from orchestrator.cameras.gates.status import GateStatus
 from orchestrator.cameras.store.gate_openings import FAILED, OPENED, REFUSED, GateOpening
@@ -134,17 +135,18 @@ class GateQueue:
     def _refusal(self, request: OpeningRequest) -> str:
         """Return why the gate does not open now; empty if it does."""
         if self._stopping.is_set():
-            return "the command ended"
+            return to_sentence("ended")
         gate, texts = self.gate, (request.text, request.entry_text)
         ago_s = self.around.hold_offs.opened_ago_s(gate, texts, self.around.clock())
         if ago_s is None or not request.pass_id:
             return ""
-        return f"opened for this plate {ago_s:.0f} s ago; hold_off_s is {gate.hold_off_s:g}"
+        hold_off_s = f"{gate.hold_off_s:g}"
+        return to_sentence("hold_off", ago_s=f"{ago_s:.0f}", hold_off_s=hold_off_s)
 
     def _absence(self, request: OpeningRequest) -> str:
         if not request.pass_id or self.around.is_present(request):
             return ""
-        return "the gate was open; meanwhile the vehicle has left, or its text has changed"
+        return to_sentence("left")
 
     async def _wait_until_closed(self, request: OpeningRequest) -> bool:
         """Wait while the gate is open for another vehicle. Return whether that was so."""
@@ -159,7 +161,7 @@ class GateQueue:
             return
         await self._pause(self.gate.pulse_s)
         if failure := await self._retry(self.relay.switch_off, OFF_S):
-            reason = f"the relay may still be on: {failure}"
+            reason = to_sentence("still_on", failure=failure)
             self._note(reason)
             self._record(request, FAILED, reason)
 
@@ -215,5 +217,5 @@ class GateQueue:
 def _describe(error: Exception) -> str:
     """Return a failure as a sentence; of a foreign error only its kind, which has no secret."""
     if isinstance(error, asyncio.TimeoutError):
-        return "the relay does not answer"
+        return to_sentence("silent")
     return str(error) if isinstance(error, RelayError) else type(error).__name__

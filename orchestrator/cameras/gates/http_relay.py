@@ -15,6 +15,7 @@ import aiohttp
 
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.options import check_options, read_flag, read_option
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
 
@@ -77,11 +78,11 @@ class HttpRelay:
             ) as response:
                 status = response.status
         except asyncio.TimeoutError as error:
-            raise RelayError("the relay does not answer") from error
+            raise RelayError(to_sentence("silent")) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise RelayError(f"cannot reach the relay: {_describe(error)}") from error
+            raise RelayError(to_sentence("unreachable", failure=_describe(error))) from error
         if not 200 <= status < 300:
-            raise RelayError(f"the relay answered with status {status}")
+            raise RelayError(to_sentence("status", status=status))
 
     async def switch_off(self) -> None:
         """Do nothing: the relay ends its pulse by itself."""

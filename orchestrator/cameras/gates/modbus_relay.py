@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.extras import import_extra
 from orchestrator.cameras.gates.options import check_options, read_flag, read_number
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
 
@@ -87,7 +88,7 @@ class ModbusRelay:
             )
             if not await client.connect():
                 client.close()
-                raise RelayError(f"cannot connect to {host}:{port}")
+                raise RelayError(to_sentence("connection", address=f"{host}:{port}"))
             self._client = client
             return client
 
@@ -97,9 +98,9 @@ class ModbusRelay:
             found = await answer
         except self._modbus.ModbusException as error:
             await self.close()
-            raise RelayError("the relay does not answer") from error
+            raise RelayError(to_sentence("silent")) from error
         except asyncio.CancelledError:
             await self.close()
             raise
         if found.isError():
-            raise RelayError(f"the relay refuses: {found}")
+            raise RelayError(to_sentence("rejected", failure=found))

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.extras import import_extra
 from orchestrator.cameras.gates.options import check_options, read_flag, read_option
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
 
@@ -136,9 +137,10 @@ class OnvifRelay:
         try:
             return await answer
         except asyncio.TimeoutError as error:
-            raise RelayError("the device does not answer") from error
+            raise RelayError(to_sentence("silent_device")) from error
         except self._failures as error:
-            raise RelayError(f"the device: {str(error) or type(error).__name__}") from error
+            failure = str(error) or type(error).__name__
+            raise RelayError(to_sentence("device", failure=failure)) from error
 
 
 def _check_address(gate: Gate) -> tuple[str, int]:

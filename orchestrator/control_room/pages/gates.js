@@ -2,7 +2,7 @@
 
 import { address, get } from "./api.js";
 import { showHeader, tell } from "./header.js";
-import { outcomeOf } from "./openings.js";
+import { outcomeOf, reasonOf } from "./openings.js";
 import { clockOf, dayOf, secondsTold } from "./times.js";
 import { lookOf } from "./tones.js";
 import { element, find, pair, say } from "../page/words.js";
@@ -47,7 +47,7 @@ function rowOf(opening) {
   const outcome = element("td");
   outcome.append(outcomeOf(opening));
   outcome.classList.toggle("long", Boolean(opening.reason));
-  if (opening.reason) outcome.append(element("span", ` ${opening.reason}`, "faint"));
+  if (opening.reason) outcome.append(reasonOf(opening));
   const plate = element("td");
   const link = element("a", opening.text, "code");
   link.href = address(`passes/${encodeURIComponent(opening.pass_id)}`);

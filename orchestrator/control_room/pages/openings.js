@@ -8,9 +8,20 @@ export function outcomeOf({ outcome }) {
   return element("span", told, `pill outcome ${outcome === "opened" ? "good" : outcome === "failed" ? "warm" : ""}`);
 }
 
+// The reason in the reader's language. A sentence that this page does not know is shown as it is.
+export function reasonOf({ reason, reason_code: code, reason_values: values }) {
+  const name = `because_${code}`;
+  return element("span", ` ${name in words ? say(name, numbersOf(values)) : reason}`, "faint");
+}
+
+function numbersOf(values) {
+  const format = new Intl.NumberFormat(words.language);
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, /^[\d.]+$/.test(value) && name !== "address" ? format.format(value) : value]));
+}
+
 export function showOutcome(opening) {
   const box = element("span");
   box.append(outcomeOf(opening), ` ${opening.gate}`);
-  if (opening.reason) box.append(element("span", ` ${opening.reason}`, "faint"));
+  if (opening.reason) box.append(reasonOf(opening));
   return box;
 }

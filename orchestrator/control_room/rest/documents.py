@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.events import to_rfc3339
-from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.cameras.gates.reasons import read_reason
+from orchestrator.cameras.store.gate_openings import OPENED, GateOpening
 from orchestrator.cameras.store.live_tables import Areas, CameraState, DrawnAreas
 from orchestrator.cameras.store.pass_query import (
     FoundPass,
@@ -34,6 +35,9 @@ SAME = (
     *("id", "camera", "progress", "clock", "text", "format", "region_code", "direction"),
     *("zones", "frames"),
 )
+SAME_OF_OPENING = (
+    *("gate", "camera", "pass_id", "text", "list", "entry_text", "outcome", "reason", "delay_s"),
+)
 """Fields that the store and the API have in the same form."""
 
 
@@ -56,8 +60,13 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
 
 def to_opening(opening: GateOpening) -> Opening:
     """Return an opening of a gate as the API shows it."""
-    same = {name: getattr(opening, name) for name in Opening.model_fields if name != "time"}
-    return Opening(**same, time=to_rfc3339(opening.requested_s))
+    known = None if opening.outcome == OPENED else read_reason(opening.reason)
+    return Opening(
+        **{name: getattr(opening, name) for name in SAME_OF_OPENING},
+        reason_code=known.code if known else "",
+        reason_values=dict(known.values) if known else {},
+        time=to_rfc3339(opening.requested_s),
+    )
 
 
 def to_camera(

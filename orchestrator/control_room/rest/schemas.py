@@ -117,6 +117,12 @@ class Opening(Model):
     entry_text: str = Field(description="Text of the entry", examples=["A123BC77"])
     outcome: str = Field(description="`opened`, or why not", examples=["opened"])
     reason: str = Field(description="A sentence about it")
+    reason_code: str = Field(
+        description='Code of the sentence; "" if it has none', examples=["hold_off"]
+    )
+    reason_values: dict[str, str] = Field(
+        description="Values in the sentence", examples=[{"ago_s": "3", "hold_off_s": "60"}]
+    )
     time: Time
     delay_s: float | None = Field(
         description="Seconds since the first readable frame; null if nothing opened", examples=[0.4]

@@ -14,8 +14,10 @@ from typing import Any
 import cv2
 
 from orchestrator.cameras.configuration import read_configuration
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.live_tables import CameraState, Still
 from orchestrator.cameras.store.pass_query import Requester
@@ -42,6 +44,7 @@ name = "yard"
 url = "rtsp://10.0.0.6/stream1"
 group = "south"
 """
+REFUSAL = to_sentence("hold_off", ago_s="3", hold_off_s="60")
 NOW_S = 1_750_003_200.0
 """Time of the first pass: 2025-06-15, 16:00 UTC."""
 
@@ -114,9 +117,25 @@ def fill(store: PassStore) -> None:
         camera = "gate" if number % 2 == 0 else "yard"
         changes = {"text": text, "camera": camera, "candidates": ((text, 0.97),)}
         store.write([make_pass(f"pass-{number}", at_s=NOW_S + 60 * number, **changes)], [])
+    store.openings.write([_make_opening(OPENED, "", 0.4), _make_opening(REFUSED, REFUSAL, None)])
     state = {"state": "playing", "frames": 12, "plates": 7, "passes": 4, "delay_s": 0.2}
     store.live.write_states([CameraState("gate", "watcher", NOW_S, state)])
     store.live.write_stills([Still("gate", NOW_S, render_pictures()[1])])
+
+
+def _make_opening(outcome: str, reason: str, delay_s: float | None) -> GateOpening:
+    return GateOpening(
+        gate="barrier",
+        camera="gate",
+        pass_id="pass-0",
+        text="A123BC77",
+        list="residents",
+        entry_text="A123BC77",
+        outcome=outcome,
+        reason=reason,
+        requested_s=NOW_S + 1,
+        delay_s=delay_s,
+    )
 
 
 @cache

@@ -15,7 +15,7 @@ READY = {
     "passes/pass-0": "#neighbours li",
     "lists?list=residents": "tr[data-text=A123BC77]",
     "cameras": ".still img",
-    "gates": "#no-openings",
+    "gates": "#openings tr",
     "people": "#audit tr",
 }
 """What a page shows when it is complete. The login is seen in its own room."""
@@ -53,6 +53,26 @@ def test_axe_finds_nothing_in_the_editor(open_quiet: Open) -> None:
     page.locator(".handle").first.wait_for()
     found = axe.Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize(
+    ("locale", "told"),
+    [
+        pytest.param("en-GB", "Opened for this plate 3 s ago", id="English"),
+        pytest.param(
+            "ru-RU",
+            "\u0414\u043b\u044f \u044d\u0442\u043e\u0433\u043e "
+            "\u043d\u043e\u043c\u0435\u0440\u0430 \u0443\u0436\u0435 "
+            "\u043e\u0442\u043a\u0440\u044b\u0432\u0430\u043b\u0438 3 \u0441",
+            id="Russian",
+        ),
+    ],
+)
+@pytest.mark.parametrize("path", ["gates", "passes/pass-0"])
+def test_a_refusal_of_a_gate_is_told_in_the_language_of_the_page(
+    open_quiet: Open, path: str, locale: str, told: str
+) -> None:
+    open_ready(open_quiet, path, locale=locale).get_by_text(told).wait_for()
 
 
 def test_the_other_language_stays_on_the_next_page(open_quiet: Open) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.cameras.gates.reasons import REASONS
 from orchestrator.control_room.pages import html
 from orchestrator.control_room.pages.html import PAGES, Page, render_page
 from orchestrator.control_room.pages.routes import FILES
@@ -19,6 +20,7 @@ from tests.gateway.http.html_reader import Reader
 TEXTS = read_room_texts()
 FOLDER = Path(html.__file__).parent
 SAID = re.compile(r'\bsay\("(\w+)"')
+VALUE = re.compile(r"{(\w+)}")
 EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 
 
@@ -70,6 +72,13 @@ def test_scripts_say_only_what_there_is() -> None:
     words = json.loads(body["data-words"] or "")
     said = {name for file in FOLDER.glob("*.js") for name in SAID.findall(file.read_text())}
     assert not said - {*words}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_of_a_gate_is_said_with_its_values(language: str) -> None:
+    said = TEXTS[language].script
+    told = {code: VALUE.findall(said[f"because_{code}"]) for code in REASONS}
+    assert told == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}
 
 
 def test_every_file_is_served() -> None:

@@ -18,6 +18,7 @@ from orchestrator.cameras.configuration import (
     Store,
     Zone,
 )
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
 from orchestrator.cameras.store.pass_store import PassStore
@@ -130,7 +131,7 @@ def add_openings(room: Room) -> None:
             list="residents",
             entry_text="A123BC77",
             outcome=outcome,
-            reason="",
+            reason="" if outcome == OPENED else to_sentence("score", threshold="0.95"),
             requested_s=NOW_S,
             delay_s=delay_s,
         )

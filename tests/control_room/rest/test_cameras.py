@@ -114,7 +114,13 @@ def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:
     add_openings(filled)
     first = filled.get("/v1/gates/openings?limit=1")
     second = filled.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
-    assert [one["camera"] for one in first["openings"] + second["openings"]] == ["yard", "gate"]
+    both = first["openings"] + second["openings"]
+    assert [one["camera"] for one in both] == ["yard", "gate"]
+    told = [(one["reason"], one["reason_code"], one["reason_values"]) for one in both]
+    assert told == [
+        ("the text's score is below 0.95", "score", {"threshold": "0.95"}),
+        ("", "", {}),
+    ]
     assert second["cursor"] == ""
     assert [one["delay_s"] for one in first["openings"] + second["openings"]] == [None, 0.4]
     (opening,) = filled.get("/v1/passes/gate-1")["openings"]
