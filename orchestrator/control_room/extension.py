@@ -48,7 +48,7 @@ class ControlRoomExtension:
     @property
     def identify(self) -> Identify:
         """Finds people who have logged in: they may send pictures from the first page, too."""
-        return self._room.access.find_person
+        return self._room.access.find_sender
 
     def describe(self) -> ApiPart:
         """Return the description of all routes."""

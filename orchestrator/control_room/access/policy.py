@@ -119,6 +119,25 @@ class AccessPolicy:
         name = PERSON_PREFIX + person.name
         return replace(address, name=name, role=person.role, groups=person.groups)
 
+    async def find_sender(
+        self, headers: Sequence[tuple[str, str]], address: Client
+    ) -> Client | None:
+        """Return the client of a person who sends a picture from a page of ours.
+
+        Where everybody may send pictures, the CSRF token is not needed: without it, the sender is
+        an address like others.
+
+        Raises:
+            ForeignRequest: The picture comes without the CSRF token, to a service that wants keys.
+            SessionsUnavailable: The database cannot be used now.
+        """
+        person = await self.find_person(headers, address)
+        if person is None or self._has_csrf(_to_headers(headers)):
+            return person
+        if self._entrance.wants_keys:
+            raise _no_csrf()
+        return None
+
     async def find_client(self, headers: Sequence[tuple[str, str]], address: Client) -> Client:
         """Return the person's client, or the address; `principal_of` decides what it may do.
 
@@ -141,7 +160,8 @@ class AccessPolicy:
             return _principal_of_key(client)
         check_own_page(headers)
         if client.name.startswith(PERSON_PREFIX):
-            self._check_csrf(request.http.method, headers)
+            if request.http.method not in READING and not self._has_csrf(headers):
+                raise _no_csrf()
             name = client.name.removeprefix(PERSON_PREFIX)
             return Principal(name, Role[client.role.upper()], client.groups)
         entrance = self._entrance
@@ -165,13 +185,10 @@ class AccessPolicy:
         """Return the token of the session that a request belongs to; None if there is none."""
         return read_token(headers.get("cookie", ""), has_tls=self._entrance.has_tls)
 
-    def _check_csrf(self, method: str, headers: Headers) -> None:
+    def _has_csrf(self, headers: Headers) -> bool:
         token = self.token_of(headers)
         assert token is not None  # it has led to the person
-        if method not in READING and not is_csrf_valid(token, headers.get(CSRF_HEADER, "")):
-            raise ForeignRequest(
-                "X-CSRF-Token: wanted the value `csrf` of GET /v1/session, got none or another"
-            )
+        return is_csrf_valid(token, headers.get(CSRF_HEADER, ""))
 
     async def _refusal(self) -> GatewayError:
         try:
@@ -184,6 +201,12 @@ class AccessPolicy:
             "nobody can log in yet. On the machine of the service, add the first person: "
             f"{HOW_TO_ADD}"
         )
+
+
+def _no_csrf() -> ForeignRequest:
+    return ForeignRequest(
+        "X-CSRF-Token: wanted the value `csrf` of GET /v1/session, got none or another"
+    )
 
 
 def _principal_of_key(client: Client) -> Principal:

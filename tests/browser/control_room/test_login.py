@@ -13,6 +13,7 @@ from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.people import Person
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom, fill, run_room
+from tests.gateway.conftest import GREY
 from tests.gateway.key_files import write_keys
 
 PASSWORD = "correct horse battery"
@@ -51,6 +52,31 @@ def test_a_wrong_password_is_told_and_the_right_one_leads_back(open_quiet: Open)
     log_in(page, "boris")
     page.wait_for_url("**/lists?list=residents")
     page.locator("tr[data-text=A123BC77]").wait_for()
+
+
+def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, tmp_path: Path) -> None:
+    picture = tmp_path / "grey.jpg"
+    picture.write_bytes(GREY)
+    page = open_quiet("")
+    page.get_by_role("link", name="Or sign in").click()
+    log_in(page, "boris")
+    page.get_by_text("You are signed in as boris. No key is needed.").wait_for()
+    assert not page.locator("#key").is_visible()
+    with page.expect_request("**/v1/recognize") as sent:
+        page.set_input_files("#pictures", picture)
+    assert len(sent.value.headers["x-csrf-token"]) == 64
+
+
+def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, tmp_path: Path) -> None:
+    picture = tmp_path / "grey.jpg"
+    picture.write_bytes(GREY)
+    page = open_quiet("login?next=./")
+    log_in(page, "boris")
+    page.locator("#signed-in").wait_for()
+    page.context.clear_cookies()
+    page.set_input_files("#pictures", picture)
+    page.locator("#key").wait_for()
+    assert not page.locator("#signed-in").is_visible()
 
 
 def test_a_viewer_sees_no_more_than_the_role_allows(open_quiet: Open) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from starlette.datastructures import Headers
@@ -106,10 +107,20 @@ def test_the_gateways_audit_names_the_person(room: Room) -> None:
 
 
 def test_a_person_may_send_pictures_without_a_key(room: Room) -> None:
-    picture = {"content": b"", "headers": {"content-type": "image/jpeg"}}
+    picture: dict[str, Any] = {"content": b"", "headers": {"content-type": "image/jpeg"}}
     assert room.client.post("/v1/recognize", **picture).status_code == 401
-    room.log_in("boris")
+    csrf = room.log_in("boris")
+    answer = room.client.post("/v1/recognize", **picture)
+    assert (answer.status_code, answer.json()["reason"]) == (403, "csrf")
+    picture["headers"] |= csrf
     assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
+
+
+def test_where_all_may_send_pictures_a_session_changes_nothing(tmp_path: Path) -> None:
+    picture = {"content": b"", "headers": {"content-type": "image/jpeg"}}
+    with open_room(tmp_path, http=OTHERS) as room:
+        room.log_in("boris")
+        assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
 
 
 def test_a_person_may_not_use_other_calls_without_a_key(room: Room) -> None:

@@ -58,7 +58,7 @@ def test_a_session_counts_in_all_processes_and_ends_in_all_at_once(served: Serve
     status, cookie, csrf = served.log_in()
     assert status == 200
     assert served.statuses("GET", "/v1/people", cookie=cookie) == {200}
-    pictures = {"cookie": cookie, "content-type": "image/jpeg"}
+    pictures = {"cookie": cookie, "content-type": "image/jpeg", "x-csrf-token": csrf}
     assert served.statuses("POST", "/v1/recognize", GREY, **pictures) == {200}
     gone = {"cookie": cookie, "x-csrf-token": csrf}
     assert served.gateway.ask("DELETE", "/v1/session", **gone)[0] == 204

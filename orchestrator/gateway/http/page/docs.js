@@ -1,5 +1,7 @@
 // Sends the calls of the forms of /docs, and shows each as a curl command.
 
+import { csrfHeader } from "./session.js";
+
 const KEY = "PLATES_KEY";
 
 for (const form of document.querySelectorAll("form.try")) prepare(form);
@@ -73,7 +75,7 @@ async function send(form) {
   answer.hidden = true;
   try {
     const begun = performance.now();
-    const response = await fetch(addressOf(form), { method: "POST", headers: headersOf(key), body });
+    const response = await fetch(addressOf(form), { method: "POST", headers: await headersOf(key), body });
     const text = await response.text();
     const took = Math.round(performance.now() - begun);
     status.textContent = `${response.status} ${response.statusText}, ${took} ms`;
@@ -86,8 +88,9 @@ async function send(form) {
   }
 }
 
-function headersOf(key) {
-  return key ? { "x-api-key": key } : {};
+async function headersOf(key) {
+  if (key) return { "x-api-key": key };
+  return document.getElementById("session") ? csrfHeader() : {}; // people can log in
 }
 
 // Indents JSON; lists of numbers stay in one line.

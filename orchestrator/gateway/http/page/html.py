@@ -28,7 +28,9 @@ SCRIPTS = (
     "drawing.js",
     "glyphs.js",
     "intake.js",
+    "key.js",
     "plates.js",
+    "session.js",
     "stage.js",
     "table.js",
     "words.js",
@@ -53,13 +55,15 @@ def render(texts: Texts, options: GatewayOptions) -> str:
     filled["key_hint"] = filled["key_needed" if options.wants_keys else "key_optional"]
     if options.wants_keys:
         filled["without_script"] = filled["without_script_key"]
-    words = json.dumps(_words(texts, options.limits), ensure_ascii=False)
+    access = {"has_keys": has_keys, "has_people": options.cameras is not None}
+    words = json.dumps(_words(texts, options.limits) | access, ensure_ascii=False)
     filled |= {"language": texts.language, "words": words}
     escaped = {name: escape(text) for name, text in filled.items()}
     return template.substitute(
         escaped,
         preloads="\n".join(map(_preload, SCRIPTS)),
-        key_hidden="" if has_keys else " hidden",
+        # The script shows the field to readers who have not logged in.
+        key_hidden=" hidden" if options.cameras or not has_keys else "",
         live_hidden="" if options.cameras else " hidden",
         send_hidden=" hidden" if options.wants_keys else "",
     )

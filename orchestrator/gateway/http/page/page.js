@@ -3,6 +3,7 @@
 import { answersOf, clear, take } from "./batch.js";
 import * as camera from "./camera.js";
 import { copy, save, toCsv, toJson } from "./copies.js";
+import { showKey } from "./key.js";
 import { find, notify, say } from "./words.js";
 
 const BYTE_ORDER_MARK = "\ufeff"; // without it, spreadsheets do not take the file for UTF-8
@@ -22,6 +23,7 @@ async function shoot() {
 }
 
 document.documentElement.classList.add("scripted");
+showKey();
 for (const id of ["samples", "ways", "shrinks"]) find(id).hidden = false;
 find("camera").hidden = !navigator.mediaDevices?.getUserMedia; // browsers have it on HTTPS and localhost alone
 

@@ -96,6 +96,11 @@ def test_limits_are_told() -> None:
         pytest.param(GatewayOptions(), True, id="nobody has a key"),
         pytest.param(GatewayOptions(keys=Path("keys.toml")), False, id="some have"),
         pytest.param(GatewayOptions(keys=Path("keys.toml"), wants_keys=True), False, id="wanted"),
+        pytest.param(
+            GatewayOptions(keys=Path("keys.toml"), wants_keys=True, cameras=Path("CAMERAS.toml")),
+            *(True,),
+            id="the script shows it to readers who have not logged in",
+        ),
     ],
 )
 def test_a_key_can_be_given_where_there_are_keys(options: GatewayOptions, is_hidden: bool) -> None:
