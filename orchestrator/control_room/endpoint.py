@@ -22,6 +22,7 @@ from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import RETRY_AFTER_S, GatewayError, NotFound
 from orchestrator.gateway.http.endpoint import Endpoint, HttpRequest
 from orchestrator.gateway.http.rest_routes import REST
+from orchestrator.gateway.policy.clients import KEY_PREFIX
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
@@ -92,6 +93,8 @@ class RoomRoute:
         role: Least role of the principal; NOBODY admits everybody.
         handle: Makes the response.
         described: Its description for the API's documentation; None if it is not shown there.
+        is_background: Pages ask for it again and again. A person's request leaves no line in the
+            gateway's audit, unless it is rejected. A key's request does.
     """
 
     method: str
@@ -99,6 +102,7 @@ class RoomRoute:
     role: Role
     handle: Handle
     described: Described | None = None
+    is_background: bool = False
 
 
 def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane) -> list[Route]:
@@ -123,6 +127,8 @@ async def _answer(
 ) -> Response:
     method = request.http.method
     route = methods["GET" if method == "HEAD" else method]
+    by_key = request.admitted.slot.client.name.startswith(KEY_PREFIX)
+    request.admitted.is_audited = by_key or not route.is_background
     with store_errors():
         is_open = route.role is Role.NOBODY
         principal = NOBODY if is_open else await room.access.principal_of(request)

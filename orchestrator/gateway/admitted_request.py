@@ -24,6 +24,7 @@ class AdmittedRequest:
         model: Name of the model; empty before the call is parsed.
         id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
         plates: Number of plates in the responses.
+        is_audited: Whether the audit gets a line even if the call is answered.
     """
 
     service: DataPlane
@@ -31,6 +32,7 @@ class AdmittedRequest:
     model: str = ""
     id: str = ""
     plates: int = 0
+    is_audited: bool = True
 
     def expect(self, size: int) -> None:
         """Reserve memory for a body of a size in bytes, before it is read if possible.

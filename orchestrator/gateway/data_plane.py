@@ -193,7 +193,8 @@ class DataPlane:
             plates=admitted.plates,
         )
         self.metrics.note(protocol, entry)
-        if not self._audit.write(entry):
+        is_written = admitted.is_audited or outcome is not ANSWERED
+        if is_written and not self._audit.write(entry):
             self.metrics.audit_lost.inc()
 
     async def forward(self, request: InferenceRequest, slot: Slot) -> InferenceResponse:

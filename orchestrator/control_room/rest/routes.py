@@ -56,9 +56,10 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
 
 
 def _passes() -> tuple[RoomRoute, ...]:
-    def picture(kind: str, handle: Handle) -> RoomRoute:
+    def picture(kind: str, handle: Handle, *, is_background: bool = False) -> RoomRoute:
         described = Described(f"{kind}OfPass", f"The {kind} of a pass", "passes", media=JPEG)
-        return RoomRoute("GET", f"/v1/passes/{{id}}/{kind}.jpg", VIEWER, handle, described)
+        path = f"/v1/passes/{{id}}/{kind}.jpg"
+        return RoomRoute("GET", path, VIEWER, handle, described, is_background=is_background)
 
     return (
         RoomRoute(
@@ -85,7 +86,7 @@ def _passes() -> tuple[RoomRoute, ...]:
                 answer=schemas.PassWithReadings,
             ),
         ),
-        picture("crop", passes.crop),
+        picture("crop", passes.crop, is_background=True),
         picture("frame", passes.frame),
     )
 
@@ -121,6 +122,7 @@ def _events(follow: Handle) -> RoomRoute:
                 "pass, and `camera` with a camera. They come at least once"
             },
         ),
+        is_background=True,
     )
 
 
@@ -130,6 +132,7 @@ def _lists() -> tuple[RoomRoute, ...]:
         RoomRoute(
             *("GET", "/v1/lists", VIEWER, lists.list_all),
             Described("lists", "All lists", "lists", answer=schemas.ListsAnswer),
+            is_background=True,
         ),
         RoomRoute(
             *("PUT", path, ADMINISTRATOR, lists.put_list),
@@ -188,14 +191,17 @@ def _cameras() -> tuple[RoomRoute, ...]:
         RoomRoute(
             *("GET", "/v1/cameras", VIEWER, cameras.list_all),
             Described("cameras", "All cameras", "cameras", answer=schemas.CamerasAnswer),
+            is_background=True,
         ),
         RoomRoute(
             *("GET", path, VIEWER, cameras.get),
             Described("camera", "One camera", "cameras", answer=schemas.CameraAnswer),
+            is_background=True,
         ),
         RoomRoute(
             *("GET", f"{path}/still.jpg", VIEWER, cameras.still),
             Described("still", "The last picture of a camera", "cameras", media=JPEG),
+            is_background=True,
         ),
         RoomRoute(
             *("PUT", f"{path}/areas", ADMINISTRATOR, cameras.put_areas),
@@ -220,6 +226,7 @@ def _gates() -> tuple[RoomRoute, ...]:
         RoomRoute(
             *("GET", "/v1/gates", VIEWER, gates.list_all),
             Described("gates", "All gates", "gates", answer=schemas.GatesAnswer),
+            is_background=True,
         ),
         RoomRoute(
             *("GET", "/v1/gates/openings", VIEWER, gates.list_openings),
@@ -228,5 +235,6 @@ def _gates() -> tuple[RoomRoute, ...]:
                 answer=schemas.OpeningsPage,
                 query=queries.PageQuery,
             ),
+            is_background=True,
         ),
     )

@@ -155,6 +155,7 @@ ROUTES = (
             answer=Session,
             is_searching=False,
         ),
+        is_background=True,
     ),
     RoomRoute(
         *("DELETE", PATH, Role.VIEWER, log_out),

@@ -101,9 +101,33 @@ def test_a_session_needs_no_key(room: Room) -> None:
 
 def test_the_gateways_audit_names_the_person(room: Room) -> None:
     room.log_in()
-    room.client.get("/v1/session")
+    room.client.get("/v1/passes")
+    assert audited(room) == [("127.0.0.1", 200), ("person:anna", 200)]
+
+
+BACKGROUND = ("session", "cameras", "cameras/gate", "gates", "gates/openings", "lists")
+
+
+def test_what_pages_ask_for_all_the_time_is_not_in_the_gateways_audit(room: Room) -> None:
+    room.log_in()
+    statuses = {room.client.get(f"/v1/{path}").status_code for path in BACKGROUND}
+    assert statuses == {200}
+    assert room.client.get("/live").status_code == 200
+    assert room.client.get("/control/live.js").status_code == 200
+    assert room.client.get("/v1/people").status_code == 200
+    assert audited(room) == [("127.0.0.1", 200), ("person:anna", 200)]
+
+
+def test_what_is_refused_to_pages_is_in_the_audit_and_so_are_keys(room: Room) -> None:
+    assert room.client.get("/v1/cameras").status_code == 401
+    assert room.client.get("/v1/cameras", headers=KEY_OF_DESK).status_code == 200
+    assert audited(room) == [("127.0.0.1", 401), ("key:desk", 200)]
+
+
+def audited(room: Room) -> list[tuple[str, int]]:
+    """Return clients and statuses of the gateway's audit."""
     lines = [json.loads(line) for line in room.audit.read_text().splitlines()]
-    assert [line["client"] for line in lines] == ["127.0.0.1", "person:anna"]
+    return [(line["client"], line["status"]) for line in lines]
 
 
 def test_a_person_may_send_pictures_without_a_key(room: Room) -> None:
