@@ -16,6 +16,7 @@ from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.control_room.access.policy import AccessPolicy, Forbidden
 from orchestrator.control_room.access.principals import NOBODY, Principal, Role
 from orchestrator.control_room.described import Described
+from orchestrator.control_room.encoded_paths import EncodedRoute
 from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.data_plane import DataPlane
@@ -119,7 +120,7 @@ def _to_route(
     endpoint = Endpoint(
         service, REST, KIND, partial(_answer, methods, room), room.access.find_client
     )
-    return Route(path, endpoint, methods=[*methods])
+    return EncodedRoute(path, endpoint, methods=[*methods])
 
 
 async def _answer(

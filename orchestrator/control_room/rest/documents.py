@@ -89,7 +89,9 @@ def to_camera(
             **_state_fields(state),
             **areas,
             "areas_from": "page" if drawn else "file",
-            "still": None if still_s is None else f"/v1/cameras/{quote(camera.name)}/still.jpg",
+            "still": None
+            if still_s is None
+            else f"/v1/cameras/{quote(camera.name, safe='')}/still.jpg",
             "still_time": None if still_s is None else to_rfc3339(still_s),
         }
     )
@@ -124,7 +126,7 @@ def _fields(found: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
 
 
 def _picture(found: FoundPass, kind: str) -> str | None:
-    return f"/v1/passes/{quote(found.id)}/{kind}.jpg" if getattr(found, kind) else None
+    return f"/v1/passes/{quote(found.id, safe='')}/{kind}.jpg" if getattr(found, kind) else None
 
 
 def _candidates(pairs: Sequence[tuple[str, float]]) -> tuple[dict[str, Any], ...]:

@@ -60,7 +60,7 @@ class ChosenPrincipal:
     async def find_client(self, _headers: object, address: Client) -> Client:
         return address
 
-    async def find_person(self, _headers: object, _address: Client) -> None: ...
+    async def find_sender(self, _headers: object, _address: Client) -> None: ...
 
     async def is_current(self, _request: object) -> bool:
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from orchestrator.cameras.store.live_tables import CameraState, Still
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.people import Person
 from tests.cameras.store.stored_events import NOW_S, REQUESTER
-from tests.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room, add_openings
+from tests.control_room.rest.rooms import CAMERAS, EDITOR, OF_THE_EAST, Room, add_openings
 
 AREAS = {
     "zones": [{"name": "lane", "polygon": [[0, 0], [1, 0], [1, 1]]}],
@@ -50,6 +51,24 @@ def test_a_still_has_its_time(room: Room) -> None:
     assert room.get("/v1/cameras/gate")["still_time"] == "2025-06-15T15:06:40.000Z"
     again = {"if-none-match": still.headers["etag"]}
     assert room.client.get("/v1/cameras/gate/still.jpg", headers=again).status_code == 304
+
+
+def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
+    name, path = "yard/1 %2F", "/v1/cameras/yard%2F1%20%252F"
+    configuration = replace(room.room.configuration, cameras=(replace(CAMERAS[0], name=name),))
+    room.room.configuration = configuration
+    room.store.live.write_stills([Still(name, NOW_S, b"a still")])
+    shown = room.get(path)
+    assert (shown["name"], shown["still"]) == (name, f"{path}/still.jpg")
+    assert room.client.get(shown["still"]).content == b"a still"
+    assert room.client.put(f"{path}/areas", json=AREAS).json()["areas_from"] == "page"
+    assert room.client.get("/v1/cameras/yard/1").status_code == 404
+    unknown = room.client.get("/v1/cameras/yard%2F2")
+    assert (unknown.status_code, unknown.json()["detail"]) == (404, "there is no camera 'yard/2'")
+
+
+def test_an_encoded_fixed_part_of_a_path_is_found(room: Room) -> None:
+    assert room.get("/v1/c%61meras/gate")["name"] == "gate"
 
 
 def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:

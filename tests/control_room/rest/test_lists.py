@@ -33,6 +33,16 @@ def test_a_date_alone_counts_to_its_end(filled: Room, day: str, end: str) -> Non
     assert ends == [end, end]
 
 
+def test_a_list_whose_name_has_a_slash_is_reached(room: Room) -> None:
+    path = "/v1/lists/night%2Fentries%2Fshift"
+    assert room.client.put(path, json={}).json()["name"] == "night/entries/shift"
+    assert room.client.put(f"{path}/entries/A123BC77", json={}).status_code == 200
+    assert [one["text"] for one in room.get(f"{path}/entries")["entries"]] == ["A123BC77"]
+    assert room.client.delete(f"{path}/entries/A123BC77").status_code == 204
+    assert room.client.delete(path).status_code == 204
+    assert room.get("/v1/lists") == {"lists": []}
+
+
 def test_a_list_is_made_changed_and_deleted(room: Room) -> None:
     made = room.client.put("/v1/lists/guests", json={"note": "hotel"})
     assert made.json() == {

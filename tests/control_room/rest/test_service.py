@@ -109,6 +109,15 @@ def test_a_listener_that_comes_back_gets_what_it_missed_once(
     assert third.read(3)[-1] == ("pass.closed", "e")
 
 
+def test_a_name_with_a_slash_is_reached_over_http(running: Running) -> None:
+    path = "/v1/lists/night%2Fshift"
+    status, _, body = running.ask("PUT", path, b"{}", **{"content-type": "application/json"})
+    assert (status, json.loads(body)["name"]) == (200, "night/shift")
+    assert running.ask("GET", f"{path}/entries")[0] == 200
+    assert running.ask("GET", "/v1/lists/night/shift/entries")[0] == 404
+    assert running.ask("DELETE", path)[0] == 204
+
+
 def test_a_camera_that_changes_is_told(running: Running, store: PassStore) -> None:
     stop = threading.Event()
 
