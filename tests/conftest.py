@@ -1,5 +1,6 @@
 """Fixtures that more than one test module uses."""
 
+import gc
 import importlib
 import os
 import sys
@@ -37,6 +38,20 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hide GPUs, unless `-m gpu` chooses their tests."""
     if config.option.markexpr != "gpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage while tests are imported, and leave the imported modules out later.
+
+    Nearly all objects of this phase stay until the end, and each collection would look at all.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
