@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import cv2
@@ -10,20 +11,23 @@ from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.kept_frames import KeptFrames
 from tests.cameras.store.stored_events import REQUESTER, make_event
-from workshop.rendering.scenery import scene
+from workshop.rendering.scenery import Scene, scene
 
-STREET = scene(["A123BC77", "M456OP199"], seed=2)
-_, JPEG = cv2.imencode(".jpg", STREET.picture)
+
+@cache
+def street() -> Scene:
+    return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
 
 
 def framed() -> PassEvent:
     """Return an event whose best frame shows two plates; the first one is its own."""
     event = make_event("a")
-    own, other = (tuple(map(float, box)) for box in STREET.xyxy)
+    own, other = (tuple(map(float, box)) for box in street().xyxy)
+    _, jpeg = cv2.imencode(".jpg", street().picture)
     best = event.passed.best
     plate = replace(best.observation.plate, xyxy=own)
     seen = replace(best.observation, plate=plate)
-    best = replace(best, observation=seen, frame_jpeg=JPEG.tobytes(), others=(other,))
+    best = replace(best, observation=seen, frame_jpeg=jpeg.tobytes(), others=(other,))
     return replace(event, passed=replace(event.passed, best=best))
 
 
@@ -32,15 +36,15 @@ def read(jpeg: bytes) -> np.ndarray:
 
 
 def cut(picture: np.ndarray, number: int) -> np.ndarray:
-    x0, y0, x1, y1 = map(int, STREET.xyxy[number])
+    x0, y0, x1, y1 = map(int, street().xyxy[number])
     return picture[y0:y1, x0:x1].astype(float)
 
 
 @pytest.mark.parametrize("blur", ["surroundings", "plates"])
 def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
     kept = read(KeptFrames(True, blur).prepare(framed()).passed.best.frame_jpeg)
-    assert abs(cut(kept, 0) - cut(STREET.picture, 0)).mean() < 8
-    assert cut(STREET.picture, 1).std() > 30
+    assert abs(cut(kept, 0) - cut(street().picture, 0)).mean() < 8
+    assert cut(street().picture, 1).std() > 30
     assert cut(kept, 1).std() < 8
 
 
@@ -65,7 +69,7 @@ def test_the_spool_gets_no_more_than_the_pictures(tmp_path: Path) -> None:
     store = open_store(away, tmp_path)
     store.write([framed()], [])
     [file] = (tmp_path / "spool").glob("*.event")
-    assert JPEG.tobytes() not in file.read_bytes()
+    assert framed().passed.best.frame_jpeg not in file.read_bytes()
     assert framed().passed.best.crop_jpeg in file.read_bytes()
     store.close()
 
