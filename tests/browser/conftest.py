@@ -25,7 +25,16 @@ from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 
 CHROMIUM = "chromium"
+DISABLED = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),  # pages for an address bar that nobody sees
+    # Those of Playwright: Chromium takes the last list alone.
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
+    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"),
+    *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
+    *("NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"),
+)
 FLAGS = [
+    f"--disable-features={','.join(DISABLED)}",
     "--no-sandbox",  # root has none, and the pages are ours
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
