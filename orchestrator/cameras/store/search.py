@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.pass_finder import PassFinder
 from orchestrator.cameras.store.pass_query import (
     FoundPass,
     PassDetails,
@@ -22,20 +22,12 @@ from orchestrator.cameras.store.pass_query import (
 )
 from orchestrator.cameras.store.schema import list_hits, lists, passes, readings
 from orchestrator.cameras.store.search_statements import (
-    RARE,
     Dialect,
-    TextCondition,
-    Walk,
-    chosen_statement,
     other_conditions,
     plan_walks,
-    reach_statement,
-    walk_statement,
 )
+from orchestrator.cameras.store.text_condition import TextCondition
 
-LOOK_UP = ("enable_seqscan = off", "jit = off")
-WALK = (*LOOK_UP, "enable_sort = off", "enable_bitmapscan = off")
-"""PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
 MOST_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
@@ -62,18 +54,11 @@ def search(
         conditions.append(dialect.unindexed(passes.c.camera).in_(shown))
         if not query.cameras and len(shown) <= MOST_WALKS:
             query = replace(query, cameras=(*shown,))
-    numbers = _look_up(connection, dialect, text)
     if text:
         conditions.append(dialect.matches(dialect.unindexed_text(text), text))
-    if numbers is not None:
-        _set(connection, LOOK_UP)
-        chosen = chosen_statement(dialect, numbers, query, conditions)
-        return _to_page(connection, query, connection.execute(chosen).mappings())
-    _set(connection, WALK)
-    walks = _choose(connection, plan_walks(query, text, list_id), query)
-    statements = [walk_statement(walk, query, conditions) for walk in walks]
-    rows = [row for one in statements for row in connection.execute(one).mappings()]
-    return _to_page(connection, query, rows)
+    groups = plan_walks(query, text, list_id)
+    finder = PassFinder(connection, dialect, query, text, conditions, groups)
+    return _to_page(connection, query, finder.find())
 
 
 def find_list(connection: sa.Connection, name: str) -> int:
@@ -124,40 +109,6 @@ def read_hits(
     for number, *values in connection.execute(statement) if numbers else ():
         hits[number] += (StoredHit(*values),)
     return dict(hits)
-
-
-def _look_up(
-    connection: sa.Connection, dialect: Dialect, text: TextCondition | None
-) -> list[int] | None:
-    """Return passes among which are all with a text, if they are few enough to be sorted."""
-    if text is None or text.is_exact:
-        return None
-    for statement in dialect.candidates(text):
-        _set(connection, LOOK_UP)
-        numbers = list(connection.execute(statement).scalars())
-        if len(numbers) <= RARE:
-            return numbers
-    return None
-
-
-def _choose(
-    connection: sa.Connection, groups: Sequence[list[Walk]], query: PassQuery
-) -> list[Walk]:
-    """Return the walks that have the fewest passes in a time."""
-    if len(groups) == 1:
-        return groups[0]
-
-    def reach_s(group: list[Walk]) -> float:
-        found = (connection.scalar(reach_statement(walk, query)) for walk in group)
-        return max(-inf if one is None else one for one in found)
-
-    return min(groups, key=reach_s)
-
-
-def _set(connection: sa.Connection, settings: Iterable[str]) -> None:
-    if connection.dialect.name == "postgresql":
-        for setting in settings:
-            connection.exec_driver_sql(f"SET LOCAL {setting}")
 
 
 def _to_page(connection: sa.Connection, query: PassQuery, rows: Iterable[Any]) -> PassPage:

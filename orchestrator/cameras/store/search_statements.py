@@ -14,8 +14,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from orchestrator.cameras.store.edit_pieces import split_for_edits
 from orchestrator.cameras.store.pass_query import PassQuery, parse_cursor
-from orchestrator.cameras.store.run_statements import find_in_postgresql, find_in_sqlite
+from orchestrator.cameras.store.run_statements import (
+    find_in_postgresql,
+    find_in_sqlite,
+    match_all,
+    match_pieces,
+)
 from orchestrator.cameras.store.schema import (
     TIME,
     list_hits,
@@ -23,17 +29,11 @@ from orchestrator.cameras.store.schema import (
     pass_zones,
     passes,
 )
+from orchestrator.cameras.store.text_condition import TextCondition
 from orchestrator.cameras.store.text_patterns import (
     END,
     HIGHEST,
     START,
-    WILDCARDS,
-    check_edits,
-    clean_text,
-    find_runs,
-    find_short_runs,
-    prefix_of,
-    split_for_edits,
     to_like,
 )
 
@@ -41,59 +41,6 @@ Condition = sa.ColumnElement[bool]
 RARE = 2000
 """Most passes that are looked up and sorted. A text that more of a million passes have fills a page
 within 25,000 steps of a walk."""
-STEPS = 1000
-"""The index whose last so many passes reach furthest into the past is the one to follow."""
-
-
-@dataclass(frozen=True)
-class TextCondition:
-    """The condition on the text of a pass.
-
-    Attributes:
-        pattern: The whole text, with wildcards.
-        parts: Parts of the text.
-        edits: Most edits between the text and `pattern`.
-    """
-
-    pattern: str
-    parts: tuple[str, ...] = ()
-    edits: int = 0
-
-    @classmethod
-    def of(cls, query: PassQuery) -> TextCondition | None:
-        """Return the condition of a query, if it has one.
-
-        Raises:
-            ParameterError: The text cannot be searched.
-        """
-        pattern = clean_text(query.text, WILDCARDS) or "*"
-        parts = tuple(filter(None, map(clean_text, query.parts)))
-        check_edits(pattern, query.edits)
-        return cls(pattern, parts, query.edits) if parts or pattern.strip("*") else None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the text itself is known."""
-        return not self.edits and not any(char in self.pattern for char in WILDCARDS)
-
-    @property
-    def prefix(self) -> str:
-        return "" if self.edits else prefix_of(self.pattern)
-
-    @property
-    def runs(self) -> list[str]:
-        """Pieces that every such text has, if it needs no edits."""
-        return [run for pattern in self._patterns for run in find_runs(pattern)]
-
-    @property
-    def short_runs(self) -> list[str]:
-        """Pieces of one or two characters that every such text has, the longest first."""
-        runs = {run for pattern in self._patterns for run in find_short_runs(pattern)}
-        return sorted(runs, key=lambda run: (-len(run), run))
-
-    @property
-    def _patterns(self) -> tuple[str, ...]:
-        return self.pattern, *(f"*{part}*" for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -153,8 +100,13 @@ class Dialect:
             found = sa.select(sa.literal_column("rowid", number.type).label("number"))
             # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
             column = sa.literal_column("+pass_texts.text", sa.String)
+            wanted = (
+                match_pieces(split_for_edits(text.pattern, text.edits))
+                if text.edits
+                else (match_all(text.runs))
+            )
             found = found.select_from(table).where(
-                sa.literal_column("pass_texts").op("MATCH")(_to_match(text)),
+                sa.literal_column("pass_texts").op("MATCH")(wanted),
                 self.matches(column, text, wrapped=True),
             )
         return found.limit(RARE + 1)
@@ -169,7 +121,7 @@ class Dialect:
     def _postgresql_pieces(self, text: TextCondition) -> list[Condition]:
         if not text.edits:
             return []
-        pieces = split_for_edits(text.pattern, text.edits)
+        pieces = split_for_edits(text.pattern, text.edits).pieces
         likes = (f"%{piece}%".removeprefix(f"%{START}") for piece in pieces)
         return [
             sa.or_(*(pass_texts.c.text.like(one.removesuffix(f"{END}%")) for one in likes)),
@@ -220,26 +172,32 @@ def plan_walks(
     return [group for group in groups if group] or [[Walk(passes)]]
 
 
-def reach_statement(walk: Walk, query: PassQuery) -> sa.Select[Any]:
-    """Return the statement that finds the time of a walk's last step but STEPS."""
+def reach_statement(walk: Walk, query: PassQuery, steps: int) -> sa.Select[Any]:
+    """Return the statement that finds the time of the step after so many; none if the walk ends."""
     time_s = walk.table.c.first_seen_s
     statement = sa.select(time_s).where(*_in_time(query, time_s, walk.number))
     if walk.condition is not None:
         statement = statement.where(walk.condition)
-    return statement.order_by(time_s.desc(), walk.number.desc()).limit(1).offset(STEPS)
+    return statement.order_by(time_s.desc(), walk.number.desc()).limit(1).offset(steps)
 
 
 def walk_statement(walk: Walk, query: PassQuery, conditions: Sequence[Condition]) -> sa.Select[Any]:
-    """Return the statement that follows a walk to the end of the page."""
+    """Return the statement that follows a walk to the end of the page.
+
+    The walk itself gives numbers only, so that PostgreSQL can compare texts in an index that has
+    them, and reads no other rows than those of the page.
+    """
     table, time_s, number = walk.table, walk.table.c.first_seen_s, walk.number
     source: sa.FromClause = table
     if table is not passes:
         source = table.join(passes, passes.c.number == number)
-    statement = sa.select(passes).select_from(source).where(*conditions)
+    walked = sa.select(number.label("number")).select_from(source).where(*conditions)
     if walk.condition is not None:
-        statement = statement.where(walk.condition)
-    statement = statement.where(*_in_time(query, time_s, number))
-    return statement.order_by(time_s.desc(), number.desc()).limit(query.limit + 1)
+        walked = walked.where(walk.condition)
+    walked = walked.where(*_in_time(query, time_s, number))
+    found = walked.order_by(time_s.desc(), number.desc()).limit(query.limit + 1).subquery("found")
+    rows = passes.alias("found_passes")
+    return sa.select(rows).join_from(found, rows, rows.c.number == found.c.number)
 
 
 def chosen_statement(
@@ -286,9 +244,3 @@ def _in_time(
     if cursor := parse_cursor(query.cursor):
         conditions.append(sa.tuple_(time_s, number) < sa.tuple_(*map(sa.literal, cursor)))
     return conditions
-
-
-def _to_match(text: TextCondition) -> str:
-    """Return the condition in the language of SQLite's FTS5."""
-    pieces = split_for_edits(text.pattern, text.edits) if text.edits else text.runs
-    return (" OR " if text.edits else " AND ").join(f'"{piece}"' for piece in pieces)

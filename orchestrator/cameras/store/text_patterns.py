@@ -1,17 +1,11 @@
 """Patterns of texts, and the pieces of them that a trigram index can find.
 
-A text within k edits of another one holds at least one of k + 1 pieces of it unchanged. `^` and `$`
-stand for the start and the end of a text.
-
-Source: G. Navarro, "A guided tour to approximate string matching", 2001, section 8 (partitioning
-into exact search).
+`^` and `$` stand for the start and the end of a text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from math import prod
 
 from orchestrator.errors import ParameterError
 from orchestrator.formats.transliteration import to_latin
@@ -24,9 +18,6 @@ GRAM = 3
 """Shortest piece that a trigram index finds."""
 MOST_EDITS = 2
 LONGEST = 32
-SHARES = {START: 1.0, END: 1.0}
-DIGIT_SHARE, LETTER_SHARE, REGION_SHARE = 0.1, 0.08, 0.4
-"""How often a place of a text has a given character; few regions have most vehicles."""
 
 
 def clean_text(text: str, wildcards: str = "") -> str:
@@ -82,36 +73,3 @@ def find_short_runs(pattern: str) -> list[str]:
     """Return the runs of a pattern that are too short for a trigram index, the longest first."""
     runs = {run for run in re.split(r"[*?]", pattern) if 0 < len(run) < GRAM}
     return sorted(runs, key=lambda run: (-len(run), run))
-
-
-def split_for_edits(text: str, edits: int) -> list[str]:
-    """Return the pieces of a text of which a similar text has at least one, the rarest ones."""
-    wrapped = f"{START}{text}{END}"
-    return min(_partitions(wrapped, edits + 1), key=lambda pieces: _frequency(pieces, wrapped))
-
-
-def _partitions(text: str, count: int) -> Iterator[list[str]]:
-    """Return all ways to cut a text into pieces that a trigram index finds."""
-    if count == 1:
-        yield [text]
-        return
-    for length in range(GRAM, len(text) - GRAM * (count - 1) + 1):
-        for rest in _partitions(text[length:], count - 1):
-            yield [text[:length], *rest]
-
-
-def _frequency(pieces: Sequence[str], wrapped: str) -> float:
-    """Estimate the share of texts that have one of the pieces."""
-    region = len(wrapped) - len(wrapped[:-1].rstrip("0123456789")) - 1
-    shares = [_share(char) for char in wrapped]
-    first = len(wrapped) - 1 - region
-    shares[first : len(wrapped) - 1] = [REGION_SHARE] * region
-    frequency, at = 0.0, 0
-    for piece in pieces:
-        frequency += prod(shares[at : at + len(piece)])
-        at += len(piece)
-    return frequency
-
-
-def _share(char: str) -> float:
-    return SHARES.get(char, DIGIT_SHARE if char.isdigit() else LETTER_SHARE)

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.configuration import Camera, Store
-from orchestrator.cameras.store import search_statements
+from orchestrator.cameras.store import pass_finder, search_statements
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.text_condition import TextCondition
 from orchestrator.errors import ParameterError
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
@@ -115,7 +116,8 @@ def test_a_search_finds(filled: PassStore, conditions: dict[str, Any], found: st
 def test_frequent_texts_are_found_by_a_walk(
     filled: PassStore, monkeypatch: pytest.MonkeyPatch, conditions: dict[str, Any], found: str
 ) -> None:
-    monkeypatch.setattr("orchestrator.cameras.store.search.RARE", -1)
+    monkeypatch.setattr(pass_finder, "RARE", -1)
+    monkeypatch.setattr(pass_finder, "FIRST_STEPS", 1)
 
     assert "".join(find_ids(filled, PassQuery(**conditions))) == found
 
@@ -176,7 +178,7 @@ def test_a_search_needs_a_reason() -> None:
 
 
 def test_a_rare_text_is_limited_to_what_can_be_sorted() -> None:
-    text = search_statements.TextCondition("*A123*")
+    text = TextCondition("*A123*")
     (statement,) = search_statements.Dialect(is_postgresql=False).candidates(text)
 
     assert statement._limit == search_statements.RARE + 1
