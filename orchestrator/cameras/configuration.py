@@ -60,7 +60,8 @@ class Camera:
 
     Attributes:
         name: Unique name of the camera.
-        url: `rtsp://`, `http://` or `https://` address, a device such as `/dev/video0`, or a file.
+        url: `rtsp://`, `rtsps://`, `http://` or `https://` address, a device such as `/dev/video0`,
+            or a file.
         looks_per_s: Most frames a second that are sent to the service.
         text_threshold: Least score of a pass's text that is shown, in [0, 1].
         agreement_threshold: Least score at which a pass counts as agreed.
@@ -74,6 +75,9 @@ class Camera:
         lists: Names of the plate lists that are looked up for this camera.
         retention_days: Days after which its passes are deleted; None for the store's.
         group: Name of the group of cameras that it belongs to; roles can be limited to groups.
+        verify_tls: Whether the certificate of `rtsps://` and `https://` is verified.
+        tls_ca_file: PEM file of the certificates to trust, which may be the camera's own; None for
+            the system's.
     """
 
     name: str
@@ -90,8 +94,12 @@ class Camera:
     lists: tuple[str, ...] = ()
     retention_days: float | None = None
     group: str = ""
+    verify_tls: bool = True
+    tls_ca_file: Path | None = None
 
     def __post_init__(self) -> None:
+        if self.tls_ca_file and not self.verify_tls:
+            raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
             raise SettingsError(f"name: wanted 1 to 100 printable characters, got {self.name!r}")
         check_range("looks_per_s", self.looks_per_s, 0.1, 60)

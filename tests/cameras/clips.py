@@ -4,7 +4,6 @@ import io
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import av
 import cv2
@@ -54,10 +53,3 @@ def encode(
             container.mux(stream.encode(seen))
         container.mux(stream.encode(None))
     return file.getvalue()
-
-
-def write_jpegs(frames: Sequence[np.ndarray], folder: Path) -> Path:
-    """Write frames as 000.jpg and so on."""
-    for index, frame in enumerate(frames):
-        cv2.imwrite(str(folder / f"{index:03d}.jpg"), frame)
-    return folder

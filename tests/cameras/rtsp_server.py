@@ -1,10 +1,11 @@
 """A camera: plays the pictures of a folder over RTSP, in a loop. Runs with Debian's Python.
 
-    /usr/bin/python3 rtsp_server.py FOLDER PORT
+    /usr/bin/python3 rtsp_server.py FOLDER PORT [CERTIFICATE KEY]
 
-The folder holds 000.jpg, 001.jpg and so on. PORT 0 takes any. The port is printed when the server
-listens. A line `WIDTH HEIGHT` on the standard input changes the size of the picture. The end of the
-input ends the server.
+The folder holds 0000.jpg, 0001.jpg and so on, ten for a second. PORT 0 takes any. With the PEM
+files of a certificate and its key, it speaks RTSP over TLS. The port is printed when the server
+listens. A line `WIDTH HEIGHT` on the standard input changes the size of the picture. The end of
+the input ends the server.
 """
 
 import sys
@@ -14,21 +15,22 @@ import gi
 
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
-from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
+from gi.repository import Gio, GLib, Gst, GstRtspServer  # noqa: E402
 
 PIPELINE = (
-    "( multifilesrc location={folder}/%03d.jpg loop=true"
-    " caps=image/jpeg,framerate=25/1 ! jpegdec ! videoconvert"
+    "( multifilesrc location={folder}/%04d.jpg loop=true"
+    " caps=image/jpeg,framerate=10/1 ! jpegdec ! videoconvert"
     " ! videoscale ! capsfilter name=size caps=video/x-raw,width=320,height=180"
-    " ! x264enc tune=zerolatency speed-preset=ultrafast threads=1 key-int-max=25"
+    " ! x264enc tune=zerolatency speed-preset=ultrafast threads=1 key-int-max=10"
     " ! video/x-h264,profile=constrained-baseline ! rtph264pay name=pay0 pt=96 config-interval=-1 )"
 )
+VIEWER = "viewer"
 
 
 class Camera:
     """The RTSP server and what it plays."""
 
-    def __init__(self, folder: str, port: str) -> None:
+    def __init__(self, folder: str, port: str, *certificate: str) -> None:
         self.media = None
         self.server = GstRtspServer.RTSPServer()
         self.server.set_service(port)
@@ -36,8 +38,23 @@ class Camera:
         factory.set_launch(PIPELINE.format(folder=folder))
         factory.set_shared(True)
         factory.connect("media-configure", self.configure)
+        if certificate:
+            self.encrypt(factory, *certificate)
         self.server.get_mount_points().add_factory("/street", factory)
         self.server.attach(None)
+
+    def encrypt(self, factory: object, certificate: str, key: str) -> None:
+        """Speak TLS, and let everybody see what is played."""
+        auth, token = GstRtspServer.RTSPAuth(), GstRtspServer.RTSPToken()
+        auth.set_tls_certificate(Gio.TlsCertificate.new_from_files(certificate, key))
+        token.set_string(GstRtspServer.RTSP_TOKEN_MEDIA_FACTORY_ROLE, VIEWER)
+        auth.set_default_token(token)
+        permissions = GstRtspServer.RTSPPermissions()
+        permissions.add_role(VIEWER)
+        for right in ("media.factory.access", "media.factory.construct"):
+            permissions.add_permission_for_role(VIEWER, right, True)
+        factory.set_permissions(permissions)
+        self.server.set_auth(auth)
 
     def configure(self, _: object, media: object) -> None:
         """Keep what is played, to change it later."""

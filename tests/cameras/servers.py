@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import subprocess
 import threading
 import time
@@ -44,14 +45,21 @@ def check_gstreamer() -> None:
 
 @dataclass
 class RtspCamera:
-    """A process that plays a folder of pictures over RTSP, 25 a second."""
+    """A process that plays a folder of pictures over RTSP, 10 a second.
+
+    Attributes:
+        folder: The pictures.
+        certificate: Files of a certificate and its key; without them it speaks no TLS.
+        port: The port, 0 before the first start.
+    """
 
     folder: Path
+    certificate: tuple[Path, ...] = ()
     port: int = 0
 
     def start(self) -> None:
         self.process = subprocess.Popen(
-            [SYSTEM_PYTHON, str(SCRIPT), str(self.folder), str(self.port)],
+            [SYSTEM_PYTHON, SCRIPT, self.folder, str(self.port), *self.certificate],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self.process.stdout is not None
@@ -68,12 +76,13 @@ class RtspCamera:
 
     @property
     def url(self) -> str:
-        return f"rtsp://127.0.0.1:{self.port}/street"
+        scheme = "rtsps" if self.certificate else "rtsp"
+        return f"{scheme}://127.0.0.1:{self.port}/street"
 
 
 @contextmanager
-def rtsp_camera(folder: Path) -> Iterator[RtspCamera]:
-    camera = RtspCamera(folder)
+def rtsp_camera(folder: Path, *certificate: Path) -> Iterator[RtspCamera]:
+    camera = RtspCamera(folder, certificate)
     camera.start()
     try:
         yield camera
@@ -159,12 +168,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def http_camera(frames: Sequence[np.ndarray]) -> Iterator[HttpCamera]:
+def http_camera(frames: Sequence[np.ndarray], *certificate: Path) -> Iterator[HttpCamera]:
+    """Serve pictures, over TLS with the files of a certificate and its key."""
     camera = HttpCamera(frames)
     handler = type("HandlerOfCamera", (Handler,), {"camera": camera})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads, server.block_on_close = True, False
         camera.port = server.server_address[1]
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield camera

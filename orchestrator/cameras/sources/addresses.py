@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import ssl
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.limits import Limits
 
 DEVICES = "/dev/"
 NETWORK = ("rtsp", "rtsps", "http", "https")
+TLS = ("rtsps", "https")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class Address:
         url: Address for FFmpeg, secrets included.
         shown: The address without user, password, path and query, which may all hold secrets.
         is_file: Whether it is a file on this machine.
+        has_tls: Whether the connection is encrypted.
         format: FFmpeg's name of the input format; None lets FFmpeg find it.
         options: Options of FFmpeg.
     """
@@ -27,8 +31,23 @@ class Address:
     url: str = field(repr=False)
     shown: str
     is_file: bool = False
+    has_tls: bool = False
     format: str | None = None
     options: dict[str, str] = field(default_factory=dict)
+
+
+def address_of(camera: Camera, limits: Limits) -> Address:
+    """Tell how to open a camera. The host's certificate is verified unless its settings forbid it.
+
+    FFmpeg verifies none by itself, and does not find the system's certificates everywhere. The
+    options are also given without TLS: a host may send the client on to an encrypted address.
+    """
+    address = parse_address(camera.url, limits)
+    if not camera.verify_tls or camera.url.partition("://")[0].lower() not in NETWORK:
+        return address
+    trusted = camera.tls_ca_file or ssl.get_default_verify_paths().cafile
+    options = {"tls_verify": "1", **({"ca_file": str(trusted)} if trusted else {})}
+    return replace(address, options=address.options | options)
 
 
 def parse_address(url: str, limits: Limits) -> Address:
@@ -39,11 +58,22 @@ def parse_address(url: str, limits: Limits) -> Address:
     if not separator or scheme == "file":
         path = rest if separator else url
         return Address(f"file:{path}", Path(path).name, is_file=True)
-    return Address(url, show(url), options=_options(scheme.lower(), limits))
+    scheme = scheme.lower()
+    return Address(url, show(url), has_tls=scheme in TLS, options=_options(scheme, limits))
+
+
+def find_here(camera: Camera) -> Camera:
+    """Return a camera whose files have absolute paths: decoders run in another folder."""
+    trusted = camera.tls_ca_file
+    return replace(
+        camera,
+        url=make_absolute(camera.url),
+        tls_ca_file=trusted.absolute() if trusted else None,
+    )
 
 
 def make_absolute(url: str) -> str:
-    """Return a camera's URL. A file's path becomes absolute: decoders run in another folder."""
+    """Return a camera's URL. A file's path becomes absolute."""
     is_path = "://" not in url and not url.startswith(DEVICES)
     return str(Path(url).absolute()) if is_path else url
 

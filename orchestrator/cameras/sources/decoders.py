@@ -8,11 +8,10 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from types import TracebackType
 
 from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.sources.addresses import make_absolute
+from orchestrator.cameras.sources.addresses import find_here
 from orchestrator.cameras.sources.camera_stream import CameraStream
 from orchestrator.cameras.sources.children import COMMAND, Child
 from orchestrator.cameras.sources.limits import Limits
@@ -181,7 +180,7 @@ class Decoders:
 
     def open(self, camera: Camera) -> CameraStream:
         """Play a camera. An event loop must run."""
-        camera = replace(camera, url=make_absolute(camera.url))
+        camera = find_here(camera)
         stream = CameraStream(next(self._numbers), camera, self._limits)
         self.groups = [group for group in self.groups if not group.has_ended]
         self._isolated &= {*self.groups}

@@ -28,6 +28,7 @@ SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.error.ExitError, NO_DATA),
 )
 UNREACHABLE = "the host cannot be reached, or its name is not known"
+UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file right?"
 
 
 def describe(error: Exception, address: Address, doing: str, *, timed_out: bool = False) -> str:
@@ -46,6 +47,7 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
         if isinstance(error, kind):
             return f"cannot {doing} {address.shown}: {sentence}"
     if isinstance(error, OSError) and error.errno == 5 and doing == "open" and not address.is_file:
-        return f"cannot {doing} {address.shown}: {UNREACHABLE}"
+        sentence = UNTRUSTED if address.has_tls else UNREACHABLE
+        return f"cannot {doing} {address.shown}: {sentence}"
     reason = getattr(error, "strerror", None) or type(error).__name__
     return f"cannot {doing} {address.shown}: {str(reason).lower()}"

@@ -141,7 +141,7 @@ def pack(message: Message) -> bytes:
     """Return the bytes of a message."""
     fields = asdict(message)
     jpeg = fields.pop("jpeg", b"")
-    text = json.dumps({"kind": NAMES[type(message)], **fields}).encode()
+    text = json.dumps({"kind": NAMES[type(message)], **fields}, default=str).encode()
     return b"".join((HEAD.pack(len(text), len(jpeg)), text, jpeg))
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.schedule import is_watched
-from orchestrator.cameras.sources.addresses import parse_address
+from orchestrator.cameras.sources.addresses import address_of
 from orchestrator.cameras.sources.capture import Capture
 from orchestrator.cameras.sources.clip import ClipPlayback
 from orchestrator.cameras.sources.failures import SourceError
@@ -42,7 +42,7 @@ class Player(threading.Thread):
     def __init__(self, opened: Open, send: Callable[[Message], None]) -> None:
         super().__init__(name=opened.camera.name, daemon=True)
         self._opened, self._send = opened, send
-        self._address = parse_address(opened.camera.url, opened.limits)
+        self._address = address_of(opened.camera, opened.limits)
         self._closing = threading.Event()
         self._progress = Progress(number=opened.number)
         self._is_clip = self._address.is_file

@@ -19,7 +19,10 @@ from orchestrator.cameras.watching.camera_loop import (
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 
 LOG = logging.getLogger(__name__)
-OF_THE_STREAM = ("url", "looks_per_s", "motion_threshold", "schedule")
+OF_THE_STREAM = (
+    *("url", "verify_tls", "tls_ca_file"),
+    *("looks_per_s", "motion_threshold", "schedule"),
+)
 """Settings that need another stream; a camera whose other settings change keeps its stream."""
 
 

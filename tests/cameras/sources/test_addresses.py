@@ -1,7 +1,11 @@
+from pathlib import Path
+
 import pytest
 
-from orchestrator.cameras.sources.addresses import parse_address
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.sources.addresses import address_of, find_here, parse_address
 from orchestrator.cameras.sources.limits import Limits
+from orchestrator.errors import SettingsError
 
 SECRET = "s3cret"
 
@@ -39,3 +43,32 @@ def test_paths_are_files(url: str) -> None:
 def test_a_device_is_opened_by_video4linux() -> None:
     address = parse_address("/dev/video0", Limits())
     assert (address.url, address.format, address.is_file) == ("/dev/video0", "v4l2", False)
+
+
+@pytest.mark.parametrize("url", ["rtsps://cam/1", "https://cam/1", "http://cam/sends-me-on"])
+def test_certificates_are_verified(url: str) -> None:
+    options = address_of(Camera("gate", url), Limits()).options
+    assert options["tls_verify"] == "1"
+    assert Path(options["ca_file"]).is_file()  # the system's certificates
+
+
+def test_a_camera_may_have_its_own_certificate() -> None:
+    camera = Camera("gate", "rtsps://cam/1", tls_ca_file=Path("cam.pem"))
+    assert address_of(camera, Limits()).options["ca_file"] == "cam.pem"
+    assert find_here(camera).tls_ca_file == Path.cwd() / "cam.pem"
+
+
+@pytest.mark.parametrize(
+    "camera",
+    [
+        pytest.param(Camera("gate", "rtsps://cam/1", verify_tls=False), id="as the settings say"),
+        pytest.param(Camera("gate", "/clips/gate.mp4"), id="a file has no certificate"),
+    ],
+)
+def test_nothing_is_verified(camera: Camera) -> None:
+    assert "tls_verify" not in address_of(camera, Limits()).options
+
+
+def test_a_certificate_that_would_not_count_is_rejected() -> None:
+    with pytest.raises(SettingsError, match="verify_tls = true"):
+        Camera("gate", "rtsps://cam/1", verify_tls=False, tls_ca_file=Path("cam.pem"))
