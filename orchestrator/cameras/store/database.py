@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -117,17 +117,15 @@ def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sq
     return sqlite.insert(table)
 
 
-def among(
-    connection: sa.Connection, column: sa.Column[Any], values: Sequence[Any]
-) -> sa.ColumnElement[bool]:
-    """Return the condition that a column has one of some values.
+def among(dialect: str, column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of the values of a parameter.
 
     PostgreSQL gets them as one array, so that the statement is the same for any number of them.
     """
-    if connection.dialect.name != POSTGRESQL:
-        return column.in_(values)
+    if dialect != POSTGRESQL:
+        return column.in_(sa.bindparam(name, expanding=True))
     one = sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.String()
-    return column == sa.any_(sa.literal([*values], postgresql.ARRAY(one)))
+    return column == sa.any_(sa.bindparam(name, type_=postgresql.ARRAY(one)))
 
 
 def within_edits(text: str, wanted: str, edits: int) -> bool:

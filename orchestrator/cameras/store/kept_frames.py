@@ -33,6 +33,8 @@ class KeptFrames:
         """Return an event whose frame may be written to pictures and spool."""
         best = event.passed.best
         frame = self._blurred(event.passed.id, best) if self.is_kept else b""
+        if frame == best.frame_jpeg:
+            return event
         passed = replace(event.passed, best=replace(best, frame_jpeg=frame))
         return replace(event, passed=passed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -92,8 +93,7 @@ class PassWriter:
         again = [numbers[key] for one in events if (key := one.event.passed.id) in known]
         for table, added in rows.items():
             if again:
-                old = among(connection, table.c.pass_number, again)
-                connection.execute(sa.delete(table).where(old))
+                connection.execute(_deletion(connection.dialect.name, table), {"numbers": again})
             write_rows(connection, table, added)
 
     def _write_deliveries(
@@ -146,13 +146,35 @@ def _latest(events: Sequence[AddressedEvent]) -> dict[str, AddressedEvent]:
     return dict(sorted(latest.items()))
 
 
+@cache
+def _cameras(dialect: str) -> sa.Select[Any]:
+    chosen = among(dialect, cameras.c.name, "names")
+    return sa.select(cameras.c.name, cameras.c.lists).where(chosen)
+
+
+@cache
+def _known(dialect: str) -> sa.Select[Any]:
+    columns = (passes.c.number, passes.c.id, passes.c.progress, passes.c.last_seen_s)
+    found = sa.select(*columns, passes.c.crop, passes.c.frame)
+    return found.where(among(dialect, passes.c.id, "ids")).order_by(passes.c.id).with_for_update()
+
+
+@cache
+def _numbers(dialect: str) -> sa.Select[Any]:
+    return sa.select(passes.c.id, passes.c.number).where(among(dialect, passes.c.id, "ids"))
+
+
+@cache
+def _deletion(dialect: str, table: sa.Table) -> sa.Delete:
+    return sa.delete(table).where(among(dialect, table.c.pass_number, "numbers"))
+
+
 def _read_lists(
     connection: sa.Connection, events: Sequence[AddressedEvent]
 ) -> dict[str, Sequence[str]]:
     """Return the lists of the events' cameras; cameras that are not known are added."""
     names = sorted({one.event.passed.camera for one in events})
-    columns = (cameras.c.name, cameras.c.lists)
-    found = connection.execute(sa.select(*columns).where(among(connection, cameras.c.name, names)))
+    found = connection.execute(_cameras(connection.dialect.name), {"names": names})
     lists = {row.name: row.lists for row in found}
     missing = [{"name": name, "lists": []} for name in names if name not in lists]
     write_rows(connection, cameras, missing, keep_first("name"))
@@ -161,11 +183,7 @@ def _read_lists(
 
 def _read_known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Any]:
     """Return what the database has of these passes, and lock it against other writers."""
-    columns = (passes.c.number, passes.c.id, passes.c.progress, passes.c.last_seen_s)
-    found = sa.select(*columns, passes.c.crop, passes.c.frame).where(
-        among(connection, passes.c.id, ids)
-    )
-    rows = connection.execute(found.order_by(passes.c.id).with_for_update())
+    rows = connection.execute(_known(connection.dialect.name), {"ids": ids})
     return {row.id: row for row in rows}
 
 
@@ -173,8 +191,8 @@ def _read_numbers(connection: sa.Connection, ids: Sequence[str]) -> dict[str, in
     """Return the numbers that the database gave to new passes."""
     if not ids:
         return {}
-    found = sa.select(passes.c.id, passes.c.number).where(among(connection, passes.c.id, ids))
-    return {row.id: row.number for row in connection.execute(found)}
+    rows = connection.execute(_numbers(connection.dialect.name), {"ids": ids})
+    return {row.id: row.number for row in rows}
 
 
 def _write_passes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +14,8 @@ from orchestrator.cameras.store.schema import deliveries
 
 WAITING, CONFIRMED, ABANDONED = "waiting", "confirmed", "abandoned"
 COLUMNS = deliveries.c
+IS_WAITING = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
+"""The condition of the partial indexes, in the form that they have."""
 
 
 class SqlOutbox:
@@ -32,14 +35,11 @@ class SqlOutbox:
         a delivery that ends its process is counted, too.
         """
         with self._database.writing() as connection:
-            rows = connection.execute(_due(sink, limit, now_s)).all()
+            due = {"sink": sink, "now_s": now_s, "most": limit}
+            rows = connection.execute(_due(), due).all()
             if rows:
-                numbers = [row.number for row in rows]
-                connection.execute(
-                    sa.update(deliveries)
-                    .where(among(connection, COLUMNS.number, numbers))
-                    .values(due_s=now_s + lease_s, attempts=COLUMNS.attempts + 1)
-                )
+                leased = {"numbers": [row.number for row in rows], "until_s": now_s + lease_s}
+                connection.execute(_lease(connection.dialect.name), leased)
                 passes = [row.pass_number for row in rows]
                 _move_followers(connection, sink, passes, now_s + lease_s)
         rows = sorted(rows, key=lambda row: row.number)
@@ -93,16 +93,18 @@ class SqlOutbox:
         """Change waiting deliveries of a sink, and say when those after them are due."""
         sink, ids = chosen[0].sink, [one.id for one in chosen]
         with self._database.writing() as connection:
-            are_chosen = among(connection, COLUMNS.id, ids)
+            are_chosen = among(connection.dialect.name, COLUMNS.id, "ids")
             waiting = (are_chosen, COLUMNS.sink == sink, COLUMNS.state == WAITING)
             changed = sa.update(deliveries).where(*waiting).values(values)
-            rows = connection.execute(changed.returning(COLUMNS.pass_number)).all()
+            returned = changed.returning(COLUMNS.pass_number)
+            rows = connection.execute(returned, {"ids": ids}).all()
             if rows:
                 numbers = [row.pass_number for row in rows]
                 _move_followers(connection, sink, numbers, followers_due_s)
 
 
-def _due(sink: str, limit: int, now_s: float) -> sa.Select[Any]:
+@cache
+def _due() -> sa.Select[Any]:
     """Return the statement that finds, and locks, what is due."""
     earlier = deliveries.alias("earlier")
     blocked = sa.exists().where(
@@ -111,14 +113,28 @@ def _due(sink: str, limit: int, now_s: float) -> sa.Select[Any]:
         earlier.c.number < COLUMNS.number,
         earlier.c.state == sa.literal_column(f"'{WAITING}'"),
     )
-    waiting = COLUMNS.state == sa.literal_column(f"'{WAITING}'")  # as the partial index has it
+    is_due = COLUMNS.due_s <= sa.bindparam("now_s")
     return (
         sa.select(deliveries)
-        .where(COLUMNS.sink == sink, waiting, COLUMNS.due_s <= now_s, ~blocked)
+        .where(COLUMNS.sink == sa.bindparam("sink"), IS_WAITING, is_due, ~blocked)
         .order_by(COLUMNS.due_s, COLUMNS.number)
-        .limit(limit)
+        .limit(sa.bindparam("most", type_=sa.Integer))
         .with_for_update(skip_locked=True, of=deliveries)
     )
+
+
+@cache
+def _lease(dialect: str) -> sa.Update:
+    """Return the statement that counts an attempt, and keeps the deliveries for it."""
+    chosen = sa.update(deliveries).where(among(dialect, COLUMNS.number, "numbers"))
+    return chosen.values(due_s=sa.bindparam("until_s"), attempts=COLUMNS.attempts + 1)
+
+
+@cache
+def _followers(dialect: str) -> sa.Update:
+    of_passes = among(dialect, COLUMNS.pass_number, "passes")
+    chosen = sa.update(deliveries).where(COLUMNS.sink == sa.bindparam("of"), of_passes, IS_WAITING)
+    return chosen.values(due_s=sa.bindparam("until_s"))
 
 
 def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due_s: float) -> None:
@@ -127,7 +143,5 @@ def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due
     They are behind those that were claimed. Were they due earlier, each claim would look at them in
     vain.
     """
-    waiting = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
-    of_passes = among(connection, COLUMNS.pass_number, passes)
-    followers = (COLUMNS.sink == sink, of_passes, waiting)
-    connection.execute(sa.update(deliveries).where(*followers).values(due_s=due_s))
+    moved = {"of": sink, "passes": passes, "until_s": due_s}
+    connection.execute(_followers(connection.dialect.name), moved)

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from orchestrator.cameras.store.change_log import ChangeReader, PassChange
 from orchestrator.control_room.endpoint import ControlRoom
@@ -41,6 +42,12 @@ class Notice:
     body: bytes = field(repr=False)
     number: int | None = None
     settled: int | None = None
+
+    @cached_property
+    def sse(self) -> bytes:
+        """The event as a server sends it, the same for all listeners."""
+        number = b"" if self.settled is None else b"id: %d\n" % self.settled
+        return number + b"event: %b\ndata: %b\n\n" % (self.kind.encode(), self.body)
 
     @classmethod
     def of(cls, change: PassChange) -> Notice:

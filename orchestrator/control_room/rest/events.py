@@ -73,7 +73,7 @@ async def _chunks(
             async for notice in _missed(feed, request, after):
                 sent.add(notice.number or 0)
                 if sees(notice.camera):
-                    yield _to_sse(notice)
+                    yield notice.sse
         async for chunk in _live(listener, sees, sent):
             yield chunk
             if time.monotonic() - checked_s >= CHECK_S:
@@ -106,10 +106,5 @@ async def _live(listener: Listener, sees: Sees, sent: set[int]) -> AsyncGenerato
         notices = await listener.next(HEARTBEAT_S)
         if listener.has_ended:
             return
-        shown = (one for one in notices if sees(one.camera) and one.number not in sent)
-        yield b"".join(map(_to_sse, shown)) or b": heartbeat\n\n"
-
-
-def _to_sse(notice: Notice) -> bytes:
-    number = b"" if notice.settled is None else b"id: %d\n" % notice.settled
-    return number + b"event: %b\ndata: %b\n\n" % (notice.kind.encode(), notice.body)
+        shown = (one.sse for one in notices if sees(one.camera) and one.number not in sent)
+        yield b"".join(shown) or b": heartbeat\n\n"
