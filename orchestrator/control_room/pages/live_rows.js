@@ -1,7 +1,7 @@
 // The rows of the live page: newest first, updated in place, and held back while the reader looks.
 
 import { cropOf, fillRow, hitsOf, linkOf, nameOf, plateOf, regionOf, directionOf, rowOf, scoreOf } from "./passes.js";
-import { agoOf, clockOf } from "./times.js";
+import { orderOf, timesOf } from "./times.js";
 import { element, find, formatOf, say } from "../page/words.js";
 import { lookOf } from "./tones.js";
 
@@ -66,7 +66,7 @@ function insert(pass, isNew = false) {
   if (passes.size > 2 * MOST) forgetOldest();
   if (!isShown(pass)) return;
   place(pass, isNew);
-  if (!newest || pass.first_seen >= passes.get(newest).first_seen) newest = pass.id;
+  if (!newest || orderOf(pass) >= orderOf(passes.get(newest))) newest = pass.id;
   showLatest();
 }
 
@@ -75,14 +75,14 @@ function place(pass, isNew) {
   const list = find("rows");
   const row = rowOf(pass);
   if (isNew) row.classList.add("new");
-  const after = [...list.children].find((one) => passes.get(one.dataset.id)?.first_seen <= pass.first_seen);
+  const after = [...list.children].find((one) => passes.has(one.dataset.id) && orderOf(passes.get(one.dataset.id)) <= orderOf(pass));
   list.insertBefore(row, after ?? null);
   while (list.children.length > MOST) list.lastElementChild.remove();
   find("quiet").hidden = list.children.length > 0;
 }
 
 function forgetOldest() {
-  const ids = [...passes.values()].sort((one, other) => (one.first_seen < other.first_seen ? 1 : -1));
+  const ids = [...passes.values()].sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
   for (const { id } of ids.slice(MOST)) {
     passes.delete(id);
     rowNamed(id)?.remove();
@@ -90,7 +90,7 @@ function forgetOldest() {
 }
 
 function redraw() {
-  const shown = [...passes.values()].filter(isShown).sort((one, other) => (one.first_seen < other.first_seen ? 1 : -1));
+  const shown = [...passes.values()].filter(isShown).sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
   find("rows").replaceChildren(...shown.slice(0, MOST).map((pass) => rowOf(pass)));
   find("quiet").hidden = shown.length > 0;
   newest = shown[0]?.id;
@@ -116,6 +116,7 @@ export function showLatest() {
   const told = [element("b", pass.camera), directionOf(pass), pass.text ? scoreOf(pass.text_score) : element("span"), element("span", regionOf(pass)), element("span", pass.format && formatOf(pass))];
   facts.append(...told.filter((one) => one.textContent));
   const when = element("p", "", "latest-time");
+  const { clockOf, agoOf } = timesOf(pass);
   when.append(element("b", clockOf(pass.first_seen)), " ", element("span", agoOf(pass.first_seen), "faint"));
   const hits = element("p", "", "hits large");
   hits.append(...hitsOf(pass));

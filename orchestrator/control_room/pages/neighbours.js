@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { cropOf, directionOf, linkOf } from "./passes.js";
-import { clockOf, dayOf } from "./times.js";
+import { timesOf } from "./times.js";
 import { element, find, say } from "../page/words.js";
 
 const EARLIER = 9;
@@ -36,7 +36,7 @@ function itemOf(pass, isThis) {
   const link = element("a");
   link.href = linkOf(pass);
   if (isThis) link.ariaCurrent = "true";
-  link.append(element("b", `${dayOf(pass.first_seen)}, ${clockOf(pass.first_seen)}`), element("span", pass.camera), directionOf(pass));
+  link.append(element("b", timesOf(pass).dateTimeOf(pass.first_seen)), element("span", pass.camera), directionOf(pass));
   item.append(cropOf(pass), link);
   return item;
 }

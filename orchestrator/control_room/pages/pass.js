@@ -8,7 +8,7 @@ import { showOutcome } from "./openings.js";
 import { directionOf, hitOf, icon, nameOf, plateOf, regionOf } from "./passes.js";
 import { connectRequests } from "./plate_requests.js";
 import { showReadings } from "./readings.js";
-import { clockOf, dateTimeOf, secondsTold } from "./times.js";
+import { clockOf, secondsTold, timesOf } from "./times.js";
 import { copyButton } from "../page/copies.js";
 import { element, find, formatOf, pair, percent, say, spellingsOf } from "../page/words.js";
 
@@ -83,7 +83,7 @@ function showFacts(pass) {
   const lasted = (new Date(pass.last_seen) - new Date(pass.first_seen)) / 1000;
   const facts = [
     [say("camera"), pass.camera],
-    [say("first_seen"), dateTimeOf(pass.first_seen)],
+    [say("first_seen"), timesOf(pass).dateTimeOf(pass.first_seen)],
     [say("lasted"), `${secondsTold(lasted)}, ${say("frames", { count: pass.frames })}`],
     [say("direction"), pass.direction && say(pass.direction)],
     [say("certainty"), pass.text && percent(pass.text_score)],
@@ -112,7 +112,7 @@ function showCandidates(pass) {
 // What happened with the vehicle: seen, zones, lines, gates.
 function showTrack(pass) {
   const crossings = pass.crossings.map(({ line, side, time }) => [time, say("crossed", { line, side: say(`side_${side}`) })]);
-  const openings = (pass.openings ?? []).map((opening) => [opening.time, showOutcome(opening)]);
+  const openings = (pass.openings ?? []).map((opening) => [opening.time, showOutcome(opening), clockOf]); // by the clock on the wall
   const events = [
     [pass.first_seen, say("event_first")],
     [pass.best.time, say("event_best")],
@@ -121,9 +121,9 @@ function showTrack(pass) {
     ...(pass.progress === "closed" ? [[pass.last_seen, say("event_last")]] : []),
   ];
   events.sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
-  const rows = events.map(([time, told]) => {
+  const rows = events.map(([time, told, tell = timesOf(pass).clockOf]) => {
     const item = element("li");
-    item.append(element("time", clockOf(time)), told);
+    item.append(element("time", tell(time)), told);
     return item;
   });
   if (pass.zones.length) {

@@ -1,7 +1,7 @@
 // How a pass is shown: its plate, picture, list hits, direction and score.
 
 import { address } from "./api.js";
-import { clockOf, dayOf } from "./times.js";
+import { timesOf } from "./times.js";
 import { lookOf } from "./tones.js";
 import { drawPlate } from "../page/drawing.js";
 import { element, percent, regionOf as regionOfPlate, say, textOf } from "../page/words.js";
@@ -76,7 +76,8 @@ export function fillRow(row, pass) {
   const tone = pass.lists?.length ? lookOf(pass.lists[0].list).tone : "";
   row.className = `pass-row ${tone ? `hit tone-${tone}` : ""} ${pass.progress}`;
   const time = element("time", "", "when");
-  time.dateTime = pass.first_seen;
+  const { clockOf, dayOf } = timesOf(pass);
+  if (pass.clock !== "file") time.dateTime = pass.first_seen;
   time.append(element("b", clockOf(pass.first_seen)), element("span", dayOf(pass.first_seen)));
   const link = element("a", "", "cover plate-link");
   link.href = linkOf(pass);

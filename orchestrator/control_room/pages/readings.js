@@ -1,7 +1,7 @@
 // All readings of a pass: a chart of their scores over time, and a table.
 
 import { weigh } from "./evidence.js";
-import { clockOf, secondsTold } from "./times.js";
+import { secondsTold, timesOf } from "./times.js";
 import { element, percent, say } from "../page/words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -14,7 +14,8 @@ export function showReadings(chart, table, pass) {
   const tones = new Map(weigh(pass).map(({ text, tone }) => [text, tone]));
   const most = Math.max(...pass.readings.map(({ weight }) => weight), 1e-9);
   chart.append(draw(pass, tones, most));
-  table.append(...pass.readings.map((reading) => rowOf(reading, tones.get(reading.text), most)));
+  const { clockOf } = timesOf(pass);
+  table.append(...pass.readings.map((reading) => rowOf(reading, { when: clockOf(reading.time), tone: tones.get(reading.text), most })));
 }
 
 function draw({ readings }, tones, most) {
@@ -46,9 +47,8 @@ function label(text, x, y, anchor) {
   return made;
 }
 
-function rowOf({ time, text, score, weight, sharpness, xyxy, is_best }, tone, most) {
+function rowOf({ text, score, weight, sharpness, xyxy, is_best }, { when, tone, most }) {
   const row = element("tr", "", is_best ? "best" : "");
-  const when = element("td", clockOf(time));
   const read = element("td");
   read.append(element("span", "", `dot ${tone}`), element("code", text || say("unread")));
   if (is_best) read.append(" ", element("span", say("best_frame"), "tag"));
@@ -57,7 +57,7 @@ function rowOf({ time, text, score, weight, sharpness, xyxy, is_best }, tone, mo
   bar.style.setProperty("--share", weight / most);
   share.append(bar, weight.toFixed(2));
   const [x0, y0, x1, y1] = xyxy.map(Math.round);
-  row.append(when, read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
+  row.append(element("td", when), read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
   return row;
 }
 

@@ -9,6 +9,23 @@ const DAY = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short" });
 const DAY_OF_YEAR = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
 const WEEKDAY = new Intl.DateTimeFormat(LOCALE, { weekday: "short" });
 
+// How the times of a pass are told. A clip has no date: its passes have their place in it.
+export function timesOf({ clock }) {
+  if (clock !== "file") return { clockOf, dayOf, dateTimeOf, agoOf };
+  const inClip = () => say("in_clip");
+  return { clockOf: placeOf, dayOf: inClip, dateTimeOf: (time) => say("place_in_clip", { time: placeOf(time) }), agoOf: inClip };
+}
+
+// A pass of a clip is live when it is found.
+export const orderOf = ({ clock, first_seen, stored }) => (clock === "file" ? stored : first_seen);
+
+function placeOf(time) {
+  const seconds = Math.floor(Date.parse(time) / 1000);
+  const two = (number) => String(number % 60).padStart(2, "0");
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes}:${two(seconds)}` : `${Math.floor(minutes / 60)}:${two(minutes)}:${two(seconds)}`;
+}
+
 export const clockOf = (time) => CLOCK.format(new Date(time));
 
 export function dayOf(time) {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Open
+from tests.browser.control_room.rooms import RunningRoom, make_pass
 from tests.browser.looking import LAPTOP, PHONE
 
 READY = {
@@ -73,6 +74,18 @@ def test_a_refusal_of_a_gate_is_told_in_the_language_of_the_page(
     open_quiet: Open, path: str, locale: str, told: str
 ) -> None:
     open_ready(open_quiet, path, locale=locale).get_by_text(told).wait_for()
+
+
+def test_a_pass_of_a_clip_has_its_place_in_the_clip_and_comes_last(
+    open_quiet: Open, room: RunningRoom
+) -> None:
+    room.store.write([make_pass("clip", at_s=3672.4, clock="file", camera="yard")], [])
+    page = open_ready(open_quiet, "passes?until=2025-06-16")
+    times = page.locator(".pass-row .when").all_inner_texts()
+    assert [one.split("\n") for one in times][-1] == ["1:01:12", "in the clip"]
+    assert len(times) == 5
+    page.goto(f"{room.url}passes/clip")
+    page.get_by_text("1:01:12 in the clip").first.wait_for()
 
 
 def test_the_other_language_stays_on_the_next_page(open_quiet: Open) -> None:
