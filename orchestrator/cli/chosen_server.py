@@ -8,7 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.errors import ExtraError, ModelError, Overloaded, ServerError, SettingsError
+from orchestrator.errors import (
+    ExtraError,
+    ModelError,
+    Overloaded,
+    RequestError,
+    ServerError,
+    SettingsError,
+)
 from orchestrator.system.optional_dependencies import check_packages, needs_told
 
 SERVER_PANEL = "Server"
@@ -26,11 +33,14 @@ FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
 is how many pictures it processes at once; the gateway lets one client have 64."""
 ASK_S = 10.0
 """Timeout of the question for that size."""
+KEY_VARIABLE = "PLATES_KEY"
+HEADERS = "send a key as"
+"""Start of the gateway's advice to a caller who writes headers."""
 KeyOption = Annotated[
     str | None,
     typer.Option(
         "--key",
-        envvar="PLATES_KEY",
+        envvar=KEY_VARIABLE,
         rich_help_panel=SERVER_PANEL,
         help="API key for --url; the variable hides it from other users, who can read command "
         "lines.",
@@ -142,6 +152,10 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
             fitting = fit(run_blocking(channel.config(timeout_s)))
     except (Overloaded, ModelError, SettingsError):  # the server is there; its size is unknown
         return USUAL_CALLS
+    except RequestError as error:
+        if error.response.status == 401 or error.response.grpc_code == "UNAUTHENTICATED":
+            raise RequestError(_name_option(error, url, key), response=error.response) from error
+        raise
     except ServerError as error:
         raise ServerError(
             f"{error}. Is a server running there? `plates serve` starts one; without --url "
@@ -150,3 +164,11 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
     finally:
         run_blocking(channel.close())
     return min(max(fitting, FEWEST_CALLS), MOST_CALLS)
+
+
+def _name_option(error: RequestError, url: str, key: str | None) -> str:
+    """Return the message of a server that rejects a key, without its advice about headers."""
+    message = str(error).partition(f": {HEADERS}")[0]
+    if key is None:
+        return f"{url}: {message}. Give one by --key, or by the variable {KEY_VARIABLE}"
+    return f"{url}: {message}. It was given by --key, or by the variable {KEY_VARIABLE}"

@@ -3,7 +3,8 @@
 import pytest
 
 from orchestrator.cli.chosen_server import fitting_calls
-from orchestrator.errors import Overloaded, RequestError, ServerError
+from orchestrator.errors import ErrorResponse, Overloaded, RequestError, ServerError
+from orchestrator.gateway.policy.authentication import HOW
 
 
 class FakeChannel:
@@ -60,3 +61,27 @@ def test_a_wrong_key_is_told_once(serve) -> None:
     serve(RequestError("wanted a key"))
     with pytest.raises(RequestError, match="wanted a key"):
         fitting_calls("x:1", None, 1.0)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(ErrorResponse(401), id="HTTP"),
+        pytest.param(ErrorResponse(grpc_code="UNAUTHENTICATED"), id="gRPC"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        pytest.param(None, "x:1: this gateway wants a key. Give one by --key", id="none"),
+        pytest.param("wrong", "x:1: the key is not known. It was given by --key", id="wrong"),
+    ],
+)
+def test_a_key_is_asked_for_by_the_option_and_not_by_headers(
+    serve, response: ErrorResponse, key: str | None, told: str
+) -> None:
+    said = "the key is not known" if key else f"this gateway wants a key: {HOW}"
+    serve(RequestError(said, response=response))
+    with pytest.raises(RequestError) as raised:
+        fitting_calls("x:1", key, 1.0)
+    assert str(raised.value) == f"{told}, or by the variable PLATES_KEY"
