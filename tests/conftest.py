@@ -18,6 +18,12 @@ OF_A_SERVER = {"integration", "browser"}
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
+# Threads of PyTorch wait for each other in a loop that keeps a core busy, which other processes of
+# the tests could use: on two busy cores, networks took six times the CPU time. OpenMP reads this
+# when PyTorch is imported; children inherit it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def _import_grpc_without_forks() -> None:
     """Switch off gRPC's support for forks in this process alone, which starts services.
 
