@@ -95,8 +95,7 @@ COPY deploy/slim.sh deploy/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
     mkdir orchestrator && touch orchestrator/__init__.py README.md \
-    && python3 scripts/install.py --torch cuda \
-    && .venv/bin/pip uninstall --yes nvidia-pytriton openvino \
+    && python3 scripts/install.py --torch cuda --without nvidia-pytriton,openvino \
     && sh deploy/slim.sh .venv
 
 

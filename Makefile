@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -29,6 +29,7 @@ help:
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: five steps, and one page"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
+	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make workshop    what plates evaluate and bench need beside what serves"
@@ -115,6 +116,10 @@ example-%: .venv/.examples
 
 image-check: .venv/.dev
 	$(BIN)/python -m deploy.check_image
+
+# OPTIONS='--python 3.12 --without torch --parts 60M': docs/offline.md
+bundle: .venv/.serve
+	$(BIN)/python scripts/bundle.py $(OPTIONS)
 
 # cyclonedx-py stumbles over a [tool.poetry] that has no name.
 sbom: .venv/.audit

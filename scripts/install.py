@@ -2,13 +2,15 @@
 """Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
 usage: install.py [--group dev|docs|workshop|examples|audit|fuzz|train] ... [--venv .venv]
-                  [--extras cameras,s3] [--torch cpu|cuda]
+                  [--extras cameras,s3] [--torch cpu|cuda] [--without torch,openvino]
 
 The server needs Python 3.10 to 3.12 with its shared library. `.venv` gets the first of these:
 PLATES_PYTHON, this one, python3.12, 3.11 and 3.10 of the PATH, or what uv puts in `.venv-python`.
 
 PyTorch is installed first. It is the CPU build unless there is an NVIDIA GPU: the CUDA build has
 3 GB, which a laptop does not need. `--torch` chooses the build when another machine will run it.
+`--without torch` takes the PyTorch that this Python has already. OpenVINO runs networks on CPUs
+alone, and nvidia-pytriton is not needed beside another Triton.
 Everything installed is checked against its SHA-256. The hashes are in poetry.lock. Those of
 PyTorch's CPU builds are in torch-cpu.sha256 beside this file, and uv has those of a Python.
 """
@@ -39,6 +41,7 @@ GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
 NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
 FORMER_NAME = "orchestrator"  # its name before version 1.0
+LEFT_OUT = ("nvidia-pytriton", "openvino", "torch")  # packages that may be left out
 SERVER = "server"  # the extra that is always installed
 EXTRAS = ("archive", "async", "cameras", "gates", "heic", "parquet", "s3")
 
@@ -61,24 +64,51 @@ def main() -> None:
     parser.add_argument("--extras", type=split_extras, default=(), metavar="NAME,NAME")
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
+    parser.add_argument("--without", type=split_left_out, default=(), metavar="NAME,NAME")
     given = parser.parse_args()
     venv = given.venv.resolve()
     if Path(sys.prefix).resolve() != venv:
         python = venv / "bin" / "python"
         if fault_of(python) or not (venv / "bin" / "pip").exists():
-            create(venv, choose_python())
+            create(venv, choose_python(), sees_packages="torch" in given.without)
         os.execv(python, [str(python), *sys.argv])
-    install(["main", *(given.group or ())], given.torch, given.extras)
+    if "torch" in given.without:
+        show_own_torch()
+    groups = ["main", *(given.group or ())]
+    install(groups, given.torch, given.extras, without=given.without)
     print(f"installed in {venv}")
 
 
 def split_extras(text: str) -> tuple[str, ...]:
     """Return the extras that an option names, separated by commas."""
+    return split_names(text, EXTRAS)
+
+
+def split_left_out(text: str) -> tuple[str, ...]:
+    """Return the packages that an option leaves out, separated by commas."""
+    return split_names(text, LEFT_OUT)
+
+
+def split_names(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return known names that are separated by commas."""
     names = tuple(filter(None, text.split(",")))
     for name in names:
-        if name not in EXTRAS:
-            raise argparse.ArgumentTypeError(f"wanted some of {', '.join(EXTRAS)}, got {name!r}")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"wanted some of {', '.join(known)}, got {name!r}")
     return names
+
+
+def show_own_torch() -> None:
+    """Print the version of the PyTorch that this Python has already."""
+    from importlib import metadata
+
+    try:
+        print(f"install: PyTorch {metadata.version('torch')} is there already", flush=True)
+    except metadata.PackageNotFoundError:
+        sys.exit(
+            f"install: wanted PyTorch among the packages of {sys.base_prefix}, got none; "
+            "PLATES_PYTHON names a Python that has it, and .venv must be removed before"
+        )
 
 
 def choose_python() -> str:
@@ -150,24 +180,32 @@ def no_python(reason: str) -> str:
     )
 
 
-def create(venv: Path, python: str) -> None:
-    """Make an empty environment."""
+def create(venv: Path, python: str, *, sees_packages: bool = False) -> None:
+    """Make an empty environment, which may also see the packages of its Python."""
     if os.pathsep in str(venv):
         sys.exit(f"install: wanted a folder without {os.pathsep} in its path, got {venv}")
-    done = subprocess.run([python, "-m", "venv", "--clear", str(venv)], check=False)
+    options = ["--clear", *(["--system-site-packages"] if sees_packages else ())]
+    done = subprocess.run([python, "-m", "venv", *options, str(venv)], check=False)
     if done.returncode:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
 
-def install(groups: list[str], build: str | None, extras: tuple[str, ...] = ()) -> None:
+def install(
+    groups: list[str],
+    build: str | None,
+    extras: tuple[str, ...] = (),
+    *,
+    without: tuple[str, ...] = (),
+) -> None:
     """Install PyTorch, the locked packages of groups and extras, and the project itself."""
     locked = read_lock()
-    on_cpu = not wants_cuda(groups, build) and install_cpu_torch()
+    left_out = UNWANTED.union(without)
+    on_cpu = "torch" in without or (not wants_cuda(groups, build) and install_cpu_torch())
     wanted = [
         package
         for package in locked
         if set(package["groups"]) & set(groups)
-        and package["name"] not in UNWANTED
+        and package["name"] not in left_out
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
     pins = [requirement(package) for package in one_version_each(wanted, groups, extras)]

@@ -35,11 +35,17 @@ def main() -> None:
         print(requirement(package))
 
 
-def held(packages: list[dict], image: str) -> list[dict]:
-    """Return the locked packages of an image; of two versions the one with the closer marker."""
+def held(packages: list[dict], image: str, version: str = "") -> list[dict]:
+    """Return the locked packages of an image; of two versions the one with the closer marker.
+
+    Args:
+        packages: The packages of poetry.lock.
+        image: `cpu` or `gpu`.
+        version: Another Python than the image's, as `3.12`.
+    """
     from pip._vendor.packaging.markers import Marker
 
-    version = PYTHON[image]
+    version = version or PYTHON[image]
     there = {**LINUX, "python_version": version, "python_full_version": f"{version}.0"}
     chosen = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, ["main"]))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 from dataclasses import dataclass
 from enum import Enum
@@ -69,6 +70,8 @@ def explain(engine: Engine, *, on_gpu: bool) -> Choice:
         return Choice(engine, "it was asked for")
     if on_gpu:
         return Choice(Engine.TORCHSCRIPT, "there is a GPU")
+    if importlib.util.find_spec("openvino") is None:
+        return Choice(Engine.TORCHSCRIPT, "OpenVINO is not installed")
     found = sorted(VNNI.intersection(read_flags()))
     if found:
         return Choice(Engine.OPENVINO_INT8, f"the CPU has {found[0]}: fast 8-bit integers")
