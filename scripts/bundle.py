@@ -45,7 +45,7 @@ PYTHONS = ("3.10", "3.11", "3.12")
 INSTALL = Path(__file__).resolve().with_name("bundle_install.sh")
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 PARTS = {
-    "PyTorch": ("torch", "sympy", "networkx", "mpmath"),
+    "PyTorch and its libraries": ("torch", "sympy", "networkx", "mpmath"),
     "OpenVINO": ("openvino",),
     "Triton": ("nvidia_pytriton",),
     "OpenCV": ("opencv_python_headless",),
