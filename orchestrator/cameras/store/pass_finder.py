@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.search_statements import (
-    RARE,
     Condition,
     Dialect,
     Walk,
@@ -29,6 +28,11 @@ from orchestrator.cameras.store.text_condition import TextCondition
 ALWAYS_OFF = ("jit", "enable_seqscan")
 WALK_OFF = ("sort", "bitmapscan", "material", "hashjoin", "mergejoin")
 """PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
+RARE = 2000
+"""Most passes that are looked up and sorted. A text that more of a million passes have fills a page
+within 25,000 steps of a walk."""
+RARE_LATELY = 6000
+"""The same for a text that a first walk did not find often enough; it may be frequent, but old."""
 STEPS = 1000
 """The index whose last so many passes reach furthest into the past is the one to follow."""
 FIRST_STEPS = 20_000
@@ -60,11 +64,13 @@ class PassFinder:
         """Return the rows of the page and of one pass more, in any order and some of them twice."""
         if self.text is None or self.text.is_exact:
             return self._follow(self._choose(), self.query)
+        most = RARE
         if self.text.is_short:
             rows = self._walk_first()
             if rows is not None:
                 return rows
-        numbers = self._look_up(self.text)
+            most = RARE_LATELY
+        numbers = self._look_up(self.text, most)
         if numbers is None:
             return self._follow(self._choose(), self.query)
         chosen = chosen_statement(self.dialect, numbers, self.query, self.conditions)
@@ -80,12 +86,12 @@ class PassFinder:
         is_full = len({row["number"] for row in rows}) > self.query.limit
         return rows if is_full else None
 
-    def _look_up(self, text: TextCondition) -> list[int] | None:
+    def _look_up(self, text: TextCondition, most: int) -> list[int] | None:
         """Return passes among which are all with a text, if they are few enough to be sorted."""
         self._allow(sorting=True)
-        for statement in self.dialect.candidates(text):
+        for statement in self.dialect.candidates(text, most):
             numbers = list(self.connection.execute(statement).scalars())
-            if len(numbers) <= RARE:
+            if len(numbers) <= most:
                 return numbers
         return None
 

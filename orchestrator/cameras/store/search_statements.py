@@ -38,9 +38,6 @@ from orchestrator.cameras.store.text_patterns import (
 )
 
 Condition = sa.ColumnElement[bool]
-RARE = 2000
-"""Most passes that are looked up and sorted. A text that more of a million passes have fills a page
-within 25,000 steps of a walk."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +46,19 @@ class Dialect:
 
     is_postgresql: bool
 
-    def candidates(self, text: TextCondition) -> list[sa.Select[Any] | sa.CompoundSelect[Any]]:
+    def candidates(
+        self, text: TextCondition, most: int
+    ) -> list[sa.Select[Any] | sa.CompoundSelect[Any]]:
         """Return ways to find the numbers of the passes with a text in an index.
 
-        Each finds all of them, and perhaps others, or RARE + 1 passes.
+        Each finds all of them, and perhaps others, or one more than `most`.
         """
         if text.edits or text.runs:
-            return [self._by_pieces(text)]
+            return [self._by_pieces(text).limit(most + 1)]
         if text.prefix:
-            return [self._by_prefix(text)]
+            return [self._by_prefix(text).limit(most + 1)]
         find = find_in_postgresql if self.is_postgresql else find_in_sqlite
-        return [find(run).limit(RARE + 1) for run in text.short_runs]
+        return [find(run).limit(most + 1) for run in text.short_runs]
 
     def matches(
         self, column: sa.ColumnElement[str], text: TextCondition, *, wrapped: bool = False
@@ -109,14 +108,13 @@ class Dialect:
                 sa.literal_column("pass_texts").op("MATCH")(wanted),
                 self.matches(column, text, wrapped=True),
             )
-        return found.limit(RARE + 1)
+        return found
 
     def _by_prefix(self, text: TextCondition) -> sa.Select[Any]:
         column = passes.c.text
-        found = sa.select(passes.c.number).where(
+        return sa.select(passes.c.number).where(
             column >= text.prefix, column < text.prefix + HIGHEST, self.matches(column, text)
         )
-        return found.limit(RARE + 1)
 
     def _postgresql_pieces(self, text: TextCondition) -> list[Condition]:
         if not text.edits:

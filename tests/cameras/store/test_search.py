@@ -117,6 +117,7 @@ def test_frequent_texts_are_found_by_a_walk(
     filled: PassStore, monkeypatch: pytest.MonkeyPatch, conditions: dict[str, Any], found: str
 ) -> None:
     monkeypatch.setattr(pass_finder, "RARE", -1)
+    monkeypatch.setattr(pass_finder, "RARE_LATELY", -1)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", 1)
 
     assert "".join(find_ids(filled, PassQuery(**conditions))) == found
@@ -177,8 +178,9 @@ def test_a_search_needs_a_reason() -> None:
         Requester("officer", " ")
 
 
-def test_a_rare_text_is_limited_to_what_can_be_sorted() -> None:
-    text = TextCondition("*A123*")
-    (statement,) = search_statements.Dialect(is_postgresql=False).candidates(text)
+def test_only_as_many_passes_are_looked_up_as_can_be_sorted() -> None:
+    (statement,) = search_statements.Dialect(is_postgresql=False).candidates(
+        TextCondition("*A123*"), most=10
+    )
 
-    assert statement._limit == search_statements.RARE + 1
+    assert statement._limit == 11

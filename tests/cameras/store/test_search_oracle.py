@@ -159,6 +159,7 @@ def test_a_search_finds_what_a_scan_finds(
     filled: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
 ) -> None:
     monkeypatch.setattr(pass_finder, "RARE", rare)
+    monkeypatch.setattr(pass_finder, "RARE_LATELY", rare)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", steps)
     everything = filled.search(PassQuery(limit=MOST), REQUESTER).passes
     numbers = {one.id: one.number for one in everything}

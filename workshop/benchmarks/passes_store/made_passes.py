@@ -19,6 +19,8 @@ SPAN_S = 30 * 86400.0
 VEHICLES_SHARE = 0.7
 """Vehicles for each pass: some pass several times."""
 READINGS = 4
+OLD, OLD_SHARE = "QZ", 0.005
+"""Texts begin with it that were seen at first, and later no more; the share of such passes."""
 HOME = ("77", "97", "99", "177", "197", "199", "777", "797", "799", "977")
 HOME_SHARE = 0.5
 BEST = json.dumps({"time_s": END_S, "box": [812.4, 600.1, 971.9, 640.7], "size_wh": [1920, 1080]})
@@ -60,7 +62,10 @@ def make_passes(count: int, seed: int = 0) -> Iterator[MadePass]:
     vehicles = make_vehicles(max(1, int(count * VEHICLES_SHARE)), rng)
     for number in range(1, count + 1):
         time_s = END_S - SPAN_S * (1 - number / count) + rng.uniform(-5, 5)
-        yield _make_pass(number, time_s, rng.choice(vehicles), rng)
+        text, kind, code = rng.choice(vehicles)
+        if number <= count * OLD_SHARE:
+            text = OLD + text[len(OLD) :]
+        yield _make_pass(number, time_s, (text, kind, code), rng)
 
 
 def _make_pass(

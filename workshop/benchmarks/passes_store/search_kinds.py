@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from orchestrator.cameras.store.pass_query import PassQuery
-from workshop.benchmarks.passes_store.made_passes import CAMERAS, END_S, HOME, SPAN_S
+from workshop.benchmarks.passes_store.made_passes import CAMERAS, END_S, HOME, OLD, SPAN_S
 
 LETTERS = "ABEKMHOPCTYX"
 
@@ -55,6 +55,8 @@ KINDS: dict[str, Make] = {
     "two characters, a camera and a day": lambda text, rng: PassQuery(
         parts=(text[1:3],), cameras=(rng.choice(CAMERAS),), **_span(rng, 86400)
     ),
+    "two characters, seen long ago": lambda text, rng: PassQuery(parts=(OLD,)),
+    "prefix seen long ago, region": lambda text, rng: PassQuery(OLD + "*", region_code=text[-2:]),
     "one edit": lambda text, rng: PassQuery(_misread(text, 1, rng), edits=1),
     "two edits": lambda text, rng: PassQuery(_misread(text, 2, rng), edits=2),
     "two edits, region at home": lambda text, rng: PassQuery(
