@@ -207,6 +207,54 @@ def test_the_events_of_a_pass_are_never_on_their_way_together() -> None:
     assert (site.receiver.most, site.receiver.received) == (1, ["a-agreed", "a-closed"])
 
 
+class CountingOutbox(MemoryOutbox):
+    """Notes how many deliveries are confirmed together, and how often waiting ones are counted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.confirmed: list[int] = []
+        self.counted = 0
+
+    def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
+        self.confirmed.append(len(deliveries))
+        super().confirm(deliveries, now_s)
+
+    def waiting(self, sink: str) -> int:
+        self.counted += 1
+        return super().waiting(sink)
+
+
+@pytest.mark.parametrize(
+    ("receiver", "sizes"),
+    [
+        pytest.param(WideReceiver(), [20, 10], id="several at once"),
+        pytest.param(ScriptedReceiver(), [1] * 10, id="one at a time"),
+    ],
+)
+def test_accepted_events_are_recorded_together(
+    receiver: ScriptedReceiver, sizes: list[int]
+) -> None:
+    outbox = CountingOutbox()
+    outbox.add([make_delivery(number) for number in range(30)])
+    asyncio.run(SinkQueue("erp", receiver, outbox, lambda: 1000.0).deliver_due())
+    assert outbox.confirmed == sizes
+
+
+def test_waiting_events_are_counted_seldom_while_many_come() -> None:
+    outbox, receiver = CountingOutbox(), ScriptedReceiver()
+    outbox.add([make_delivery(number) for number in range(30)])
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
+
+    async def run() -> None:
+        for _ in range(3):
+            await queue.deliver_due()
+
+    asyncio.run(run())
+    assert (outbox.counted, queue.status.waiting) == (1, 30)
+    asyncio.run(queue.deliver_due())
+    assert (outbox.counted, queue.status.waiting) == (2, 0)
+
+
 def test_several_failures_at_once_are_one_outage() -> None:
     site = Site(WideReceiver(*[AWAY] * 4), [make_delivery(number) for number in range(10)])
     assert 2.5 <= site.deliver() <= 5

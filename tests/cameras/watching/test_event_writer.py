@@ -43,6 +43,29 @@ def test_a_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (store.events, store.sizes) == (EVENTS, [2, 2, 1])
 
 
+def test_events_of_a_moment_share_a_transaction() -> None:
+    """The next ones come in the pause after the first transaction."""
+    store, others = ListStore(), [*EVENTS[1:]]
+
+    async def run() -> None:
+        async def put_others(_: float) -> None:
+            while others:
+                await writer.put(others.pop(0))
+            await asyncio.sleep(0)
+
+        writer = EventWriter(store, sleep=put_others)
+        await writer.put(EVENTS[0])
+        task = asyncio.create_task(writer.run())
+        while len(store.events) < len(EVENTS):
+            await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+    assert (store.events, store.sizes) == (EVENTS, [1, 4])
+
+
 def test_events_wait_for_a_store_that_fails(caplog: pytest.LogCaptureFixture) -> None:
     store = ListStore([ServerError("no database"), ServerError("no database")])
     write_all(store)

@@ -22,6 +22,19 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 20))
 
 
+@pytest.mark.parametrize(
+    ("notice", "sent"),
+    [
+        pytest.param(NOTICE, b"id: 1\nevent: pass.closed\ndata: {}\n\n", id="pass"),
+        pytest.param(
+            Notice("camera", "gate", b"{}"), b"event: camera\ndata: {}\n\n", id="camera, no id"
+        ),
+    ],
+)
+def test_an_event_is_sent_with_its_number(notice: Notice, sent: bytes) -> None:
+    assert notice.sse == sent
+
+
 def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
     async def listen() -> None:
         feed = ChangeFeed(room.room)

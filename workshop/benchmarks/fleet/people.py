@@ -68,9 +68,9 @@ class People:
         while True:
             headers = {"last-event-id": last_id.decode()} if last_id else {}
             async with http.get("/v1/events", headers=headers) as answer:
-                self._open += 1
                 answer.raise_for_status()
-                rest = b""
+                rest = await answer.content.readuntil(b"\n\n")  # from here on, no event is missed
+                self._open += 1
                 async for chunk in answer.content.iter_any():
                     whole, mark, rest = (rest + chunk).rpartition(b"\n\n")
                     last_id = _note(whole + mark, came_s) or last_id
