@@ -29,6 +29,7 @@ export async function openEditor(given) {
   stage.show(drafts);
   return new Promise((resolve) => {
     close = (saved) => {
+      close = () => {};
       find("editor").close();
       URL.revokeObjectURL(find("stage-still").src);
       resolve(saved);
@@ -43,6 +44,7 @@ function connect() {
     if (stage.isDrawing) stage.cancel();
     else leave();
   });
+  dialog.addEventListener("close", () => close()); // some browsers let the second Escape pass
   find("editor-close").addEventListener("click", leave);
   find("editor-save").addEventListener("click", save);
   find("editor-reset").addEventListener("click", reset);

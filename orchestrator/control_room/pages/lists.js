@@ -65,13 +65,15 @@ async function showList() {
   await whileInert(() => openEntries(list.name, countAgain));
 }
 
-// While another list comes, nothing can be changed in the one that is shown.
+// While another list comes, nothing can be changed in the one that is shown. The focus comes back.
 async function whileInert(work) {
+  const focused = find("list").contains(document.activeElement) ? document.activeElement : undefined;
   find("list").inert = true;
   try {
     return await work();
   } finally {
     find("list").inert = false;
+    if (document.activeElement === document.body) focused?.focus();
   }
 }
 
@@ -132,6 +134,7 @@ async function drop() {
   current = "";
   history.replaceState(null, "", address("lists"));
   await refresh();
+  (find("names").querySelector("a") ?? find("new-name")).focus();
   announce(say("saved"));
 }
 

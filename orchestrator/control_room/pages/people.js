@@ -80,9 +80,13 @@ async function drop({ name }) {
   await done(say("saved"));
 }
 
+// Shows all people again. The focus stays in the row of a person, at the same button.
 async function done(told) {
+  const label = document.activeElement?.ariaLabel;
   notify("");
   await showPeople();
+  const buttons = [...find("people").querySelectorAll("button"), find("add")];
+  (buttons.find((one) => one.ariaLabel === label) ?? find("add")).focus();
   announce(told);
 }
 
