@@ -11,7 +11,8 @@
 #
 # cpu: any Python that scripts/install.py takes; 3.11 is the one every test runs with.
 ARG PYTHON_IMAGE=python:3.11.15-slim-bookworm
-# gpu: -pyt-python-py3 holds Triton's PyTorch and Python backends and nothing else. From 26.04 on Triton's readiness tells
+# gpu: -pyt-python-py3 holds Triton's Python backend, its PyTorch backend, which is not used (docs/why/docker.md), and
+# nothing else. From 26.04 on Triton's readiness tells
 # of dead Python workers, 26.09 ends cleanly with metrics of their own, and 26.10 begins to carry CUDA's compilers.
 ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
 
@@ -81,7 +82,7 @@ LABEL org.opencontainers.image.title="plates" \
       org.opencontainers.image.source="${SOURCE}"
 
 
-# The same packages for the Python of NGC's image, with PyTorch's CUDA build: the image's own PyTorch is a C++ library.
+# The same packages for the Python of NGC's image, with PyTorch's CUDA build. It runs the pipeline and the networks.
 FROM ${TRITON_IMAGE} AS gpu-packages
 # hadolint ignore=DL3008 # in this stage alone, and of the release that the image is pinned to
 RUN apt-get update \
@@ -91,7 +92,7 @@ WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
 COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
 COPY deploy/slim.sh deploy/
-# NGC's tritonserver runs here, and its PyTorch backend runs the networks.
+# NGC's tritonserver runs here, and on GPUs OpenVINO runs nothing.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
     mkdir orchestrator && touch orchestrator/__init__.py README.md \

@@ -30,7 +30,7 @@ class Engine(str, Enum):
 
     Attributes:
         AUTO: TorchScript on a GPU; on a CPU the fastest engine that keeps the accuracy.
-        TORCHSCRIPT: For GPUs and CPUs; Triton's own PyTorch backend uses it.
+        TORCHSCRIPT: For GPUs and CPUs; Triton's own PyTorch backend can use it, too.
         OPENVINO: For CPUs, in float32.
         OPENVINO_INT8: For CPUs. Detector and reader run in 8-bit integers and STN in float32. What
             stays in floats of the reader runs in bfloat16 if the CPU multiplies that.

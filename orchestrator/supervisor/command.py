@@ -60,7 +60,6 @@ def command(
             Triton drops a worker that is silent for one second, and dies of that. Workers that
             all start at once also wait for each other.
     """
-    is_native = installation.is_native(options.choose_engine())
     is_ipv6 = ":" in options.host
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
@@ -87,7 +86,7 @@ def command(
         *_loading(options),
         *_restrictions(options),
         *(_traces(options) if options.traces else ()),
-        *_workers(is_native, shm_prefix, options.start_timeout_s),
+        *_workers(shm_prefix, options.start_timeout_s),
     ]
 
 
@@ -117,13 +116,13 @@ def _traces(options: ServerOptions) -> Iterator[str]:
     yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
 
 
-def _workers(is_native: bool, prefix: str, patience_s: float) -> Iterator[str]:
+def _workers(prefix: str, patience_s: float) -> Iterator[str]:
     """Return the options of Python workers and their shared memory; our backends use them, too.
 
     Triton gives up a worker that does not start within 30 seconds. On busy cores that happens.
     """
     yield f"--backend-config=python,thread-pool-size={CALLS_IN_FLIGHT}"
-    ours = () if is_native else sorted(folder.name for folder in OUR_BACKENDS.iterdir())
+    ours = sorted(folder.name for folder in OUR_BACKENDS.iterdir())
     for backend in ("python", *ours):
         yield f"--backend-config={backend},shm-region-prefix-name={prefix}"
         yield f"--backend-config={backend},shm-default-byte-size={8 * 1024 * 1024}"

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import ServerError
-from orchestrator.networks.engines import Engine
 
 OUR_BACKENDS = Path(__file__).resolve().parents[1] / "triton" / "backends"
 STUB = "triton_python_backend_stub"
 PYTHON_BACKEND = ("libtriton_python.so", "triton_python_backend_utils.py")
-PYTORCH_BACKEND = "libtriton_pytorch.so"
 
 
 @dataclass(frozen=True)
@@ -44,10 +42,6 @@ class Installation:
     @property
     def backends(self) -> Path:
         return self.root / "backends"
-
-    def is_native(self, engine: Engine) -> bool:
-        """Tell whether the server's own backends run our models, so that ours are not needed."""
-        return not engine.is_openvino and (self.backends / "pytorch" / PYTORCH_BACKEND).is_file()
 
 
 def find_installation(tritonserver: Path | None = None) -> Installation:
@@ -121,8 +115,11 @@ def find_libpython() -> Path:
     )
 
 
-def lay_out_backends(installation: Installation, folder: Path, engine: Engine) -> Path:
-    """Return the backend directory: the server's own, or a folder with its Python backend and ours.
+def lay_out_backends(installation: Installation, folder: Path) -> Path:
+    """Return a folder with our backends, the server's Python backend and its other backends.
+
+    Ours takes the place of a PyTorch backend of the server. That has another PyTorch than the one
+    that made the models, cannot be watched, and calls an error of the request its own.
 
     Triton refuses a link to a library outside its backend's folder, but follows a link to the whole
     folder. So the folder is linked if it contains the worker's program. Otherwise it is copied,
@@ -132,8 +129,6 @@ def lay_out_backends(installation: Installation, folder: Path, engine: Engine) -
     Raises:
         ServerError: The folder can neither be copied to a usable place nor be completed.
     """
-    if installation.is_native(engine):
-        return installation.backends
     backends = folder / "backends"
     backends.mkdir(parents=True)
     shipped, python = installation.backends / "python", backends / "python"
@@ -148,6 +143,9 @@ def lay_out_backends(installation: Installation, folder: Path, engine: Engine) -
     for model in OUR_BACKENDS.glob("*/model.py"):
         (backends / model.parent.name).mkdir()
         shutil.copy(model, backends / model.parent.name)
+    for other in installation.backends.iterdir():  # for the operator's own models
+        if other.is_dir() and not (backends / other.name).exists():
+            (backends / other.name).symlink_to(other)
     return backends
 
 

@@ -13,7 +13,6 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource
 from orchestrator.supervisor.gpu import has_gpu
-from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
 from orchestrator.supervisor.ports import ListenAddress, free_ports
 from orchestrator.system.loopback import is_own, to_literal
@@ -90,16 +89,7 @@ class ServerOptions:
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def choose_engine(self) -> Engine:
-        """Return the engine that runs the networks on this machine.
-
-        The choice is an installed Triton's own PyTorch backend, if it has one.
-
-        Raises:
-            ServerError: The installed Triton is not there.
-        """
-        own = self.tritonserver and find_installation(self.tritonserver)
-        if self.engine is Engine.AUTO and own and own.is_native(Engine.TORCHSCRIPT):
-            return Engine.TORCHSCRIPT
+        """Return the engine that runs the networks on this machine."""
         return choose(self.engine, on_gpu=self.on_gpu())
 
     def source(self) -> ModelSource:

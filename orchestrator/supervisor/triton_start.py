@@ -83,7 +83,7 @@ def _launch(
         repositories = [folder.plain(one) for one in (ours, *options.beside)]
         loaded = _loaded_models(options, repositories)
         with writing():
-            backends = lay_out_backends(installation, folder.path, options.choose_engine())
+            backends = lay_out_backends(installation, folder.path)
             variables = environment(options, installation, folder)
         line = command(
             options, installation, repositories, backends, folder.shm_prefix, one_by_one=is_beside

@@ -140,11 +140,12 @@ def native(tmp_path: Path) -> Installation:
     return Installation(tmp_path, tmp_path / "stub")
 
 
-def test_an_installed_triton_is_run_with_its_own_backends(native: Installation) -> None:
-    flags = flags_of(native, engine=Engine.TORCHSCRIPT)
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_an_installed_triton_is_run_with_our_backends(native: Installation, engine: Engine) -> None:
+    flags = flags_of(native, engine=engine)
     assert flags[0] == str(native.root / "bin" / "tritonserver")
     told = [flag.split(",")[0] for flag in flags if flag.startswith("--backend-config")]
-    assert set(told) == {"--backend-config=python"}
+    assert {flag.split("=")[1] for flag in told} == {"python", "openvino", "pytorch"}
 
 
 def test_triton_waits_for_called_models_in_few_threads(installation) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.networks.engines import Engine
 from orchestrator.supervisor import installation as wheel
 from orchestrator.supervisor.installation import STUB, Installation
 
@@ -66,7 +65,7 @@ LAID_OUT = {
 
 
 def test_the_backends_are_laid_out_for_triton(installation, tmp_path: Path) -> None:
-    backends = wheel.lay_out_backends(installation, tmp_path, Engine.OPENVINO)
+    backends = wheel.lay_out_backends(installation, tmp_path)
     assert files_below(backends) >= LAID_OUT
 
 
@@ -120,27 +119,32 @@ def test_a_triton_without_a_python_backend_is_told(installed: Path) -> None:
         wheel.find_installation(installed)
 
 
-def test_its_own_backends_are_used_where_it_has_one_of_pytorch(
+def test_ours_takes_the_place_of_a_pytorch_backend_of_the_server(
     native: Path, tmp_path: Path
 ) -> None:
     found = wheel.find_installation(native)
-    backends = wheel.lay_out_backends(found, tmp_path / "runtime", Engine.TORCHSCRIPT)
-    assert backends == native.parents[1] / "backends"
+    backends = wheel.lay_out_backends(found, tmp_path / "runtime")
+    assert [file.name for file in (backends / "pytorch").iterdir()] == ["model.py"]
 
 
-@pytest.mark.parametrize(
-    ("program", "engine"),
-    [
-        pytest.param("native", Engine.OPENVINO, id="openvino"),
-        pytest.param("installed", Engine.TORCHSCRIPT, id="no-pytorch-backend"),
-    ],
-)
+def test_other_backends_of_the_server_stay_for_the_operators_models(
+    installed: Path, tmp_path: Path
+) -> None:
+    theirs = installed.parents[1] / "backends" / "onnxruntime"
+    theirs.mkdir()
+    (theirs / "libtriton_onnxruntime.so").touch()
+    found = wheel.find_installation(installed)
+    backends = wheel.lay_out_backends(found, tmp_path / "runtime")
+    assert (backends / "onnxruntime").resolve() == theirs
+
+
+@pytest.mark.parametrize("program", ["native", "installed"])
 def test_ours_stand_beside_an_installed_python_backend_elsewhere(
-    program: str, engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
+    program: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     path = request.getfixturevalue(program)
     found = wheel.find_installation(path)
-    backends = wheel.lay_out_backends(found, tmp_path / "runtime", engine)
+    backends = wheel.lay_out_backends(found, tmp_path / "runtime")
     assert files_below(backends) >= LAID_OUT
     assert (backends / "python").resolve() == path.parents[1] / "backends" / "python"
 
@@ -165,7 +169,7 @@ def _noexec(monkeypatch) -> None:
 
 
 def test_backends_are_copied_to_where_programs_may_be_run(embedded, tmp_path: Path) -> None:
-    backends = wheel.lay_out_backends(embedded, tmp_path / "runtime", Engine.OPENVINO)
+    backends = wheel.lay_out_backends(embedded, tmp_path / "runtime")
     assert not (backends / "python").is_symlink()
     assert not wheel.has_stub(embedded)
     assert files_below(backends) >= LAID_OUT
@@ -173,7 +177,7 @@ def test_backends_are_copied_to_where_programs_may_be_run(embedded, tmp_path: Pa
 
 @pytest.mark.usefixtures("_noexec")
 def test_nothing_is_run_from_a_disk_that_is_mounted_noexec(embedded, tmp_path: Path) -> None:
-    backends = wheel.lay_out_backends(embedded, tmp_path / "runtime", Engine.OPENVINO)
+    backends = wheel.lay_out_backends(embedded, tmp_path / "runtime")
     assert (backends / "python").resolve() == embedded.root / "backends" / "python"
     assert files_below(backends) >= LAID_OUT
 
@@ -186,7 +190,7 @@ def test_no_disk_to_run_programs_from_is_told(embedded, tmp_path: Path, monkeypa
     monkeypatch.setattr(Path, "symlink_to", refuse)
     message = f"^{tmp_path}: wanted a folder from which programs .* noexec, .*Read-only.*TMPDIR"
     with pytest.raises(ServerError, match=message):
-        wheel.lay_out_backends(embedded, tmp_path / "runtime", Engine.OPENVINO)
+        wheel.lay_out_backends(embedded, tmp_path / "runtime")
 
 
 def test_a_worker_is_placed_once(embedded) -> None:

@@ -1,13 +1,8 @@
 """How the server is to be started: what is named, and what is chosen for the machine."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
-from orchestrator.networks.engines import Engine
 from orchestrator.supervisor import options as asked
-from orchestrator.supervisor.installation import Installation
 from orchestrator.supervisor.options import ServerOptions
 
 
@@ -48,14 +43,3 @@ def test_programs_reach_the_server_by_an_address(host: str, reached: str) -> Non
     options = ServerOptions(host=host, http_port=1, grpc_port=2, metrics_port=3)
     assert (options.http_url, options.grpc_url) == (f"{reached}:1", f"{reached}:2")
     assert options.metrics_url == f"http://{reached}:3/metrics"
-
-
-def test_an_installed_tritons_own_pytorch_backend_is_taken(tmp_path: Path, monkeypatch) -> None:
-    found = Installation(tmp_path, tmp_path / "stub")
-    monkeypatch.setattr(asked, "find_installation", lambda tritonserver: found)
-    options = ServerOptions(tritonserver=tmp_path / "bin" / "tritonserver", device="cpu")
-    assert options.choose_engine().is_openvino
-    (tmp_path / "backends" / "pytorch").mkdir(parents=True)
-    (tmp_path / "backends" / "pytorch" / "libtriton_pytorch.so").touch()
-    assert options.choose_engine() is Engine.TORCHSCRIPT
-    assert replace(options, engine=Engine.OPENVINO).choose_engine() is Engine.OPENVINO

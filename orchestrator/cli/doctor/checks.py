@@ -14,7 +14,6 @@ from pathlib import Path
 
 from orchestrator.cli.doctor.machine import Machine
 from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
-from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.export_cache import plan_export
 from orchestrator.supervisor.gpu import explain_no_gpu
 from orchestrator.supervisor.installation import (
@@ -73,7 +72,7 @@ def find_hindrances(options: ServerOptions, machine: Machine) -> Iterator[str]:
     if missing:
         yield from _report(lambda: _refuse(missing))
     if TRITON not in missing or sys.version_info[:2] > LAST_PYTHON:
-        yield from _report(lambda: check_triton(options, is_complete=not missing))
+        yield from _report(lambda: check_triton())
     yield from _report(lambda: check_localhost(options))
     yield from (port.problem for port in machine.ports if port.problem)
     yield from _report(lambda: check_memory(options, machine.usable_bytes))
@@ -109,12 +108,8 @@ def _refuse(missing: list[str]) -> None:
     )
 
 
-def check_triton(options: ServerOptions, *, is_complete: bool) -> None:
+def check_triton() -> None:
     """Check that tritonserver is there and runs, and that its backends can be laid out.
-
-    Args:
-        options: Options of the server.
-        is_complete: All packages are installed.
 
     Raises:
         ServerError: It is not, does not, or they cannot.
@@ -122,8 +117,7 @@ def check_triton(options: ServerOptions, *, is_complete: bool) -> None:
     installation = find_installation()
     check_program(installation)
     with writing(), tempfile.TemporaryDirectory() as folder:
-        engine = options.choose_engine() if is_complete else Engine.OPENVINO
-        lay_out_backends(installation, Path(folder), engine)
+        lay_out_backends(installation, Path(folder))
 
 
 def check_program(installation: Installation) -> None:

@@ -1,4 +1,4 @@
-"""A Python-based Triton backend named `pytorch`, for servers without libtorch.
+"""A Python-based Triton backend named `pytorch`: the networks run in the same PyTorch as ours.
 
 A model repository made for Triton's own PyTorch backend (config.pbtxt, 1/model.pt, tensors named
 input__0, output__0, ...) works with this one unchanged.
