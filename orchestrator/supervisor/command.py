@@ -86,7 +86,7 @@ def command(
         *_loading(options),
         *_restrictions(options),
         *(_traces(options) if options.traces else ()),
-        *_workers(shm_prefix, options.start_timeout_s),
+        *_workers(shm_prefix, options.longest_start_s),
     ]
 
 

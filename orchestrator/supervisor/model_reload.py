@@ -84,7 +84,7 @@ class ModelReload:
             headers=options.admin_headers,
         )
         try:
-            open_url(request, timeout_s=options.start_timeout_s).close()
+            open_url(request, timeout_s=options.longest_start_s).close()
         except HTTPError as error:
             raise ServerError(f"{path}: {_reason(error)}") from error
         except (OSError, http.client.HTTPException) as error:

@@ -17,6 +17,9 @@ from orchestrator.supervisor.plate_models import REPOSITORY, holds_plates, is_la
 from orchestrator.supervisor.ports import ListenAddress, free_ports
 from orchestrator.system.loopback import is_own, to_literal
 
+LONGER_ON_A_GPU = 3
+"""On a GPU the start may take so many times as long: each of eight workers makes a CUDA context and
+warms up, and a driver newer than PyTorch compiles kernels first."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
 ADMIN_HEADER = "plates-admin-key"
 """Header of an administrator's request, over HTTP."""
@@ -46,7 +49,7 @@ class ServerOptions:
         engine: The engine of the networks; `auto` chooses the one that fits the machine.
         threads: CPU threads of one inference; 0 means as many as fit the machine.
         pictures: Pictures processed at once; 0 means as many as fit the machine.
-        start_timeout_s: How long the models may take to load.
+        start_timeout_s: How long the models may take to load on a CPU.
         explicit: Serve the repository as it lies, and load and unload models on request. Our models
             are loaded at the start, other models are not.
         admin_key: Key of administrators, who may load models and change settings; random unless
@@ -110,6 +113,11 @@ class ServerOptions:
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
+
+    @property
+    def longest_start_s(self) -> float:
+        """How long the models may take to load on the device, in seconds."""
+        return self.start_timeout_s * (LONGER_ON_A_GPU if self.on_gpu() else 1)
 
     @property
     def repositories(self) -> tuple[Path, ...]:

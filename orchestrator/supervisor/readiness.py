@@ -33,7 +33,7 @@ def wait_until_ready(server: Server, on_wait: Callable[[], None]) -> None:
         ServerError: The server or a worker ended, a model could not be loaded, or the server was
             not ready in time.
     """
-    limit_s = server.options.start_timeout_s
+    limit_s = server.options.longest_start_s
     deadline = time.monotonic() + limit_s
     while not is_ready(server.options, server.models):
         if failure := find_failure(server):

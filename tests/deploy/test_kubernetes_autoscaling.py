@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.manifests import KUBERNETES, OVERLAYS, Manifest, one
+from tests.deploy.manifests import CPU, GPU, KUBERNETES, OVERLAYS, Manifest, one
 from tests.samples import PROJECT
 
 RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
@@ -68,11 +68,23 @@ def test_the_deployment_is_scaled_and_leaves_its_replicas_to_that(overlay: str) 
     assert "replicas" not in deployment["spec"]
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_one_pod_may_be_evicted_and_another_still_serves(overlay: str) -> None:
-    scaler = one(overlay, "HorizontalPodAutoscaler")["spec"]
-    evicted = one(overlay, "PodDisruptionBudget")["spec"]["maxUnavailable"]
+def test_one_pod_may_be_evicted_and_another_still_serves() -> None:
+    scaler = one(CPU, "HorizontalPodAutoscaler")["spec"]
+    evicted = one(CPU, "PodDisruptionBudget")["spec"]["maxUnavailable"]
     assert scaler["minReplicas"] - evicted >= 1
+
+
+def test_one_gpu_is_enough_to_start_and_to_update() -> None:
+    assert one(GPU, "HorizontalPodAutoscaler")["spec"]["minReplicas"] == 1
+    assert one(GPU, "Deployment")["spec"]["strategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+    }
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_autoscaler_can_add_pods(overlay: str) -> None:
+    scaler = one(overlay, "HorizontalPodAutoscaler")["spec"]
     assert scaler["minReplicas"] < scaler["maxReplicas"]
 
 

@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from orchestrator.contract import MODEL
 from orchestrator.gateway.options import Limits
-from orchestrator.supervisor.capacity import Capacity, fitting
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.plate_models import REPOSITORY, count_ours
+from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
+from orchestrator.supervisor.options import LONGER_ON_A_GPU, ServerOptions
+from orchestrator.supervisor.plate_models import count_ours
 from orchestrator.supervisor.triton_server import Server
 from tests.deploy.manifests import CPU, OVERLAYS, one, pod, quantity, server
 from tests.samples import PROJECT
@@ -22,6 +21,8 @@ IDLE = 1000 * MIB
 LARGEST_CALL = 2.4 * Limits().body_bytes
 """Use of /dev/shm by an unpacked picture of the gateway's largest size; 2.4 was measured."""
 SHM_OF_A_WORKER = 8 * MIB
+CUDA_OF_A_WORKER = 1100 * MIB
+"""A guess of the memory that PyTorch's CUDA build takes in a worker with a CUDA context."""
 GATEWAY_S = 20
 """How long the gateway may take to end, calls in work included."""
 
@@ -34,9 +35,7 @@ def capacity(overlay: str) -> Capacity:
     """Return how many instances of the models there are in a pod."""
     if overlay == CPU:
         return fitting(cores(overlay))
-    config = (REPOSITORY / MODEL / "config.pbtxt").read_text(encoding="utf-8")
-    pictures = int(re.search(r"instance_group \[ { count: (\d+)", config)[1])
-    return Capacity(threads=1, instances=0, pictures=pictures)  # networks have no worker there
+    return fitting_gpu()
 
 
 def volume(overlay: str, mount_path: str) -> dict:
@@ -60,7 +59,8 @@ def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
 
 def test_the_memory_limit_holds_server_and_shared_memory(overlay: str) -> None:
     limit = quantity(server(overlay)["resources"]["limits"]["memory"])
-    assert limit >= 2 * IDLE + size(overlay, "/dev/shm")
+    cuda = 0 if overlay == CPU else count_ours(capacity(overlay)) * CUDA_OF_A_WORKER
+    assert limit >= 2 * IDLE + size(overlay, "/dev/shm") + cuda
 
 
 def test_the_image_is_of_this_version(overlay: str) -> None:
@@ -89,7 +89,8 @@ def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
 
 def test_a_start_may_take_as_long_as_the_server_allows_itself(overlay: str) -> None:
     probe = server(overlay)["startupProbe"]
-    assert probe["periodSeconds"] * probe["failureThreshold"] > ServerOptions().start_timeout_s
+    longest_s = ServerOptions().start_timeout_s * (1 if overlay == CPU else LONGER_ON_A_GPU)
+    assert probe["periodSeconds"] * probe["failureThreshold"] > longest_s
 
 
 def test_callers_are_led_away_before_the_server_ends(overlay: str) -> None:
