@@ -169,7 +169,8 @@ class PassTracker:
         """End the wait for a standing vehicle when another one stands in its place."""
         for look in looks:
             away = abs(look.place[0] - one.motion.x.value) + abs(look.place[1] - one.motion.y.value)
-            if away < look.size and compare_texts(one, look)[0] > OTHER_TEXT / 2:
+            size = min(look.size, one.motion.size)  # a nearer vehicle drives past below it
+            if away < size and compare_texts(one, look)[0] > OTHER_TEXT / 2:
                 one.missed_s = inf
 
     def _merge(self, seen: Sequence[OpenPass]) -> list[OpenPass]:

@@ -172,6 +172,15 @@ def test_a_standing_car_stays_open_when_no_frames_come() -> None:
     assert kinds(tracker.close()) == [("closed", FIRST)]
 
 
+def test_a_standing_car_that_a_nearer_car_hides_for_a_moment_is_one_pass() -> None:
+    parked = plate((300, 100), FIRST, width=70)
+    nearer = plate((310, 190), SECOND, 0.98, width=120)  # 90 pixels lower, so not in its place
+    looks: Looks = [(n / 4, [parked]) for n in range(12)]
+    looks += [(3, [nearer]), (3.25, [plate((470, 160), SECOND, 0.98, width=110)])]
+    looks += [(3.5 + n / 4, [parked]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)).count(FIRST) == 1
+
+
 def test_a_standing_car_whose_place_another_has_taken_is_closed() -> None:
     tracker = new_tracker()
     for n in range(8):

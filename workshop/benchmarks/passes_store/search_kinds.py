@@ -49,9 +49,9 @@ KINDS: dict[str, Make] = {
     "end of three": lambda text, rng: PassQuery("*" + text[-3:]),
     "wildcard * in the middle": lambda text, rng: PassQuery(text[:2] + "*" + text[-4:]),
     "wildcards ? in the middle": lambda text, rng: PassQuery(text[:2] + "??" + text[4:]),
-    "part that is nowhere": lambda text, rng: PassQuery(parts=("QQ" + text[-2:],)),
-    "two characters that are nowhere": lambda text, rng: PassQuery(parts=("QQ",)),
-    "one character that is nowhere": lambda text, rng: PassQuery(parts=("Q",)),
+    "part that is nowhere": lambda text, rng: PassQuery(parts=("WW" + text[-2:],)),
+    "two characters that are nowhere": lambda text, rng: PassQuery(parts=("WW",)),
+    "one character that is nowhere": lambda text, rng: PassQuery(parts=("W",)),
     "two characters, a camera and a day": lambda text, rng: PassQuery(
         parts=(text[1:3],), cameras=(rng.choice(CAMERAS),), **_span(rng, 86400)
     ),
