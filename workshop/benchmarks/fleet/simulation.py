@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from orchestrator.cameras.configuration import Sink
@@ -19,7 +20,8 @@ from workshop.benchmarks.fleet.made_events import Traffic
 from workshop.benchmarks.fleet.outside import Arrivals, Outside
 from workshop.benchmarks.fleet.people import Key
 
-WATCHER, MAKING = "watcher: writer and deliverer", "making the passes"
+WATCHER = "watcher: writer and deliverer"
+MAKING, OUTSIDE = "making the passes", "webhook and people"
 
 
 @dataclass
@@ -94,21 +96,16 @@ async def simulate(
     """
     timed = TimedStore(store)
     sink = Sink("erp", "webhook", outside.webhook, private_addresses=True)
-    deliverer = Deliverer({"erp": make_receiver(sink, [], {})}, store.outbox)
-    writer = EventWriter(timed, [sink], deliverer.wake)
-    running = [asyncio.create_task(one) for one in (writer.run(), deliverer.run())]
-    before_s = read_cpu_s({WATCHER: (), **servers}), _own_cpu_s()
-    started = time.monotonic()
-    put_s, waited = await _put(writer, traffic, seconds)
-    took_s = time.monotonic() - started
-    await writer.drain()
-    posted = [key for key in put_s if key[1] in sink.events]
-    arrivals = await outside.finish(len(posted), len(put_s))
-    cpu_s = {role: after_s - before_s[0][role] for role, after_s in read_cpu_s(servers).items()}
-    own_s = _own_cpu_s() - before_s[1] - traffic.cpu_s
-    for one in running:
-        one.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
+    before_s, own_s = read_cpu_s(servers), _own_cpu_s()
+    async with _writing(timed, sink) as writer:
+        started = time.monotonic()
+        put_s, waited = await _put(writer, traffic, seconds)
+        took_s = time.monotonic() - started
+        await writer.drain()
+        posted = [key for key in put_s if key[1] in sink.events]
+        arrivals = await outside.finish(len(posted), len(put_s))
+    cpu_s = {WATCHER: _own_cpu_s() - own_s - traffic.cpu_s}
+    cpu_s |= {role: now_s - before_s[role] for role, now_s in read_cpu_s(servers).items()}
     return Outcome(
         traffic.made,
         took_s,
@@ -119,8 +116,20 @@ async def simulate(
         waited,
         timed.writes,
         timed.busy_s / took_s,
-        {WATCHER: own_s, **cpu_s, MAKING: traffic.cpu_s, "outside": arrivals.cpu_s},
+        cpu_s | {MAKING: traffic.cpu_s, OUTSIDE: arrivals.cpu_s},
     )
+
+
+@asynccontextmanager
+async def _writing(store: TimedStore, sink: Sink) -> AsyncIterator[EventWriter]:
+    """Write and deliver events, as a watcher does, until the end of the block."""
+    deliverer = Deliverer({sink.name: make_receiver(sink, [], {})}, store.store.outbox)
+    writer = EventWriter(store, [sink], deliverer.wake)
+    running = [asyncio.create_task(one) for one in (writer.run(), deliverer.run())]
+    yield writer
+    for one in running:
+        one.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _put(
