@@ -13,7 +13,7 @@ from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.soak.report import SoakReport
 from workshop.reporting.files import read_report
 
-CALLS = 200
+CALLS = 100
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ WHOLE = Scope(
 )
 REHEARSAL = Scope(
     device="cpu",
-    pictures=4,
+    pictures=2,
     runs=1,
     batches=(1,),
     shapes=((96, 128),),
