@@ -46,11 +46,10 @@ serve: .venv/.serve
 # Tests of servers wait now and then, so three processes keep two cores busy. WORKERS=0 runs all tests in one process.
 WORKERS ?= 3
 # A worker that is ended is not replaced: the new one would run the same test again and end as well.
-# A file is run by one worker, and so are the files that share a server: tests/conftest.py names these groups. Its order
-# is kept: tests of servers come first, so that no long one is left for the end.
+# The order of tests/conftest.py is kept: tests of servers come first, so that no long one is left for the end.
 # Python's files of compiled modules are kept, where the environment forbids it, too: each worker collects every test,
 # and without these files compiles all of them again.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: .venv/.dev
 	$(PYTEST)
 

@@ -15,8 +15,6 @@ from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
 """Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
-SHARED = {"integration": "server", "browser": "options", "docs": "site"}
-"""Expensive fixtures of many files, by folder: Triton, a gateway before another, and the site."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
@@ -63,25 +61,12 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of servers, and put files with such tests first: they take longest.
-
-    Of these, files that share an expensive fixture come first, and run in one process of several.
-    """
+    """Mark tests of servers, and put files with such tests first: they take longest."""
     for item in items:
         if OF_A_SERVER & {*item.path.parts}:
             item.add_marker(pytest.mark.server)
     of_servers = {item.path for item in items if item.get_closest_marker("server")}
-    groups = {item.path: group for item in items if (group := _shared_by(item))}
-    for item in items:
-        file = item.nodeid.partition("::")[0].removeprefix("tests/")
-        item.add_marker(pytest.mark.xdist_group(groups.get(item.path, file)))
-    items.sort(key=lambda item: (item.path not in groups, item.path not in of_servers))
-
-
-def _shared_by(item: pytest.Item) -> str:
-    """Return the name of the expensive fixture that a test shares with other files, or nothing."""
-    names = {SHARED.get(folder, "") for folder in item.path.parts} - {""}
-    return next((name for name in names if name in getattr(item, "fixturenames", ())), "")
+    items.sort(key=lambda item: item.path not in of_servers)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,7 +22,7 @@ FORMS = {form.name: form for form in PLATES.forms}
 
 
 @pytest.fixture(scope="module")
-def composed() -> Iterator[Server]:
+def server() -> Iterator[Server]:
     """A server with all compositions, one picture in work of each."""
     options = on_free_ports(prepare(ServerOptions(device="cpu", pictures=1)))
     with run_server(options, PLATES.lay_out) as started:
@@ -31,8 +31,8 @@ def composed() -> Iterator[Server]:
 
 @pytest.mark.parametrize("plates", [4, 0])
 @pytest.mark.parametrize("form", [ENSEMBLE, MONOLITH])
-def test_a_composition_answers_as_the_service(composed: Server, form: str, plates: int) -> None:
-    infer, inputs = open_infer(composed.options.http_url), inputs_of(render(plates))
+def test_a_composition_answers_as_the_service(server: Server, form: str, plates: int) -> None:
+    infer, inputs = open_infer(server.options.http_url), inputs_of(render(plates))
     wanted = infer(FORMS[BLS].model, inputs, PLATES.outputs)
     assert len(wanted["texts"]) == plates
     assert differ(wanted, infer(FORMS[form].model, inputs, PLATES.outputs)) == ""

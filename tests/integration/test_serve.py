@@ -128,8 +128,8 @@ def kill(processes: set[int]) -> None:
         os.kill(one, signal.SIGKILL)
 
 
-def test_a_port_in_use_is_one_sentence(lasting: Serving) -> None:
-    port = lasting.url.rpartition(":")[2]
+def test_a_port_in_use_is_one_sentence(server) -> None:
+    port = server.options.http_port
     done = subprocess.run(
         [PLATES, "serve", f"--http-port={port}"], capture_output=True, text=True, check=False
     )

@@ -28,7 +28,7 @@ from orchestrator.supervisor.repository_writer import RepositoryWriter, lay_out_
 from orchestrator.supervisor.triton_start import run_server, start
 from orchestrator.system.loopback import open_url
 from tests.integration.collector import collecting
-from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of, copy_of_models
+from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
 from workshop.benchmarks.processes import find_tree, find_workers
 
 
@@ -91,8 +91,7 @@ def test_the_error_of_a_model_that_does_not_load_is_that_of_the_start(
     options, code: str, why: str
 ) -> None:
     models = with_file("plate_recognition", "model.py", lambda _: code.encode())
-    told = refused(options, alone("plate_recognition", models))
-    assert told == f"plate_recognition: cannot be loaded: {why}"
+    assert refused(options, models) == f"plate_recognition: cannot be loaded: {why}"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,7 @@ def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None
     others = frozenset(find_workers(os.getpid(), "plate_recognition"))
     killer = threading.Thread(target=kill_worker, args=("plate_recognition", others))
     killer.start()
-    why = refused(options, alone("plate_recognition", models))
+    why = refused(options, models)
     killer.join()
     assert why == "the worker of plate_recognition died while starting (SIGKILL)"
 
@@ -187,11 +186,8 @@ def test_a_server_starts_whatever_its_surroundings(
 def test_a_checkout_serves_whatever_its_path(tmp_path: Path) -> None:
     """Its code, weights, models, temporary folder and working folder all lie there."""
     checkout = tmp_path / "мой проект" / "номера: a;b"
-    for part in ("orchestrator", "weights"):
+    for part in ("orchestrator", "model_repository", "weights"):
         copy_of(part, checkout)
-    models = copy_of_models(checkout)
-    for exported in (models / "stn" / "1").glob("model.*"):
-        exported.unlink()  # one network is exported there
     (checkout / "tmp").mkdir()
     plain = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     code = (
@@ -220,10 +216,8 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     ports.append("--no-gateway")
     repository = f"--model-repository={tmp_path / 'models'}"
     done = subprocess.run(
-        [PLATES, "serve", repository, *ports],
-        env={**os.environ, "TMPDIR": str(tmp_path)},  # nobody's leftovers are found and told of
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [PLATES, "serve", repository, *ports], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: the exported network")
