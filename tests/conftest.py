@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
 """Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
+SHARING = ("tests/browser/test_", "tests/docs/test_site")
+"""Beginnings of the names of files that share a server or the site: one process runs them."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
@@ -67,6 +70,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.server)
     of_servers = {item.path for item in items if item.get_closest_marker("server")}
     items.sort(key=lambda item: item.path not in of_servers)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one process, and files that share an expensive fixture to the same one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class SharedFixtureScheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next((start for start in SHARING if file.startswith(start)), file)
+
+    return SharedFixtureScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
