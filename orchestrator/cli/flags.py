@@ -85,6 +85,14 @@ PicturesOption = Annotated[
         help="Pictures processed at once; 0: as many as fit the machine.",
     ),
 ]
+PicturesOnCpuOption = Annotated[
+    bool,
+    typer.Option(
+        "--pictures-on-cpu",
+        rich_help_panel=NETWORKS_PANEL,
+        help="With a GPU: scale and cut pictures on the CPU, and only run networks on the GPU.",
+    ),
+]
 PortOption = Annotated[
     int,
     typer.Option(

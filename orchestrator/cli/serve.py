@@ -15,6 +15,7 @@ from orchestrator.cli.flags import (
     DeviceOption,
     EngineOption,
     FormatsOption,
+    PicturesOnCpuOption,
     PicturesOption,
     PortOption,
     RepositoryOption,
@@ -88,6 +89,7 @@ def serve(
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
     pictures: PicturesOption = 0,
+    pictures_on_cpu: PicturesOnCpuOption = False,
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
@@ -170,6 +172,7 @@ def serve(
             engine=engine,
             threads=threads,
             pictures=pictures,
+            pictures_on_cpu=pictures_on_cpu,
             explicit=explicit,
             admin_key=admin_key or None,
             traces=traces,

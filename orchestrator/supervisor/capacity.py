@@ -21,12 +21,15 @@ class Capacity:
         instances: Inferences of the detector, and of the reader, at once.
         pictures: Pictures processed at once; the rest wait in the queue.
         on_gpu: The networks run on a GPU, where one instance of each takes all calls.
+        pictures_on_cpu: Pictures stay on the CPU all the same, and only the inputs of the networks
+            go to the GPU.
     """
 
     threads: int
     instances: int
     pictures: int
     on_gpu: bool = False
+    pictures_on_cpu: bool = False
 
 
 def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
@@ -53,6 +56,12 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
     )
 
 
-def fitting_gpu(*, threads: int = 0, pictures: int = 0) -> Capacity:
+def fitting_gpu(*, threads: int = 0, pictures: int = 0, pictures_on_cpu: bool = False) -> Capacity:
     """Return the capacity of a GPU, or the values that were asked for."""
-    return Capacity(threads or usable_cores(), 1, pictures or PICTURES_ON_A_GPU, on_gpu=True)
+    return Capacity(
+        threads or usable_cores(),
+        1,
+        pictures or PICTURES_ON_A_GPU,
+        on_gpu=True,
+        pictures_on_cpu=pictures_on_cpu,
+    )

@@ -49,6 +49,8 @@ class ServerOptions:
         engine: The engine of the networks; `auto` chooses the one that fits the machine.
         threads: CPU threads of one inference; 0 means as many as fit the machine.
         pictures: Pictures processed at once; 0 means as many as fit the machine.
+        pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
+            networks alone.
         start_timeout_s: How long the models may take to load on a CPU.
         explicit: Serve the repository as it lies, and load and unload models on request. Our models
             are loaded at the start, other models are not.
@@ -76,6 +78,7 @@ class ServerOptions:
     engine: Engine = Engine.AUTO
     threads: int = 0
     pictures: int = 0
+    pictures_on_cpu: bool = False
     start_timeout_s: float = 180.0
     explicit: bool = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -102,7 +105,11 @@ class ServerOptions:
     def capacity(self) -> Capacity:
         """Return the capacity of this machine's GPU, or of its cores."""
         if self.on_gpu() and not self.choose_engine().is_openvino:
-            return fitting_gpu(threads=self.threads, pictures=self.pictures)
+            return fitting_gpu(
+                threads=self.threads,
+                pictures=self.pictures,
+                pictures_on_cpu=self.pictures_on_cpu,
+            )
         return fitting(threads=self.threads, pictures=self.pictures)
 
     @property

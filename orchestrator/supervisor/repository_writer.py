@@ -104,7 +104,7 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
     if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
     for group in config.instance_group:  # an ensemble has none
-        if source.engine.is_openvino:
+        if source.engine.is_openvino or (name == MODEL and capacity.pictures_on_cpu):
             group.kind = ModelInstanceGroup.KIND_CPU
         elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
             group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU

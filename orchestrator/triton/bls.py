@@ -70,7 +70,11 @@ def to_triton(name: str, tensor: Tensor) -> Any:
 
 
 def infer_for(
-    request: Any, models: Mapping[str, CalledModel] = NETWORKS, heartbeat: Heartbeat | None = None
+    request: Any,
+    models: Mapping[str, CalledModel] = NETWORKS,
+    heartbeat: Heartbeat | None = None,
+    *,
+    on_cpu: bool = False,
 ) -> Infer:
     """Return an `Infer` that calls other models for one request.
 
@@ -81,6 +85,7 @@ def infer_for(
         request: Triton's request to the calling model.
         models: The models that may be called, by name.
         heartbeat: The worker's heartbeat, which is told when the worker waits for another model.
+        on_cpu: The caller works on the CPU, so Triton writes every answer there.
     """
     is_first = True
     heartbeat = heartbeat or Heartbeat()
@@ -90,7 +95,8 @@ def infer_for(
         if is_first:  # asking takes 0.2 ms, so it is done once
             _check_wanted(request)
         is_first = False
-        child = _child(request, model, models[model], tensors)
+        called = Callee(tuple(models[model].outputs)) if on_cpu else models[model]
+        child = _child(request, model, called, tensors)
         with heartbeat.wait():
             answer = child.exec()
         answered = _outputs_of(model, answer)

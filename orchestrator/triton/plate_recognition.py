@@ -42,6 +42,8 @@ class TritonPythonModel:
         self.formats = formats_beside(args)
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
+        # Networks may be on a GPU all the same: `plates serve --pictures-on-cpu`.
+        self.on_cpu = not on_gpu
         torch.set_num_threads(1)  # the networks use the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
@@ -94,7 +96,7 @@ class TritonPythonModel:
         watch.lap(PICTURE)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
-        infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
+        infer = watch.time(infer_for(request, heartbeat=self.heartbeat, on_cpu=self.on_cpu))
         if is_crop:
             return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)

@@ -11,7 +11,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import list_sums
-from orchestrator.supervisor.capacity import Capacity
+from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, export_networks
 from orchestrator.supervisor.plate_models import MODELS
 from orchestrator.supervisor.repository_writer import canary_folder, configure, lay_out
@@ -113,6 +113,14 @@ def test_what_changes_with_the_engine_is_backend_and_device_alone(source, name) 
 def test_what_is_for_gpus_takes_nothing_else(source, name) -> None:
     config = config_of(configure(source, name))
     assert [group.kind for group in config.instance_group] == [ModelInstanceGroup.KIND_GPU]
+
+
+def test_pictures_may_stay_on_the_cpu_beside_a_gpu(source) -> None:
+    capacity = fitting_gpu(pictures=6, pictures_on_cpu=True)
+    (pictures,) = config_of(configure(source, MODEL, capacity)).instance_group
+    assert (pictures.kind, pictures.count) == (ModelInstanceGroup.KIND_CPU, 6)
+    networks = [config_of(configure(source, name, capacity)) for name in NETWORKS]
+    assert {config.instance_group[0].kind for config in networks} == {ModelInstanceGroup.KIND_GPU}
 
 
 def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:

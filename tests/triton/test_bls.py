@@ -83,6 +83,13 @@ def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
     assert memory == (kind and triton.PreferredMemory(kind, 0))
 
 
+@pytest.mark.parametrize("model", ["yolo", "lprnet", "stn"])
+def test_a_worker_on_the_cpu_wants_every_answer_there(bls, triton, called, model: str) -> None:
+    child = called(bls.infer_for(triton.InferenceRequest(), on_cpu=True), model)
+    assert child.preferred_memory == triton.PreferredMemory("cpu", 0)
+    assert child.requested_output_names() == [*bls.NETWORKS[model].outputs]
+
+
 def test_devices_of_tensors_are_logged_on_request_alone(
     bls, triton, called, monkeypatch, capfd
 ) -> None:

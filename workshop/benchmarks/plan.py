@@ -62,6 +62,7 @@ class Conditions:
     engine: str = Engine.AUTO.value
     threads: int = 0
     pictures: int = 0
+    pictures_on_cpu: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

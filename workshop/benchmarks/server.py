@@ -97,6 +97,7 @@ def choose_options(plan: Plan) -> ServerOptions:
         engine=Engine(plan.engine),
         threads=plan.threads,
         pictures=plan.pictures,
+        pictures_on_cpu=plan.pictures_on_cpu,
     )
 
 

@@ -10,7 +10,7 @@ import torch
 from workshop.benchmarks.first_light import __main__ as first_light
 from workshop.benchmarks.first_light import networks_step
 from workshop.benchmarks.first_light.networks_step import measure_networks
-from workshop.benchmarks.first_light.page import write_page
+from workshop.benchmarks.first_light.page import draw_throughput, write_page
 from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 
 RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
@@ -67,3 +67,13 @@ def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
     assert not found.wrong
     monkeypatch.setattr(networks_step, "FORMS", dict.fromkeys(networks_step.FORMS, fail))
     assert measure_networks(REHEARSAL).wrong
+
+
+def test_settings_are_lines_by_pictures_at_once_and_their_place() -> None:
+    rows = (
+        ("2", "device", "1", "10.5", "9"),
+        ("2", "device", "4", "20.0", "9"),
+        ("2", "CPU", "1", "11.0", "9"),
+    )
+    drawn = draw_throughput(StepResult("Settings", ("",) * 5, rows))
+    assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]

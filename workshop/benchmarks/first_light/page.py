@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import typer
 
-from workshop.benchmarks.first_light.steps import StepResult
+from workshop.benchmarks.first_light.steps import ON_CPU, StepResult
 from workshop.reporting.files import explain_write_errors
 from workshop.reporting.plots import Diagram, Line, plot
 from workshop.reporting.tables import format_markdown
@@ -40,13 +41,23 @@ def _write(found: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[st
 
 
 def draw_throughput(settings: StepResult) -> Diagram:
-    """Draw a line for each number of pictures at once: pictures a second by calls at once."""
-    by_workers: dict[str, list[tuple[float, float]]] = {}
-    for workers, calls, throughput, *_ in settings.rows:
-        point = (float(calls), float(throughput))
-        by_workers.setdefault(workers, []).append(point)
+    """Draw pictures a second by calls at once.
+
+    Each number of pictures at once has a colour; the line is dashed if pictures are on the CPU.
+    """
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for workers, place, calls, throughput, *_ in settings.rows:
+        found.setdefault((workers, place), []).append((float(calls), float(throughput)))
+    numbers = [*dict.fromkeys(workers for workers, _ in found)]
+    colours = dict(zip(numbers, cycle(COLOURS), strict=False))
     lines = [
-        Line([x for x, _ in points], [y for _, y in points], f"{workers} at once", colour, "o-")
-        for (workers, points), colour in zip(by_workers.items(), COLOURS, strict=False)
+        Line(
+            [x for x, _ in points],
+            [y for _, y in points],
+            f"{workers} at once, on the {place}",
+            colours[workers],
+            "o--" if place == ON_CPU else "o-",
+        )
+        for (workers, place), points in found.items()
     ]
     return Diagram("Throughput", "calls at once", "pictures a second", tuple(lines))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
+from workshop.benchmarks.first_light.steps import ON_CPU, Row, Scope, StepResult
 from workshop.benchmarks.gpu_check import check_server
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.pooling import CellFigures
@@ -19,6 +20,8 @@ from workshop.reporting.tables import format_figure
 
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
+PLACES = {"device": (), ON_CPU: ("--pictures-on-cpu",)}
+"""Where pictures are scaled and cut, and the option for it."""
 
 
 def check_tensors(scope: Scope) -> StepResult:
@@ -33,18 +36,28 @@ def check_tensors(scope: Scope) -> StepResult:
 
 
 def measure_settings(scope: Scope) -> StepResult:
-    """Measure a server for each number of pictures at once."""
+    """Measure a server for each number of pictures at once, on the GPU and on the CPU."""
     rows: list[Row] = []
     figures: dict[str, float] = {}
-    for workers in scope.workers:
-        for row in _measure(scope, workers):
+    for workers, place in product(scope.workers, PLACES):
+        for row in _measure(scope, workers, place):
             rows.append(row)
-            figures[f"{workers} pictures, {row[1]} calls, pictures/s"] = float(row[2])
-    header = ("pictures at once", "calls", "pictures/s", "p50, ms", "p99, ms", "CPU ms", "MB")
+            what = f"{workers} pictures on the {place}, {row[2]} calls, pictures/s"
+            figures[what] = float(row[3])
+    header = (
+        "pictures at once",
+        "pictures are on the",
+        "calls",
+        "pictures/s",
+        "p50, ms",
+        "p99, ms",
+        "CPU ms",
+        "MB",
+    )
     return StepResult("Settings of a server", header, tuple(rows), (), figures)
 
 
-def _measure(scope: Scope, workers: int) -> Iterator[Row]:
+def _measure(scope: Scope, workers: int, place: str) -> Iterator[Row]:
     """Run `plates bench` on a server that processes so many pictures at once."""
     with TemporaryDirectory() as folder:
         line = [
@@ -52,6 +65,7 @@ def _measure(scope: Scope, workers: int) -> Iterator[Row]:
             f"--pictures={workers}", f"--concurrency={','.join(map(str, scope.calls))}",
             f"--seconds={scope.seconds}", "--rounds=1", "--plates=4",
             f"--transport={TRANSPORT}", f"--out={folder}/bench",
+            *PLACES[place],
         ]  # fmt: skip
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -59,13 +73,14 @@ def _measure(scope: Scope, workers: int) -> Iterator[Row]:
         report = read_report(BenchReport, Path(folder, "bench", "report.json"))
     for cell in report.cells:
         if cell.key.transport == TRANSPORT:
-            yield _row(workers, cell)
+            yield _row(workers, place, cell)
 
 
-def _row(workers: int, cell: CellFigures) -> Row:
+def _row(workers: int, place: str, cell: CellFigures) -> Row:
     load, memory = cell.load, cell.peaks.memory_bytes
     return (
         f"{workers}",
+        place,
         f"{cell.key.concurrency}",
         f"{load.throughput:.1f}",
         format_figure(load.p50_ms),

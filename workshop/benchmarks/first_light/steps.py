@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Row = tuple[str, ...]
+ON_CPU = "CPU"
+"""The place of pictures that stay on the CPU, in the rows of the settings."""
 
 
 @dataclass(frozen=True)
