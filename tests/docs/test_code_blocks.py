@@ -44,6 +44,7 @@ PROGRAMS = {
     "export": "of the shell",
     "git": "of the system",
     "helm": "needs a cluster",
+    "install.sh": "of the bundle: docs/offline.md",
     "jq": "of the system",
     "kill": "of the shell",
     "kubectl": "needs a cluster",
