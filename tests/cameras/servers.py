@@ -22,14 +22,15 @@ NEEDED = """
 import gi
 gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
-from gi.repository import Gst, GstRtspServer
+from gi.repository import Gio, Gst, GstRtspServer
 Gst.init(None)
+assert Gio.TlsBackend.get_default().supports_tls()
 for name in "multifilesrc", "jpegdec", "x264enc", "rtph264pay":
     assert Gst.ElementFactory.find(name), name
 """
 PACKAGES = (
-    "python3-gi gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good"
-    " gstreamer1.0-plugins-ugly"
+    "python3-gi gir1.2-gst-rtsp-server-1.0 glib-networking gstreamer1.0-plugins-base"
+    " gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly"
 )
 BOUNDARY = "picture"
 

@@ -27,7 +27,7 @@ OF_OWN_SERVER = {"device", "engine", "threads", "weights", "formats"}
 EXAMPLES = """
 Follow cameras, and print one line for each vehicle that passed.
 
-SOURCE: a file CAMERAS.toml, or streams (rtsp://, http://), devices
+SOURCE: a file CAMERAS.toml, or streams (rtsp://, rtsps://, http://), devices
 (/dev/video0) and clips (mp4, mkv, avi).
 
 With a file, passes are kept in a database, and sent to webhooks or MQTT:
