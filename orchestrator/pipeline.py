@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-import torch
-from torch import Tensor
-
+from orchestrator.arrays import Array, floats_like, to_numpy
 from orchestrator.contract import (
     ALL_OUTPUTS,
     DETECTOR,
@@ -42,7 +40,7 @@ __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 
 
 def recognize(
-    picture: Tensor,
+    picture: Array,
     infer: Infer,
     settings: Settings | None = None,
     *,
@@ -78,7 +76,7 @@ def recognize(
     if not len(found.scores) or not set(outputs) - FROM_DETECTION:
         return Plates(tuple(_plates(found, origin_xy)))
     wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
-    frames = frames_of(found.xyxy.tolist())
+    frames = frames_of(found.xyxy.tolist(), found.xyxy)
     readings: tuple[Reading, ...] = ()
     if readable := choose_readable(found.xyxy):
         reader = Reader(infer, formats, settings.temperature, reads=wants_text)
@@ -91,7 +89,7 @@ def recognize(
 
 
 def read_crop(
-    crop: Tensor, infer: Infer, settings: Settings, *, formats: Formats | None = None
+    crop: Array, infer: Infer, settings: Settings, *, formats: Formats | None = None
 ) -> Plates:
     """Read a tight crop of one plate of one line, as the ensemble `plate_reader` does.
 
@@ -111,7 +109,7 @@ def read_crop(
     formats = _formats_of(infer, formats)
     check_picture(crop, max_pixels=settings.max_pixels)
     straight, _ = rectify(normalize_crops(resize_crop(crop)), infer)
-    logits = infer_logits(straight, infer).cpu().numpy()
+    logits = to_numpy(infer_logits(straight, infer))
     (reading,) = read_lines(logits, [1], formats, settings.temperature)
     height, width = crop.shape[:2]
     whole = Plate(xyxy=(0.0, 0.0, float(width), float(height)))
@@ -129,7 +127,7 @@ def _formats_of(infer: Infer, given: Formats | None) -> Formats:
     return given or own or russian()
 
 
-def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
+def region(picture: Array, roi: Roi | None) -> tuple[Array, tuple[int, int]]:
     """Return the part of the picture to search, as a view, and its first pixel's place (x, y).
 
     Raises:
@@ -138,13 +136,14 @@ def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
     if roi is None:
         return picture, (0, 0)
     height, width = picture.shape[:2]
-    x0, y0, x1, y1 = clip(torch.tensor([roi]), (width, height)).round().int()[0].tolist()
+    sides = (width, height, width, height)
+    x0, y0, x1, y1 = (round(min(max(at, 0.0), side)) for at, side in zip(roi, sides, strict=True))
     if x0 >= x1 or y0 >= y1:
         raise ParameterError(f"roi: wanted a part of the {width}x{height} picture, got {roi}")
     return picture[y0:y1, x0:x1], (x0, y0)
 
 
-def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
+def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
     """Detect plates and keep the best of those that overlap.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
@@ -161,7 +160,7 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     return best_of([drop_parts(best, close_ups), close_ups], settings)
 
 
-def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detections, Letterbox]:
+def detect(picture: Array, infer: Infer, settings: Settings) -> tuple[Detections, Letterbox]:
     """Return the detector's plates in a picture, also faint ones, and the letterbox."""
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
@@ -170,7 +169,7 @@ def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detection
 
 
 def _detect_in_tiles(
-    picture: Tensor, found: Detections, box: Letterbox, infer: Infer, settings: Settings
+    picture: Array, found: Detections, box: Letterbox, infer: Infer, settings: Settings
 ) -> Iterator[Detections]:
     """Search a picture that was scaled down much at full size, around some detections."""
     if box.scale > MOST_SHRUNK:
@@ -178,11 +177,11 @@ def _detect_in_tiles(
     height, width = picture.shape[:2]
     for x0, y0, x1, y1 in tiles_around(found, box.scale, (width, height)):
         closer, _ = detect(picture[y0:y1, x0:x1], infer, settings)
-        yield replace(closer, xyxy=closer.xyxy + torch.tensor([x0, y0, x0, y0]))
+        yield replace(closer, xyxy=closer.xyxy + floats_like(closer.xyxy, [x0, y0, x0, y0]))
 
 
 def _detect_close_ups(
-    picture: Tensor, box: Letterbox, infer: Infer, settings: Settings
+    picture: Array, box: Letterbox, infer: Infer, settings: Settings
 ) -> Detections:
     """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
     trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
@@ -193,12 +192,14 @@ def _detect_close_ups(
 
 
 def _plates(
-    found: Detections, origin_xy: tuple[int, int], corners: Tensor | None = None
+    found: Detections, origin_xy: tuple[int, int], corners: Array | None = None
 ) -> list[Plate]:
     """Make plates of detections, moved from the region to the picture."""
     x, y = origin_xy
-    boxes = (found.xyxy + torch.tensor([x, y, x, y])).tolist()
-    quads = [()] * len(boxes) if corners is None else (corners + torch.tensor([x, y])).tolist()
+    boxes = (found.xyxy + floats_like(found.xyxy, [x, y, x, y])).tolist()
+    quads = (
+        [()] * len(boxes) if corners is None else (corners + floats_like(corners, [x, y])).tolist()
+    )
     return [
         Plate(
             xyxy=(x0, y0, x1, y1),

@@ -1,51 +1,43 @@
-"""Boxes: tensors in, new tensors out; xyxy means x0, y0, x1, y1 in pixels."""
+"""Boxes: arrays in, new arrays out; xyxy means x0, y0, x1, y1 in pixels."""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from orchestrator.arrays import Array, floats_like, namespace
 
 
-def clip(xyxy: Tensor, size_wh: tuple[int, int]) -> Tensor:
+def clip(xyxy: Array, size_wh: tuple[int, int]) -> Array:
     """Clip boxes [N, 4] to a picture of the given width and height."""
-    width, height = size_wh
-    return torch.stack(
-        (
-            xyxy[:, 0].clamp(0, width),
-            xyxy[:, 1].clamp(0, height),
-            xyxy[:, 2].clamp(0, width),
-            xyxy[:, 3].clamp(0, height),
-        ),
-        dim=1,
-    )
+    xp, most = namespace(xyxy), floats_like(xyxy, size_wh * 2)
+    return xp.clip(xyxy, xp.zeros_like(most), most)
 
 
-def grow(xyxy: Tensor, margin_xy: tuple[float, float]) -> Tensor:
+def grow(xyxy: Array, margin_xy: tuple[float, float]) -> Array:
     """Grow boxes [N, 4] at each side by a fraction of their own width and height."""
-    margin = (xyxy[:, 2:] - xyxy[:, :2]) * xyxy.new_tensor(margin_xy)
-    return torch.cat((xyxy[:, :2] - margin, xyxy[:, 2:] + margin), dim=1)
+    margin = (xyxy[:, 2:] - xyxy[:, :2]) * floats_like(xyxy, margin_xy)
+    return namespace(xyxy).concatenate((xyxy[:, :2] - margin, xyxy[:, 2:] + margin), 1)
 
 
-def area(xyxy: Tensor) -> Tensor:
+def area(xyxy: Array) -> Array:
     """Return the areas [N] of boxes [N, 4]; 0 for a box turned inside out."""
-    return (xyxy[:, 2:] - xyxy[:, :2]).clamp(min=0).prod(dim=1)
+    return namespace(xyxy).clip(xyxy[:, 2:] - xyxy[:, :2], 0, None).prod(1)
 
 
-def intersection(first: Tensor, second: Tensor) -> Tensor:
+def intersection(first: Array, second: Array) -> Array:
     """Return the areas [N, M] that boxes [N, 4] share with boxes [M, 4]."""
-    top_left = torch.maximum(first[:, None, :2], second[None, :, :2])
-    bottom_right = torch.minimum(first[:, None, 2:], second[None, :, 2:])
-    return (bottom_right - top_left).clamp(min=0).prod(dim=2)
+    xp = namespace(first)
+    top_left = xp.maximum(first[:, None, :2], second[None, :, :2])
+    bottom_right = xp.minimum(first[:, None, 2:], second[None, :, 2:])
+    return xp.clip(bottom_right - top_left, 0, None).prod(2)
 
 
-def iou(first: Tensor, second: Tensor) -> Tensor:
+def iou(first: Array, second: Array) -> Array:
     """Return intersection over union [N, M] of boxes [N, 4] and [M, 4]; 0 where both are empty."""
-    shared = intersection(first, second)
+    xp, shared = namespace(first), intersection(first, second)
     union = area(first)[:, None] + area(second)[None] - shared
-    return shared / union.clamp(min=torch.finfo(union.dtype).tiny)
+    return shared / xp.clip(union, xp.finfo(union.dtype).tiny, None)
 
 
-def nms(xyxy: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def nms(xyxy: Array, scores: Array, iou_threshold: float) -> list[int]:
     """Keep the best of boxes that overlap: greedy non-maximum suppression.
 
     Args:
@@ -54,12 +46,18 @@ def nms(xyxy: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         iou_threshold: Boxes that overlap a better one by more are dropped.
 
     Returns:
-        int64 [M], indices of the boxes kept, best first.
+        Indices of the M boxes kept, best first.
     """
-    order = scores.argsort(descending=True, stable=True)
+    order = rank_descending(scores)
     overlaps = (iou(xyxy[order], xyxy[order]) > iou_threshold).tolist()
     kept: list[int] = []
     for rank, row in enumerate(overlaps):
         if not any(row[better] for better in kept):
             kept.append(rank)
-    return order[kept]
+    return [order[rank] for rank in kept]
+
+
+def rank_descending(scores: Array) -> list[int]:
+    """Return the indices of scores [N] from the highest to the lowest; equal ones in order."""
+    numbers = scores.tolist()
+    return sorted(range(len(numbers)), key=numbers.__getitem__, reverse=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
+from orchestrator.arrays import Array
 from orchestrator.detection.boxes import area, intersection
 from orchestrator.detection.postprocessing import Detections
 
@@ -19,7 +18,7 @@ INSIDE = 0.7
 """A detection with a larger share of its area inside a better close-up is a part of that plate."""
 
 
-def may_be_close_up(found: Detections, net: Tensor) -> bool:
+def may_be_close_up(found: Detections, net: Array) -> bool:
     """Tell whether a picture needs a look at a small size: it has no sure detection.
 
     Args:
@@ -39,5 +38,5 @@ def keep_close_ups(found: Detections, width_px: int) -> Detections:
 def drop_parts(found: Detections, close_ups: Detections) -> Detections:
     """Drop detections that are parts of a close-up with a higher score, such as its region code."""
     inside = intersection(found.xyxy, close_ups.xyxy) > INSIDE * area(found.xyxy)[:, None]
-    kept = ~(inside & (close_ups.scores > found.scores[:, None])).any(dim=1)
+    kept = ~(inside & (close_ups.scores > found.scores[:, None])).any(1)
     return Detections(found.xyxy[kept], found.scores[kept])

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import cv2
-import torch.nn.functional as F  # noqa: N812 - the name everybody knows
-from torch import Tensor
+
+from orchestrator.arrays import Array, empty_like, floats_like, is_on_gpu, to_numpy
 
 STRIDE = 32
 PAD_GREY = 114  # the padding value that YOLOv5 is trained with
@@ -26,7 +26,7 @@ class Letterbox:
         offset_xy: Position of the picture's first pixel in the net, pixels.
     """
 
-    net: Tensor
+    net: Array
     scale: float
     offset_xy: tuple[int, int]
 
@@ -37,16 +37,16 @@ class Letterbox:
         net = self.net[:, y : height - y, x : width - x]
         return Letterbox(net, self.scale, (left - x, top - y))
 
-    def to_net(self, xyxy: Tensor) -> Tensor:
+    def to_net(self, xyxy: Array) -> Array:
         """Map boxes [N, 4] from picture pixels to net pixels."""
-        return xyxy * self.scale + xyxy.new_tensor(self.offset_xy * 2)
+        return xyxy * self.scale + floats_like(xyxy, self.offset_xy * 2)
 
-    def to_source(self, xyxy: Tensor) -> Tensor:
+    def to_source(self, xyxy: Array) -> Array:
         """Map boxes [N, 4] from net pixels to picture pixels."""
-        return (xyxy - xyxy.new_tensor(self.offset_xy * 2)) / self.scale
+        return (xyxy - floats_like(xyxy, self.offset_xy * 2)) / self.scale
 
 
-def letterbox(picture: Tensor, side_px: int) -> Letterbox:
+def letterbox(picture: Array, side_px: int) -> Letterbox:
     """Fit a picture into the detector's input without stretching it.
 
     The longer side becomes `side_px`; a smaller picture is not enlarged. Both sides are padded to
@@ -61,12 +61,13 @@ def letterbox(picture: Tensor, side_px: int) -> Letterbox:
     inner_hw = (max(1, round(height * scale)), max(1, round(width * scale)))
     net_h, net_w = (math.ceil(side / STRIDE) * STRIDE for side in inner_hw)
     top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
-    net = picture.new_full((1, net_h, net_w, 3), PAD_GREY)
+    net = empty_like(picture, (1, net_h, net_w, 3))
+    net[:] = PAD_GREY
     _shrink(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
     return Letterbox(net, scale, (left, top))
 
 
-def _shrink(picture: Tensor, out: Tensor) -> None:
+def _shrink(picture: Array, out: Array) -> None:
     """Scale uint8 [H, W, 3] down into `out`: halve by area means while possible, then bilinear.
 
     This is twice as fast as bilinear sampling with antialiasing. Only the last row or column of an
@@ -74,31 +75,33 @@ def _shrink(picture: Tensor, out: Tensor) -> None:
     """
     height, width = out.shape[:2]
     while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
-        half = picture.new_empty((picture.shape[0] // 2, picture.shape[1] // 2, 3))
+        half = empty_like(picture, (picture.shape[0] // 2, picture.shape[1] // 2, 3))
         _resize(picture[: 2 * len(half), : 2 * half.shape[1]], half, "area")
         picture = half
     _resize(picture, out, "bilinear")
 
 
-def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
+def _resize(picture: Array, out: Array, mode: str) -> None:
     """Resize with OpenCV on the CPU, and with the same method in PyTorch on a GPU."""
     if picture.shape == out.shape:
-        out.copy_(picture)
-    elif picture.is_cuda:
+        out[:] = picture
+    elif is_on_gpu(picture):
         resize_by_pytorch(picture, out, mode)
     else:
         resize_by_opencv(picture, out, mode)
 
 
-def resize_by_opencv(picture: Tensor, out: Tensor, mode: str) -> None:
+def resize_by_opencv(picture: Array, out: Array, mode: str) -> None:
     """Resize uint8 [H, W, 3] into `out`, on the CPU; the mode is "area" or "bilinear"."""
     height, width = out.shape[:2]
     how = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
-    cv2.resize(picture.numpy(), (width, height), dst=out.numpy(), interpolation=how)
+    cv2.resize(to_numpy(picture), (width, height), dst=to_numpy(out), interpolation=how)
 
 
-def resize_by_pytorch(picture: Tensor, out: Tensor, mode: str) -> None:
+def resize_by_pytorch(picture: Array, out: Array, mode: str) -> None:
     """Resize as `resize_by_opencv` does, on any device."""
+    import torch.nn.functional as F  # noqa: N812 - the name everybody knows
+
     planes = picture.permute(2, 0, 1)[None].float()
     resized = F.interpolate(planes, tuple(out.shape[:2]), mode=mode)
     out.copy_(resized.round_()[0].permute(1, 2, 0))

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from orchestrator.arrays import Array, namespace, to_cpu
 from orchestrator.contract import DETECTOR
 from orchestrator.detection.boxes import clip, nms
 from orchestrator.detection.letterbox import STRIDE, Letterbox
@@ -26,7 +26,7 @@ MOST_SHRUNK = 0.7
 """Pictures that were scaled down by this factor, or to less, get a second pass at full size."""
 FAINT = 0.03
 """Boxes with a higher score may be small plates, in pictures that were scaled down much."""
-TINY = torch.finfo(torch.float32).tiny
+TINY = float(np.finfo(np.float32).tiny)
 """Rows with smaller scores are padding, for any threshold."""
 
 
@@ -34,12 +34,12 @@ TINY = torch.finfo(torch.float32).tiny
 class Detections:
     """The detector's boxes and scores: float32 [N, 4] xyxy and [N], on the CPU."""
 
-    xyxy: Tensor
-    scores: Tensor
+    xyxy: Array
+    scores: Array
 
 
 def to_picture(
-    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+    rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Return the detector's rows [1, K, 6] above the threshold, in pixels of the picture.
 
@@ -58,7 +58,7 @@ def to_picture(
 
 
 def keep_best(
-    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+    rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Keep rows [1, K, 6] above the threshold that overlap no better one, in picture pixels."""
     return best_of([to_picture(rows, box, size_wh, settings)], settings)
@@ -66,22 +66,24 @@ def keep_best(
 
 def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     """Keep detections above the threshold that overlap no better one, best first."""
-    xyxy, scores = torch.cat([one.xyxy for one in parts]), torch.cat([one.scores for one in parts])
+    xp = namespace(parts[0].scores)
+    xyxy = xp.concatenate([one.xyxy for one in parts])
+    scores = xp.concatenate([one.scores for one in parts])
     sure = scores >= max(settings.detection_threshold, TINY)
     xyxy, scores = xyxy[sure], scores[sure]
     kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
     return Detections(xyxy[kept], scores[kept])
 
 
-def check_rows(rows: Tensor) -> Tensor:
+def check_rows(rows: Array) -> Array:
     """Return the detector's rows [1, K, 6] as float32 [K, 6] on the CPU.
 
     Raises:
         ModelError: They have another shape, are not finite, or have scores outside [0, 1].
     """
-    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not rows.is_floating_point():
+    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not _are_floats(rows):
         raise ModelError(f"{DETECTOR}: wanted floats [1, K, 6], got {_describe(rows)}")
-    found = rows[0].float().cpu()
+    found = namespace(rows).asarray(to_cpu(rows[0]), dtype=namespace(rows).float32)
     if not len(found):
         return found
     if not math.isfinite(found.sum().item()):
@@ -89,14 +91,14 @@ def check_rows(rows: Tensor) -> Tensor:
             if not all(map(math.isfinite, row)):
                 got = "NaN" if any(map(math.isnan, row)) else "infinity"
                 raise ModelError(f"{DETECTOR}: wanted finite numbers, got {got} in row {index}")
-    low, high = (score.item() for score in found[:, 4].aminmax())
+    low, high = found[:, 4].min().item(), found[:, 4].max().item()
     if low < 0 or high > 1:
         wrong = low if low < 0 else high
         raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {wrong:g}")
     return found
 
 
-def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
+def check_boxes(sure: Array, box: Letterbox, size_wh: tuple[int, int]) -> None:
     """Check that the boxes of rows [N, 6] above the threshold are xyxy in letterbox pixels.
 
     Raises:
@@ -119,5 +121,9 @@ def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
         )
 
 
-def _describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+def _are_floats(rows: Array) -> bool:
+    return "float" in str(rows.dtype)
+
+
+def _describe(array: Array) -> str:
+    return f"{str(array.dtype).removeprefix('torch.')} {list(array.shape)}"

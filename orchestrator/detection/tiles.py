@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.detection.boxes import rank_descending
 from orchestrator.detection.postprocessing import Detections
 
 CLEAR, SMALL_PX = 0.5, 40.0
@@ -22,7 +23,7 @@ def tiles_around(
         size_wh: Size of the picture, pixels.
     """
     tiles: list[tuple[int, int, int, int]] = []
-    for index in found.scores.argsort(descending=True).tolist():
+    for index in rank_descending(found.scores):
         x0, y0, x1, y1 = found.xyxy[index].tolist()
         is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from orchestrator.arrays import Array
 from orchestrator.errors import Overloaded, PictureError
-from orchestrator.imaging.files import read_file, unpack
+from orchestrator.imaging.files import Bgr, read_file, unpack
 from orchestrator.imaging.headers import check_file, check_pixels
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 UNPACKING = 12
 """Bytes of memory for each pixel of any file: its three colours, four times."""
@@ -29,6 +32,13 @@ def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
 
 
 def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
+    """Decode one file as `decode_bgr` does, to a tensor of PyTorch."""
+    import torch
+
+    return torch.from_numpy(decode_bgr(encoded, max_pixels=max_pixels))
+
+
+def decode_bgr(encoded: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
     """Decode one JPEG, PNG, WebP or BMP file.
 
     The header is read first, so a small file that unpacks to a huge picture is rejected early.
@@ -47,7 +57,7 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
     header = check_file(encoded, max_pixels)
     name = f"{header.width}x{header.height} picture"
     try:
-        return torch.from_numpy(unpack(encoded, name))
+        return unpack(encoded, name)
     except PictureError:
         check_memory(header.width * header.height, name)  # OpenCV gives no reason for either
         raise
@@ -65,13 +75,13 @@ def check_memory(pixels: int, name: str) -> None:
         raise Overloaded(f"wanted memory for a {name}, got none") from error
 
 
-def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:
+def check_picture(picture: Array, *, max_pixels: int) -> Array:
     """Return the picture if it is uint8 [H, W, 3] with at least one and not too many pixels.
 
     Raises:
         PictureError: It is not.
     """
-    if picture.dtype != torch.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+    if not str(picture.dtype).endswith("uint8") or picture.ndim != 3 or picture.shape[2] != 3:
         raise PictureError(
             "input__0: wanted a UINT8 picture of shape [height, width, 3], "
             f"got {picture.dtype} {list(picture.shape)}"

@@ -13,9 +13,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from orchestrator.arrays import Array, to_numpy
 from orchestrator.contract import DETECTOR
 from orchestrator.detection.letterbox import STRIDE
 from orchestrator.errors import SettingsError, WeightsError
@@ -161,7 +163,8 @@ def _reason(error: OSError | RuntimeError, folder: Path) -> str:
     return str(error).strip().splitlines()[0]
 
 
-Run = Callable[..., tuple[Tensor, ...]]
+Run = Callable[..., tuple[Array, ...]]
+"""Runs a network on arrays of NumPy or PyTorch, and answers with arrays of the same library."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,7 @@ class Networks:
     formats: Formats
 
     @torch.inference_mode()
-    def __call__(self, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def __call__(self, name: str, tensors: Mapping[str, Array]) -> dict[str, Array]:
         return dict(zip(NETWORKS[name].outputs, self.runs[name](*tensors.values()), strict=True))
 
 
@@ -251,9 +254,11 @@ def _torchscript(network: nn.Module, device: torch.device) -> Run:
     else:
         model = script(network.to(device))
 
-    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
-        answer = model(*(tensor.to(device) for tensor in tensors))
-        return answer if isinstance(answer, tuple) else (answer,)
+    def run(*tensors: Array) -> tuple[Array, ...]:
+        given = [torch.as_tensor(tensor, device=device) for tensor in tensors]
+        answer = model(*given)
+        answers = answer if isinstance(answer, tuple) else (answer,)
+        return tuple(map(to_numpy, answers)) if isinstance(tensors[0], np.ndarray) else answers
 
     return run
 
@@ -263,8 +268,9 @@ def _openvino(network: Any, threads: int) -> Run:
 
     compiled = openvino_ir.Compiled(network, threads=threads)
 
-    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
-        answers = compiled(*(tensor.contiguous().numpy() for tensor in tensors))
-        return tuple(torch.from_numpy(answer) for answer in answers)
+    def run(*tensors: Array) -> tuple[Array, ...]:
+        answers = compiled(*(np.ascontiguousarray(to_numpy(tensor)) for tensor in tensors))
+        is_numpy = isinstance(tensors[0], np.ndarray)
+        return answers if is_numpy else tuple(map(torch.from_numpy, answers))
 
     return run

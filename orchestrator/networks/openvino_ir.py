@@ -25,6 +25,9 @@ Array = npt.NDArray[Any]
 SMALL = 192 * 320 * 3
 """Most numbers of a small picture, such as a tile. Networks for pictures of any size have a copy
 for small ones: a copy takes 2 ms longer after a picture of another size."""
+KEPT_STEPS = 300
+"""Prepared steps that a copy of a network keeps for other sizes of pictures than the last. The
+detector needs some 70 of them for each size. A size that is not kept takes 3 ms more."""
 PRECISION = ["plates", "precision"]
 """Key in a file that marks a network which bears less than float32."""
 STRIDE = ["plates", "stride"]
@@ -109,6 +112,7 @@ def choose_options(network: openvino.Model, threads: int) -> dict[str, Any]:
         # were lost, except with networks that bear it.
         "INFERENCE_PRECISION_HINT": "bf16" if _may_be_bfloat16(network) else "f32",
         "ENABLE_CPU_PINNING": False,  # other processes use these cores, too
+        "CPU_RUNTIME_CACHE_CAPACITY": KEPT_STEPS,
     }
 
 

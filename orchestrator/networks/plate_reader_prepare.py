@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from orchestrator.reading.crops import normalize_crops, resize_crop
+from orchestrator.reading.sizes import MOST_CROP_PIXELS
+from orchestrator.reading.torch_crops import normalize_crops, resize_crop
 
 
 class CropPreparation(nn.Module):
@@ -14,12 +15,11 @@ class CropPreparation(nn.Module):
     sizes of its example.
 
     Attributes:
-        most_pixels: Most pixels of a crop. A larger picture does not show only a plate, and would
-            use up the worker's memory.
+        most_pixels: Most pixels of a crop.
     """
 
     __constants__ = ("most_pixels",)
-    most_pixels = 16_000_000
+    most_pixels = MOST_CROP_PIXELS
 
     def forward(self, crop: Tensor) -> Tensor:
         height, width = crop.size(0), crop.size(1)

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import torch
-import torch.nn.functional as F  # noqa: N812 - the name everybody knows
-from torch import Tensor
-
+from orchestrator.arrays import Array, floats_like, namespace, to_cpu
 from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_crop, unfold
+from orchestrator.reading.sampling import sample
 
 FINEST = 4
 """Most samples of a cut per pixel of the reader's crop, in each direction."""
@@ -24,59 +22,61 @@ used because the frame from STN may be inexact."""
 SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
 
 
-def frames_of(boxes: Sequence[tuple[float, float, float, float]]) -> Tensor:
-    """Return the frames [N, 2, 3] of upright boxes xyxy."""
-    x0, y0, x1, y1 = torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4).unbind(1)
-    none = torch.zeros_like(x0)
-    return (
-        torch.stack((x1 - x0, none, x0 + x1, none, y1 - y0, y0 + y1), dim=1).reshape(-1, 2, 3) / 2
-    )
+def frames_of(boxes: Sequence[tuple[float, float, float, float]], like: Array) -> Array:
+    """Return the frames [N, 2, 3] of upright boxes xyxy, in the library of the array `like`."""
+    xp = namespace(like)
+    x0, y0, x1, y1 = floats_like(like, boxes).reshape(-1, 4).T
+    none = xp.zeros_like(x0)
+    return xp.stack((x1 - x0, none, x0 + x1, none, y1 - y0, y0 + y1), 1).reshape(-1, 2, 3) / 2
 
 
-def frames_around(corners: Tensor) -> Tensor:
+def frames_around(corners: Array) -> Array:
     """Return the frames [N, 2, 3] that fit corners [N, 4, 2], clockwise from top-left, best."""
-    first, second, third, fourth = corners.unbind(1)
+    first, second, third, fourth = (corners[:, corner] for corner in range(4))
     across = (second - first + third - fourth) / 4
     along = (fourth - first + third - second) / 4
-    return torch.stack((across, along, corners.mean(dim=1)), dim=2)
+    return namespace(corners).stack((across, along, corners.mean(1)), 2)
 
 
-def compose(frames: Tensor, theta: Tensor) -> Tensor:
+def compose(frames: Array, theta: Array) -> Array:
     """Return the frames [N, 2, 3] of the parts that STN cuts out of crops.
 
     Args:
         frames: Frames of the crops, float32 [N, 2, 3].
         theta: float32 [N, 2, 3], from STN's output to its input, both in [-1, 1].
     """
-    last = theta.new_tensor([0.0, 0.0, 1.0]).expand(len(theta), 1, 3)
-    return frames @ torch.cat((theta, last), dim=1).float().cpu()
+    xp = namespace(frames)
+    last = floats_like(frames, [[[0.0, 0.0, 1.0]]] * len(theta)).reshape(-1, 1, 3)
+    theta = xp.asarray(to_cpu(theta), dtype=last.dtype)
+    return xp.einsum("nij,njk->nik", frames, xp.concatenate((theta, last), 1))
 
 
-def grow_frames(frames: Tensor, margin_xy: tuple[float, float]) -> Tensor:
+def grow_frames(frames: Array, margin_xy: tuple[float, float]) -> Array:
     """Grow frames [N, 2, 3] at each side by a fraction of their own width and height."""
     x, y = (1 + 2 * margin for margin in margin_xy)
-    return frames * frames.new_tensor([x, y, 1.0])
+    return frames * namespace(frames).asarray([x, y, 1.0], dtype=frames.dtype)
 
 
-def corners_of(frames: Tensor) -> Tensor:
+def corners_of(frames: Array) -> Array:
     """Return the corners [N, 4, 2] of frames, pixels, clockwise from top-left."""
-    return frames.new_tensor(SQUARE) @ frames.transpose(1, 2)
+    return floats_like(frames, SQUARE) @ namespace(frames).swapaxes(frames, 1, 2)
 
 
-def sizes_of(frames: Tensor) -> Tensor:
+def sizes_of(frames: Array) -> Array:
     """Return widths and heights [N, 2] of frames: the lengths of their edges, pixels."""
-    lengths: Tensor = frames[:, :, :2].norm(dim=1)
-    return 2 * lengths
+    edges = frames[:, :, :2]
+    return 2 * namespace(frames).sqrt((edges * edges).sum(1))
 
 
-def tilts_of(frames: Tensor) -> Tensor:
+def tilts_of(frames: Array) -> Array:
     """Return the tilt of frames in degrees, [N]: the larger of the tilts of their edges."""
     (right, down), (across, along) = frames[:, :, 0].T, frames[:, :, 1].T
-    rows, columns = torch.atan2(down.abs(), right), torch.atan2(across.abs(), along)
-    return torch.rad2deg(torch.maximum(rows, columns))
+    xp = namespace(frames)
+    rows, columns = xp.arctan2(abs(down), right), xp.arctan2(abs(across), along)
+    return xp.rad2deg(xp.maximum(rows, columns))
 
 
-def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
+def cut_frame(picture: Array, frame: Array, lines: int = 1) -> Array:
     """Cut a tilted plate out of the full-size picture for STN and LPRNet.
 
     Outside the picture, its outermost pixels are repeated.
@@ -93,12 +93,12 @@ def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
     return to_input(upright if lines == 1 else unfold(upright))
 
 
-def to_input(upright: Tensor) -> Tensor:
+def to_input(upright: Array) -> Array:
     """Turn an upright plate, uint8 [h, w, 3] BGR, into the input of STN and LPRNet."""
     return normalize_crops(resize_crop(upright))
 
 
-def unfold_at(upright: Tensor, share: float) -> Tensor:
+def unfold_at(upright: Array, share: float) -> Array:
     """Put a plate's upper line left of its lower one, as the input of STN and LPRNet.
 
     Args:
@@ -111,32 +111,28 @@ def unfold_at(upright: Tensor, share: float) -> Tensor:
     row, last = round(share * len(upright)), len(upright) - 1
     width, height = READER_SIZE_WH
     lines = upright[: max(row, 1)], upright[min(row, last) :]
-    return normalize_crops(
-        torch.cat([resize_crop(line, (width // 2, height)) for line in lines], 3)
-    )
+    resized = [resize_crop(line, (width // 2, height)) for line in lines]
+    return normalize_crops(namespace(upright).concatenate(resized, 3))
 
 
-def cut_upright(picture: Tensor, frame: Tensor) -> Tensor:
+def cut_upright(picture: Array, frame: Array) -> Array:
     """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
     wide, high = (
         min(max(math.ceil(size), 1), FINEST * most)
         for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
     )
     (x0, y0, x1, y1), region = region_around(picture, frame)
-    scale = torch.tensor([2 / (x1 - x0), 2 / (y1 - y0)])[:, None]
+    scale = floats_like(frame, [2 / (x1 - x0), 2 / (y1 - y0)])[:, None]
     theta = frame * scale
-    theta[:, 2] -= torch.tensor([x0, y0]) * scale[:, 0] + 1
-    grid = F.affine_grid(theta[None].to(picture.device), [1, 3, high, wide], align_corners=False)
-    planes = region.permute(2, 0, 1)[None].float()
-    upright = F.grid_sample(planes, grid, padding_mode="border", align_corners=False)
-    return upright[0].permute(1, 2, 0).round_().byte()
+    theta[:, 2] -= floats_like(frame, [x0, y0]) * scale[:, 0] + 1
+    return sample(region, theta, (high, wide))
 
 
-def region_around(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], Tensor]:
+def region_around(picture: Array, frame: Array) -> tuple[tuple[int, int, int, int], Array]:
     """Return the part of a picture inside a frame's bounds, at least one pixel, and its box."""
     height, width = picture.shape[:2]
-    corners = corners_of(frame[None])[0]
-    low, high = corners.amin(0).floor().tolist(), corners.amax(0).ceil().tolist()
+    columns = corners_of(frame[None])[0].T.tolist()
+    low, high = [math.floor(min(one)) for one in columns], [math.ceil(max(one)) for one in columns]
     x0, y0 = int(min(max(low[0] - 1, 0), width - 1)), int(min(max(low[1] - 1, 0), height - 1))
     x1 = int(max(min(high[0] + 1, width), x0 + 1))
     y1 = int(max(min(high[1] + 1, height), y0 + 1))

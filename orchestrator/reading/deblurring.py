@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import torch
-import torch.nn.functional as F  # noqa: N812 - the name everybody knows
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.arrays import Array, as_floats, floats_beside, namespace, to_numpy
 
 DIRECTIONS_DEG = tuple(range(-40, 41, 10))
 """Directions of motion that are looked for, from along the rows (0) to 40 degrees down and up."""
@@ -39,7 +40,7 @@ class Motion(NamedTuple):
     y: float
 
 
-def find_motions(strip: Tensor) -> list[Motion]:
+def find_motions(strip: Array) -> list[Motion]:
     """Estimate the motion that blurs a strip: none, one or two candidates.
 
     The first is along the rows, as most cars move. The second is in another direction; it is a
@@ -51,20 +52,20 @@ def find_motions(strip: Tensor) -> list[Motion]:
     longest = int(LONGEST * strip.shape[1])
     if longest < SHORTEST_PX or strip.shape[0] < 2:
         return []
-    radians = torch.deg2rad(torch.tensor(DIRECTIONS_DEG, dtype=torch.float32))
-    along = torch.stack((radians.cos(), radians.sin()), dim=1)
-    correlation = _correlate(strip, along.to(strip.device)).cpu()
-    steps = along[:, :, None] * torch.arange(SHORTEST_PX, longest + 1)
-    x, y = steps.round().long().unbind(1)
-    seen = correlation[torch.arange(len(along))[:, None], y, x]
-    seen = seen / correlation[:, :1, 0].clamp(min=1e-6)
-    least, at = seen.min(dim=1)
+    radians = np.deg2rad(np.array(DIRECTIONS_DEG, np.float32))
+    along = np.stack((np.cos(radians), np.sin(radians)), axis=1)
+    correlation = to_numpy(_correlate(strip, along))
+    steps = along[:, :, None] * np.arange(SHORTEST_PX, longest + 1, dtype=np.float32)
+    x, y = steps.round().astype(np.intp).swapaxes(0, 1)
+    seen = correlation[np.arange(len(along))[:, None], y, x]
+    seen = seen / np.maximum(correlation[:, :1, 0], 1e-6)
+    least, at = seen.min(axis=1), seen.argmin(axis=1)
     rows, clearest = DIRECTIONS_DEG.index(0), int(least.argmin())
     chosen = [one for one in dict.fromkeys((rows, clearest)) if least[one] <= -LEAST_CORRELATION]
     return [Motion(*steps[one, :, at[one]].tolist()) for one in chosen]
 
 
-def _correlate(strip: Tensor, along: Tensor) -> Tensor:
+def _correlate(strip: Array, along: npt.NDArray[np.float32]) -> Array:
     """Return the autocorrelation of the derivative in each direction.
 
     Args:
@@ -72,29 +73,28 @@ def _correlate(strip: Tensor, along: Tensor) -> Tensor:
         along: Unit vectors of the directions, float32 [N, 2], x and y.
 
     Returns:
-        float32 [N, rows, columns], by the shift down and to the right; negative shifts wrap round.
+        Floats [N, rows, columns], by the shift down and to the right; negative shifts wrap round.
     """
-    grey = strip.float() @ strip.new_tensor(GREY, dtype=torch.float32)
+    xp, grey = namespace(strip), as_floats(strip) @ floats_beside(strip, GREY)
     room = round(LONGEST * grey.shape[1])  # for the longest shift
     size = [-(-(side + room) // FAST) * FAST for side in grey.shape]
-    power = torch.fft.rfft2(_fade(grey - grey.mean()), s=size).abs().square()
-    down = 2 * (torch.pi * torch.fft.fftfreq(size[0], device=strip.device)).sin()
-    right = 2 * (torch.pi * torch.fft.rfftfreq(size[1], device=strip.device)).sin()
+    power = abs(xp.fft.rfft2(_fade(grey - grey.mean()), s=size)) ** 2
+    down = 2 * np.sin(np.pi * np.fft.fftfreq(size[0]))
+    right = 2 * np.sin(np.pi * np.fft.rfftfreq(size[1]))
     slopes = along[:, 0, None, None] * right + along[:, 1, None, None] * down[:, None]
-    correlation: Tensor = torch.fft.irfft2(power * slopes.square(), s=size)
-    return correlation
+    return xp.fft.irfft2(power * floats_beside(strip, slopes**2), s=size)
 
 
-def _fade(grey: Tensor) -> Tensor:
+def _fade(grey: Array) -> Array:
     """Fade [H, W] to 0 at its edges, which are no edges of the picture."""
-    for dim, side in enumerate(grey.shape):
-        ramp = ((torch.arange(side, device=grey.device) + 0.5) / (0.1 * side)).clamp(max=1)
-        window = ramp * ramp.flip(0)
-        grey = grey * (window[:, None] if dim == 0 else window)
+    for axis, side in enumerate(grey.shape):
+        ramp = np.minimum((np.arange(side) + 0.5) / (0.1 * side), 1)
+        window = floats_beside(grey, ramp * ramp[::-1])
+        grey = grey * (window[:, None] if axis == 0 else window)
     return grey
 
 
-def deconvolve(strip: Tensor, motion: Motion, noise: float = NOISE) -> Tensor:
+def deconvolve(strip: Array, motion: Motion, noise: float = NOISE) -> Array:
     """Remove the blur of a motion with a Wiener filter.
 
     Args:
@@ -105,14 +105,24 @@ def deconvolve(strip: Tensor, motion: Motion, noise: float = NOISE) -> Tensor:
     Returns:
         uint8 [H, W, 3].
     """
-    height, width = strip.shape[:2]
+    xp, (height, width) = namespace(strip), strip.shape[:2]
     x, y = (2 * round(abs(pixels)) + 8 for pixels in motion)  # so that opposite edges stay apart
-    planes = F.pad(strip.permute(2, 0, 1).float(), (x, x, y, y), mode="replicate")
+    planes = _pad(strip, x, y)
     rows, columns = planes.shape[1:]
-    down = torch.fft.fftfreq(rows, device=strip.device)[:, None]
-    right = torch.fft.rfftfreq(columns, device=strip.device)
-    transfer = torch.sinc(motion.x * right + motion.y * down)
-    spectrum = torch.fft.rfft2(planes) * (transfer / (transfer.square() + noise)) * (1 + noise)
-    sharp = torch.fft.irfft2(spectrum, s=(rows, columns))[:, y : y + height, x : x + width]
-    deblurred: Tensor = sharp.permute(1, 2, 0).round().clamp(0, 255).byte()
-    return deblurred
+    down, right = np.fft.fftfreq(rows)[:, None], np.fft.rfftfreq(columns)
+    transfer = np.sinc(motion.x * right + motion.y * down)
+    inverse = floats_beside(strip, transfer / (transfer**2 + noise) * (1 + noise))
+    spectrum = xp.fft.rfft2(planes) * inverse
+    sharp = xp.fft.irfft2(spectrum, s=(rows, columns))[:, y : y + height, x : x + width]
+    upright = xp.moveaxis(xp.clip(xp.round(sharp), 0, 255), 0, 2)
+    return xp.asarray(upright, dtype=xp.uint8)
+
+
+def _pad(strip: Array, x: int, y: int) -> Array:
+    """Return the planes of a strip, float32 [3, H + 2y, W + 2x]; its edges are repeated."""
+    planes = namespace(strip).moveaxis(as_floats(strip), 2, 0)
+    if isinstance(strip, np.ndarray):
+        return np.pad(planes, ((0, 0), (y, y), (x, x)), mode="edge")
+    import torch.nn.functional as F  # noqa: N812 - the name everybody knows
+
+    return F.pad(planes, (x, x, y, y), mode="replicate")

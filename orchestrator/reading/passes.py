@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
+from orchestrator.arrays import Array, empty_floats, namespace, to_cpu, to_numpy
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
@@ -53,28 +51,32 @@ class SecondPass(NamedTuple):
 class Cuts(NamedTuple):
     """Frames of the cuts of the plates to cut again: float32 [plates, cuts of each, 2, 3]."""
 
-    flat: Tensor
-    square: Tensor
+    flat: Array
+    square: Array
 
     @property
-    def frames(self) -> Tensor:
+    def frames(self) -> Array:
         """All frames, [cuts, 2, 3]."""
-        return torch.cat([frames.flatten(0, 1) for frames in self])
+        flat = [frames.reshape(-1, 2, 3) for frames in self]
+        return namespace(self.flat).concatenate(flat)
 
-    def by_plate(self, answers: Tensor) -> tuple[Tensor, Tensor]:
+    def by_plate(self, answers: Array) -> tuple[Array, Array]:
         """Divide answers into those of flat and of square plates: [plates, cuts, ...]."""
-        sizes = [frames.shape[:2] for frames in self]
-        flat, square = answers.split([size.numel() for size in sizes])
-        return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
+        (plates, cuts), (_, more) = (frames.shape[:2] for frames in self)
+        flat, square, rest = answers[: plates * cuts], answers[plates * cuts :], answers.shape[1:]
+        return (
+            flat.reshape(plates, cuts, *rest),
+            square.reshape(len(self.square), more, *rest),
+        )
 
 
-def choose_readable(xyxy: Tensor) -> list[int]:
+def choose_readable(xyxy: Array) -> list[int]:
     """Return the indices of those boxes [N, 4] that are wide enough for a plate to be read."""
     widths = xyxy[:, 2] - xyxy[:, 0]
-    return (widths >= LEAST_WIDTH_PX).nonzero()[:, 0].tolist()
+    return _list_true(widths >= LEAST_WIDTH_PX)
 
 
-def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
+def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
     """Read the plates in boxes, and again those where it helps.
 
     Args:
@@ -86,16 +88,14 @@ def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
         ModelError: A network answered with tensors of another shape, or with numbers that are not
             finite.
     """
-    boxes = frames_of(crop_boxes(picture, xyxy))
+    xyxy = to_cpu(xyxy)
+    boxes = frames_of(crop_boxes(picture, xyxy), xyxy)
     frames, logits = _rectify_and_read(crop_plates(picture, xyxy), boxes, reader)
     first = PlateReadings(frames, _decode(logits, 1, reader), logits)
-    xyxy = xyxy.cpu()
     return read_unsure(picture, xyxy, read_again(picture, xyxy, first, reader), reader)
 
 
-def read_again(
-    picture: Tensor, xyxy: Tensor, first: PlateReadings, reader: Reader
-) -> PlateReadings:
+def read_again(picture: Array, xyxy: Array, first: PlateReadings, reader: Reader) -> PlateReadings:
     """Read in the second pass those plates where it helps; see `read_plates`."""
     again = choose_second_pass(first, reader)
     if not any(again):
@@ -104,9 +104,11 @@ def read_again(
     crops = [
         cut_frame(picture, frame, lines)
         for lines, of_plates in enumerate(cuts, start=1)
-        for frame in of_plates.flatten(0, 1)
+        for frame in of_plates.reshape(-1, 2, 3)
     ]
-    frames_again, logits_again = _rectify_and_read(torch.cat(crops), cuts.frames, reader)
+    frames_again, logits_again = _rectify_and_read(
+        namespace(picture).concatenate(crops), cuts.frames, reader
+    )
     frames = _join_frames(first.frames, cuts.by_plate(frames_again)[0], again.flat)
     joined = replace(first, frames=frames)
     if not reader.reads:
@@ -124,10 +126,10 @@ def choose_second_pass(readings: PlateReadings, reader: Reader) -> SecondPass:
     flat = [plate for plate, tilted in enumerate(is_tilted) if tilted or plate in unsure]
     if not (reader.reads and reader.formats.layouts(2)):
         return SecondPass(flat, [])
-    return SecondPass(flat, are_square(readings.frames).nonzero()[:, 0].tolist())
+    return SecondPass(flat, _list_true(are_square(readings.frames)))
 
 
-def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:
+def _plan_cuts(frames: Array, xyxy: Array, again: SecondPass) -> Cuts:
     """Plan cuts of plates along their edges, from the frames [N, 2, 3] that STN found.
 
     STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
@@ -137,11 +139,11 @@ def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:
         [grow_frames(frames[plates], margin_xy) for margin_xy in SECOND_PASS_MARGINS_XY[lines]]
         for lines, plates in enumerate(again, start=1)
     )
-    boxes = frames_of(xyxy[again.square].tolist())
-    return Cuts(torch.stack(flat, dim=1), torch.stack([*square, boxes], dim=1))
+    boxes, xp = frames_of(xyxy[again.square].tolist(), frames), namespace(frames)
+    return Cuts(xp.stack(flat, 1), xp.stack([*square, boxes], 1))
 
 
-def _rectify_and_read(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
+def _rectify_and_read(crops: Array, frames: Array, reader: Reader) -> tuple[Array, Array]:
     """Straighten and read crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
 
     Returns:
@@ -149,16 +151,18 @@ def _rectify_and_read(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Te
         wanted.
     """
     straight, theta = rectify(crops, reader.infer)
-    logits = infer_logits(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
+    logits = (
+        to_cpu(infer_logits(straight, reader.infer)) if reader.reads else empty_floats(frames, [0])
+    )
     return compose(frames, theta), logits
 
 
-def _decode(logits: Tensor, lines: int, reader: Reader) -> tuple[Reading, ...]:
+def _decode(logits: Array, lines: int, reader: Reader) -> tuple[Reading, ...]:
     counts = [lines] * len(logits)
-    return tuple(read_lines(logits.numpy(), counts, reader.formats, reader.temperature))
+    return tuple(read_lines(to_numpy(logits), counts, reader.formats, reader.temperature))
 
 
-def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
+def _join_frames(frames: Array, again: Array, flat: list[int]) -> Array:
     """Return the plates' frames; a tilted plate gets the mean frame of the cuts along its edges.
 
     The frame that STN gives for an unfolded crop is no position in the picture.
@@ -168,25 +172,34 @@ def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
         again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
         flat: Indices of the flat plates.
     """
-    is_aslant = tilts_of(frames[flat]) > TILTED_DEG
-    joined = frames.clone()
-    joined[flat] = torch.where(is_aslant[:, None, None], again.mean(dim=1), frames[flat])
-    return joined
+    if not flat:
+        return frames
+    is_aslant = (tilts_of(frames[flat]) > TILTED_DEG).tolist()
+    joined = [*frames]
+    for plate, mean, aslant in zip(flat, again.mean(1), is_aslant, strict=True):
+        joined[plate] = mean if aslant else joined[plate]
+    return namespace(frames).stack(joined)
 
 
 def _join_readings(
-    first: PlateReadings, again: tuple[Tensor, Tensor], chosen: SecondPass, reader: Reader
+    first: PlateReadings, again: tuple[Array, Array], chosen: SecondPass, reader: Reader
 ) -> PlateReadings:
     """Read the mean of all cuts of a plate; of one line and two the surer reading counts."""
-    readings, logits = list(first.readings), first.logits.clone()
+    readings, logits = list(first.readings), [*first.logits]
     of_flat, of_square = again
-    cuts = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
-    logits[chosen.flat] = cuts.mean(dim=1)
-    for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
-        readings[plate] = reading
-    unfolded = of_square.mean(dim=1)
+    xp = namespace(of_flat)
+    mean = xp.concatenate((first.logits[chosen.flat][:, None], of_flat), 1).mean(1)
+    in_one_line = zip(chosen.flat, _decode(mean, 1, reader), mean, strict=True)
+    for plate, reading, seen in in_one_line:
+        readings[plate], logits[plate] = reading, seen
+    unfolded = of_square.mean(1)
     in_two_lines = zip(chosen.square, _decode(unfolded, 2, reader), unfolded, strict=True)
     for plate, reading, seen in in_two_lines:
         if reading.score > readings[plate].score or not reader.formats.layouts(1):
             readings[plate], logits[plate] = reading, seen
-    return replace(first, readings=tuple(readings), logits=logits)
+    return replace(first, readings=tuple(readings), logits=xp.stack(logits))
+
+
+def _list_true(flags: Array) -> list[int]:
+    """Return the indices of those flags [N] that are true."""
+    return [index for index, flag in enumerate(flags.tolist()) if flag]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
+from orchestrator.arrays import Array, namespace, to_cpu
 from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError
@@ -15,7 +13,7 @@ from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import sizes_of
 from orchestrator.reading.ctc import Reading
 
-Tensors = Mapping[str, Tensor]
+Tensors = Mapping[str, Array]
 Infer = Callable[[str, Tensors], Tensors]
 """Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
 
@@ -59,9 +57,9 @@ class PlateReadings:
             wanted.
     """
 
-    frames: Tensor
+    frames: Array
     readings: tuple[Reading, ...]
-    logits: Tensor
+    logits: Array
 
 
 def list_unsure(readings: PlateReadings) -> list[int]:
@@ -73,34 +71,43 @@ def list_unsure(readings: PlateReadings) -> list[int]:
     ]
 
 
-def are_square(frames: Tensor) -> Tensor:
+def are_square(frames: Array) -> Array:
     """Tell which of the frames [N, 2, 3] are so high that their plates may have two lines, [N]."""
-    widths, heights = sizes_of(frames).unbind(1)
+    widths, heights = sizes_of(frames).T
     return widths < WIDEST_SQUARE * heights
 
 
-def rectify(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
+def rectify(crops: Array, infer: Infer) -> tuple[Array, Array]:
     """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
-    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
-    straight = torch.cat([answer[OUTPUT] for answer in answers])
-    theta = torch.cat([answer[THETA] for answer in answers]).float().cpu()
+    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in chunks_of(crops)]
+    straight = join([answer[OUTPUT] for answer in answers])
+    theta = to_cpu(join([answer[THETA] for answer in answers]))
     if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
         raise ModelError(
             f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
             f"got {list(straight.shape)} and {list(theta.shape)}"
         )
-    if not theta.isfinite().all():
+    if not namespace(theta).isfinite(theta).all():
         raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
-    largest = theta.abs().max().item()
+    largest = abs(theta).max().item()
     if largest > MOST_THETA:
         raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
     return straight, theta
 
 
-def infer_logits(straight: Tensor, infer: Infer) -> Tensor:
+def infer_logits(straight: Array, infer: Infer) -> Array:
     """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
-    chunks = straight.split(MAX_BATCH)
-    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+    logits = join([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks_of(straight)])
     if len(logits) != len(straight):
         raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
     return logits
+
+
+def chunks_of(crops: Array) -> list[Array]:
+    """Divide crops [N, 3, 24, 94] into the batches that the networks take."""
+    return [crops[at : at + MAX_BATCH] for at in range(0, len(crops), MAX_BATCH)]
+
+
+def join(parts: Sequence[Array]) -> Array:
+    """Concatenate the answers of batches; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concatenate(parts)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import torch
-from torch import Tensor
-
+from orchestrator.arrays import Array, namespace, to_cpu, to_numpy
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
     cut_upright,
@@ -35,7 +33,7 @@ them in the middle."""
 
 
 def read_unsure(
-    picture: Tensor, xyxy: Tensor, before: PlateReadings, reader: Reader
+    picture: Array, xyxy: Array, before: PlateReadings, reader: Reader
 ) -> PlateReadings:
     """Read in the third pass those plates whose score is still low; see `read_plates`.
 
@@ -50,19 +48,18 @@ def read_unsure(
     if not cuts:
         return before
     plates, counts, crops = zip(*cuts, strict=True)
-    straight, _ = rectify(torch.cat(crops), reader.infer)
-    seen = infer_logits(straight, reader.infer).cpu()
-    texts = read_lines(seen.numpy(), list(counts), reader.formats, reader.temperature)
-    readings, logits = list(before.readings), before.logits.clone()
+    straight, _ = rectify(namespace(picture).concatenate(crops), reader.infer)
+    seen = to_cpu(infer_logits(straight, reader.infer))
+    texts = read_lines(to_numpy(seen), list(counts), reader.formats, reader.temperature)
+    readings, logits = list(before.readings), [*before.logits]
     for plate, reading, of_cut in zip(plates, texts, seen, strict=True):
         if reading.score > readings[plate].score:
             readings[plate], logits[plate] = reading, of_cut
-    return replace(before, readings=tuple(readings), logits=logits)
+    stacked = namespace(seen).stack(logits)
+    return replace(before, readings=tuple(readings), logits=stacked)
 
 
-def _cut(
-    picture: Tensor, frame: Tensor, box: Tensor, formats: Formats
-) -> Iterator[tuple[int, Tensor]]:
+def _cut(picture: Array, frame: Array, box: Array, formats: Formats) -> Iterator[tuple[int, Array]]:
     """Cut one plate for the third pass: without its motion blur, and at other rows in two.
 
     Yields:
@@ -73,8 +70,8 @@ def _cut(
         strip = cut_upright(picture, grown)
         for motion in find_motions(strip):
             yield 1, to_input(deconvolve(strip, motion))
-    if formats.layouts(2) and bool(are_square(frame[None])):
-        (whole,) = frames_of(box[None].tolist())
+    if formats.layouts(2) and bool(are_square(frame[None])[0]):
+        (whole,) = frames_of(box[None].tolist(), frame)
         upright = cut_upright(picture, whole)
         for share in UPPER_LINE:
             yield 2, unfold_at(upright, share)

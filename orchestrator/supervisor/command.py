@@ -35,6 +35,8 @@ of two megapixels."""
 UNLESS_SET = {
     # Idle threads of one worker must not spin on cores that another worker needs.
     "OMP_WAIT_POLICY": "PASSIVE",
+    # NumPy's products of small matrices need no threads, each of which has a buffer of its own.
+    "OPENBLAS_NUM_THREADS": "1",
 }
 """Variables for the server, unless the operator has set them."""
 

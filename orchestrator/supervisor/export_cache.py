@@ -77,7 +77,7 @@ class ModelSource:
         parts += [metadata.version(library) for library in libraries]
         parts += [sha256(path) for path in sorted(self.weights.glob(f"{name}.int8.*"))]
         code = [f"{name}.py", "export.py", "openvino_ir.py"]
-        code += [] if network.weights else ["../reading/crops.py"]
+        code += [] if network.weights else ["../reading/torch_crops.py", "../reading/sizes.py"]
         parts += [(_CODE / file).read_text() for file in code]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

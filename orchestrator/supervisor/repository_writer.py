@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
-from orchestrator.networks.registry import EXPORTED
+from orchestrator.networks.registry import EXPORTED, STEPS
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
 from orchestrator.supervisor.model_repository import CONFIG, read_config
@@ -99,7 +99,9 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
     from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
 
     config = read_config(source.repository / name / CONFIG)
-    if name in EXPORTED:
+    if is_python(source, name):
+        config.backend = "python"
+    elif name in EXPORTED:
         config.backend = source.choose_engine(name).backend
     if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
@@ -115,6 +117,12 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
         config.input[0].dims[1] = source.read_formats().classes
         _copy_settings(read_config(source.repository / MODEL / CONFIG), config)
     return str(text_format.MessageToString(config))
+
+
+def is_python(source: ModelSource, name: str) -> bool:
+    """Tell whether a step is served as a Python model: beside OpenVINO it needs no PyTorch."""
+    model = source.repository / name / "1" / "model.py"
+    return name in STEPS and source.engine.is_openvino and model.is_file()
 
 
 def canary_folder(repository: Path) -> Path:
@@ -140,6 +148,8 @@ def _check_target(source: ModelSource, target: Path) -> None:
 
 def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:
     """Return the files of a model's version folder, by their names there."""
+    if is_python(source, name):
+        return {"model.py": source.repository / name / "1" / "model.py"}
     if name in EXPORTED:
         exported = files_of(find_exported(source, name, spare))
         return {f"model{file.suffix}": file for file in exported}

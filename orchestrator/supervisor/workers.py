@@ -98,16 +98,22 @@ class Workers:
         if time.monotonic() - self._listed >= self.list_every_s:
             self._pids, self._listed = [*_children(self._server)], time.monotonic()
             self._forgotten.intersection_update(self._pids)  # process ids are used again
+            self._models = {pid: self._models[pid] for pid in self._pids if pid in self._models}
         for pid in self._pids:
             with suppress(OSError):  # the process may end at this moment
                 fields = read_stat(pid)
-                if int(fields[PARENT]) == self._server and _program(pid) == PROGRAM:
+                if int(fields[PARENT]) == self._server and self._is_worker(pid):
                     yield self._worker(pid, fields, self._model(pid))
 
+    def _is_worker(self, pid: int) -> bool:
+        return pid in self._models or _program(pid) == PROGRAM
+
     def _model(self, pid: int) -> str:
-        arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
-        if len(arguments) > NAME:  # a dead worker has no arguments
-            self._models[pid] = arguments[NAME].decode(errors="replace").rsplit("_", 2)[0]
+        """Return the model of a worker; what was read once stays true."""
+        if pid not in self._models:
+            arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+            if len(arguments) > NAME:  # a dead worker has no arguments
+                self._models[pid] = arguments[NAME].decode(errors="replace").rsplit("_", 2)[0]
         return self._models.get(pid, "")
 
     @staticmethod

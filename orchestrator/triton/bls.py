@@ -1,4 +1,4 @@
-"""Calls other models: torch tensors to Triton tensors and back through DLPack, without copies."""
+"""Calls other models: arrays to Triton tensors and back through DLPack, without copies."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import triton_python_backend_utils as pb_utils
-from torch import Tensor
-from torch.utils.dlpack import from_dlpack
 
+from orchestrator.arrays import Array
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
@@ -59,14 +59,23 @@ class InferAsync(Protocol):
     ) -> Awaitable[dict[str, Any]]: ...
 
 
-def to_torch(tensor: Any) -> Tensor:
+def to_torch(tensor: Any) -> Array:
     """Return a Triton tensor's memory as a torch tensor, on the same device."""
+    from torch.utils.dlpack import from_dlpack
+
     return from_dlpack(tensor)
 
 
-def to_triton(name: str, tensor: Tensor) -> Any:
-    """Return a torch tensor's memory as a Triton tensor; copies it only if it is not contiguous."""
-    return pb_utils.Tensor.from_dlpack(name, tensor.contiguous())
+def to_numpy(tensor: Any) -> Array:
+    """Return a Triton tensor's memory, which is the CPU's, as an array of NumPy."""
+    return np.from_dlpack(tensor)
+
+
+def to_triton(name: str, array: Array) -> Any:
+    """Return an array's memory as a Triton tensor; copies it only if it is not contiguous."""
+    if isinstance(array, np.ndarray):
+        return pb_utils.Tensor(name, np.ascontiguousarray(array))
+    return pb_utils.Tensor.from_dlpack(name, array.contiguous())
 
 
 def infer_for(
@@ -100,10 +109,11 @@ def infer_for(
         with heartbeat.wait():
             answer = child.exec()
         answered = _outputs_of(model, answer)
-        outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
+        read = to_numpy if _are_numpy(tensors) else to_torch
+        outputs = {name: read(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
-                placement.log_device(model, CALLER, name, tensor.device)
+                placement.log_device(model, CALLER, name, getattr(tensor, "device", "cpu"))
         return outputs
 
     return infer
@@ -127,6 +137,10 @@ def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsy
         return _outputs_of(model, await child.async_exec())
 
     return infer
+
+
+def _are_numpy(tensors: Tensors) -> bool:
+    return all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
 
 
 def _check_wanted(request: Any) -> None:

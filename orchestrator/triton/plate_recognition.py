@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cv2
-import torch
 import triton_python_backend_utils as pb_utils
-from torch import Tensor
 
 from orchestrator import contract
+from orchestrator.arrays import Array
 from orchestrator.errors import PictureError
-from orchestrator.imaging.decoding import decode
+from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
 from orchestrator.system.heartbeat import Heartbeat
-from orchestrator.triton.bls import infer_for, to_torch
+from orchestrator.triton.bls import infer_for
 from orchestrator.triton.country import canary_beside, formats_beside
+from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import failed
 from orchestrator.triton.memory_faults import end_process, has_broken_context
 from orchestrator.triton.metrics import Metrics
@@ -40,22 +40,19 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         self.settings = Settings.from_config(config["parameters"])
         self.formats = formats_beside(args)
-        on_gpu = args["model_instance_kind"] == "GPU"
-        self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         # Networks may be on a GPU all the same: `plates serve --pictures-on-cpu`.
-        self.on_cpu = not on_gpu
-        torch.set_num_threads(1)  # the networks use the cores
-        cv2.setNumThreads(1)
-        torch.set_flush_denormal(True)
-        warm_up(self.settings, self.formats, canary_beside(args).file, self.device)
+        self.on_cpu = args["model_instance_kind"] != "GPU"
+        cv2.setNumThreads(1)  # the networks use the cores
+        self.device = choose_device(args)
+        with self.device.inference():
+            warm_up(self.settings, self.formats, canary_beside(args).file, self.device.place)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
 
-    @torch.inference_mode()
     def execute(self, requests: list[Any]) -> list[Any]:
         answers = []
         for request in requests:
-            with self.heartbeat.work([request.request_id()]):
+            with self.device.inference(), self.heartbeat.work([request.request_id()]):
                 answers.append(self._answer(request))
         return answers
 
@@ -92,7 +89,7 @@ class TritonPythonModel:
         is_crop = contract.ENCODED_CROP in sent
         known = READER_PARAMETERS if is_crop else REQUEST_PARAMETERS
         settings = self.settings.updated(json.loads(request.parameters() or "{}"), known)
-        picture = self._picture_of(request, sent, settings).to(self.device)
+        picture = self._picture_of(request, sent, settings)
         watch.lap(PICTURE)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
@@ -101,7 +98,7 @@ class TritonPythonModel:
             return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
-    def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Tensor:
+    def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Array:
         """Return the request's picture, from any of the inputs that can carry it."""
         if len(sent) != 1:
             raise PictureError(
@@ -109,10 +106,10 @@ class TritonPythonModel:
                 f"got {' and '.join(sent) or 'none'}"
             )
         if contract.PICTURE in sent:
-            return to_torch(sent[contract.PICTURE])
+            return self.device.read(sent[contract.PICTURE])
         (encoded,) = next(iter(sent.values())).as_numpy().ravel()
         file = from_base64(encoded)
         header = check_file(file, settings.max_pixels)
         told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s
         self.heartbeat.take([request.request_id()], told, more_s)
-        return decode(file, max_pixels=settings.max_pixels)
+        return self.device.place(decode_bgr(file, max_pixels=settings.max_pixels))

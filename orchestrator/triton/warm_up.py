@@ -6,13 +6,15 @@ Triton's own warm-up cannot do this: it would call the other models before they 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
+from orchestrator.arrays import Array, floats_like
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
 from orchestrator.formats.plate_formats import Formats, flatten
-from orchestrator.imaging.decoding import decode
+from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
@@ -27,8 +29,13 @@ LOGIT = 5.0
 its plate is read in all three passes."""
 
 
+def leave(picture: Array) -> Array:
+    """Leave a decoded picture in the memory of the CPU."""
+    return picture
+
+
 def warm_up(
-    settings: Settings, formats: Formats, file: bytes, device: torch.device | str = "cpu"
+    settings: Settings, formats: Formats, file: bytes, place: Callable[[Array], Array] = leave
 ) -> Plates:
     """Run all steps of the worker itself on a picture file, with three passes of reading.
 
@@ -36,14 +43,14 @@ def warm_up(
         settings: Settings of the worker.
         formats: The plate formats.
         file: The picture file.
-        device: Device of the worker. The first step on a GPU makes a CUDA context, which takes
-            seconds.
+        place: Brings a decoded picture to the worker's device. The first step on a GPU makes a
+            CUDA context, which takes seconds.
 
     Returns:
         Its plates: one, and a square one if plates may have two lines.
     """
-    picture = decode(file, max_pixels=settings.max_pixels).to(device)
-    rows = torch.tensor([ROWS[: 2 if formats.layouts(2) else 1]])
+    picture = place(decode_bgr(file, max_pixels=settings.max_pixels))
+    rows = floats_like(picture, [ROWS[: 2 if formats.layouts(2) else 1]])
     theta, logits = _tilt(), _weak_logits(formats)
 
     def answer(model: str, tensors: Tensors) -> Tensors:
@@ -52,23 +59,23 @@ def warm_up(
         if model == DETECTOR:
             return {OUTPUT: rows}
         if model == RECTIFIER:
-            return {OUTPUT: sent, THETA: theta.expand(len(sent), 2, 3)}
-        return {OUTPUT: logits.expand(len(sent), *logits.shape)}
+            return {OUTPUT: sent, THETA: floats_like(picture, [theta] * len(sent))}
+        return {OUTPUT: floats_like(picture, np.stack([logits] * len(sent)))}
 
     return recognize(picture, answer, settings, formats=formats)
 
 
-def _tilt() -> Tensor:
+def _tilt() -> list[list[float]]:
     angle = math.radians(TILT_DEG)
     (cos, sin) = math.cos(angle), math.sin(angle)
-    return torch.tensor([[cos, -sin, 0.0], [sin, cos, 0.0]])
+    return [[cos, -sin, 0.0], [sin, cos, 0.0]]
 
 
-def _weak_logits(formats: Formats) -> Tensor:
+def _weak_logits(formats: Formats) -> npt.NDArray[np.float32]:
     """Return logits [classes, 18] of a text with the first layout: a character, a blank, ..."""
     lines = 1 if formats.layouts(1) else 2
     layout = flatten(formats.layouts(lines)[0])
-    logits = torch.zeros(formats.classes, STEPS)
+    logits = np.zeros((formats.classes, STEPS), np.float32)
     for step in range(STEPS):
         place = layout[step // 2 : step // 2 + 1] if step % 2 == 0 else ""
         allowed = [at for at, char in enumerate(formats.alphabet) if formats.admits(place, char)]

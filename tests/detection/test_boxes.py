@@ -63,15 +63,15 @@ def test_iou_of_two_empty_boxes_is_zero() -> None:
 
 
 def test_nms_of_nothing_is_nothing() -> None:
-    assert nms(boxes(), torch.zeros(0), 0.5).tolist() == []
+    assert nms(boxes(), torch.zeros(0), 0.5) == []
 
 
 def test_nms_keeps_the_best_of_overlapping_boxes() -> None:
     xyxy = boxes((0, 0, 10, 10), (1, 0, 11, 10), (50, 50, 60, 60))
-    assert nms(xyxy, torch.tensor([0.5, 0.9, 0.7]), 0.5).tolist() == [1, 2]
+    assert nms(xyxy, torch.tensor([0.5, 0.9, 0.7]), 0.5) == [1, 2]
 
 
 def test_nms_compares_with_kept_boxes_only() -> None:
     # The middle box is dropped for the first, so it cannot drop the third.
     xyxy = boxes((0, 0, 10, 10), (4, 0, 14, 10), (8, 0, 18, 10))
-    assert nms(xyxy, torch.tensor([0.9, 0.8, 0.7]), 0.3).tolist() == [0, 2]
+    assert nms(xyxy, torch.tensor([0.9, 0.8, 0.7]), 0.3) == [0, 2]

@@ -90,12 +90,12 @@ def test_a_picture_without_pixels_is_refused() -> None:
 def test_a_picture_that_there_is_no_memory_for_is_not_called_damaged() -> None:
     code = (
         "import resource, cv2, numpy as np\n"
-        "from orchestrator.imaging.decoding import decode\n"
+        "from orchestrator.imaging.decoding import decode_bgr\n"
         "from orchestrator.errors import Overloaded\n"
         "file = cv2.imencode('.png', np.zeros((4000, 6000, 3), np.uint8))[1].tobytes()\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**25, resource.RLIM_INFINITY))\n"
-        "try: decode(file)\n"
+        "try: decode_bgr(file)\n"
         "except Overloaded as error: print(error)\n"
     )
     done = subprocess.run(

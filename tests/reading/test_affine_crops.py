@@ -24,30 +24,30 @@ BOX = (10, 20, 110, 50)
 
 
 def test_the_frame_of_a_box_has_its_corners() -> None:
-    corners = corners_of(frames_of([BOX]))
+    corners = corners_of(frames_of([BOX], IDENTITY))
     assert corners.tolist() == [[[10, 20], [110, 20], [110, 50], [10, 50]]]
-    assert sizes_of(frames_of([BOX])).tolist() == [[100, 30]]
+    assert sizes_of(frames_of([BOX], IDENTITY)).tolist() == [[100, 30]]
 
 
 def test_the_identity_leaves_a_frame() -> None:
-    assert torch.equal(compose(frames_of([BOX]), IDENTITY), frames_of([BOX]))
+    assert torch.equal(compose(frames_of([BOX], IDENTITY), IDENTITY), frames_of([BOX], IDENTITY))
 
 
 def test_frames_follow_theta() -> None:
     # Half as wide, shifted right by a quarter of the box, sheared down to the right.
     theta = torch.tensor([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
-    corners = corners_of(compose(frames_of([(0, 0, 100, 100)]), theta))
+    corners = corners_of(compose(frames_of([(0, 0, 100, 100)], IDENTITY), theta))
     assert torch.allclose(corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
 
 
 def test_the_frame_round_the_corners_of_a_frame_is_that_frame() -> None:
     theta = torch.tensor([[[0.7, 0.1, 0.2], [0.3, 0.9, -0.1]]])
-    frames = compose(frames_of([BOX]), theta)
+    frames = compose(frames_of([BOX], IDENTITY), theta)
     assert torch.allclose(frames_around(corners_of(frames)), frames, atol=1e-5)
 
 
 def test_a_frame_grows_about_its_middle() -> None:
-    (corners,) = corners_of(grow_frames(frames_of([BOX]), (0.1, 0.5))).tolist()
+    (corners,) = corners_of(grow_frames(frames_of([BOX], IDENTITY), (0.1, 0.5))).tolist()
     assert corners == [
         pytest.approx(one, abs=1e-4) for one in ([0, 5], [120, 5], [120, 65], [0, 65])
     ]
@@ -60,14 +60,14 @@ def test_the_tilt_is_that_of_the_edges(angle: float) -> None:
 
 def test_a_sheared_frame_is_tilted_by_its_columns() -> None:
     theta = torch.tensor([[[1.0, 0.3, 0.0], [0.0, 1.0, 0.0]]])
-    square = compose(frames_of([(0, 0, 100, 100)]), theta)
+    square = compose(frames_of([(0, 0, 100, 100)], IDENTITY), theta)
     assert tilts_of(square).item() == pytest.approx(np.degrees(np.arctan(0.3)), abs=1e-3)
 
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_an_upright_frame_is_cut_as_its_box_is(lines: int) -> None:
     picture = _noise(200, 300)
-    upright = cut_frame(picture, frames_of([BOX])[0], lines)
+    upright = cut_frame(picture, frames_of([BOX], IDENTITY)[0], lines)
     boxes = torch.tensor([BOX], dtype=torch.float32)
     assert torch.allclose(upright, crop_plates(picture, boxes, (0, 0), lines=lines), atol=0.01)
 
@@ -111,7 +111,7 @@ def test_no_more_of_the_picture_is_sampled_than_a_pixel_round_the_frame(
     box: tuple[float, float, float, float], wanted: tuple[int, int, int, int]
 ) -> None:
     picture = _noise(200, 300)
-    found, region = region_around(picture, frames_of([box])[0])
+    found, region = region_around(picture, frames_of([box], IDENTITY)[0])
     x0, y0, x1, y1 = wanted
     assert found == wanted
     assert torch.equal(region, picture[y0:y1, x0:x1])
@@ -137,7 +137,7 @@ def test_a_plate_is_unfolded_at_a_row_and_neither_line_is_empty(
 def test_outside_the_picture_are_its_outermost_pixels() -> None:
     picture = torch.full((40, 60, 3), 200, dtype=torch.uint8)
     for box in ((-30, -20, 20, 10), (100, 100, 200, 130)):
-        cut = cut_frame(picture, frames_of([box])[0])
+        cut = cut_frame(picture, frames_of([box], IDENTITY)[0])
         assert cut.shape == (1, 3, 24, 94)
         assert torch.allclose(cut, torch.tensor((200 - 127.5) / 128))
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 
-from orchestrator.reading.crops import crop_boxes, crop_plates, halve_large, resize_crop, unfold
+from orchestrator.reading.crops import crop_boxes, crop_plates, resize_crop, unfold
+from orchestrator.reading.torch_crops import halve_large
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
         *(f"{name}/1/{file}" for name in NETWORKS for file in model),
         "plate_reader/config.pbtxt",
         "plate_reader_prepare/config.pbtxt",
-        "plate_reader_prepare/1/model.pt",
+        f"plate_reader_prepare/1/model.{'py' if engine.is_openvino else 'pt'}",
         "plate_reader_decode/config.pbtxt",
         "plate_reader_decode/1/model.py",
         "plate_reader_decode/1/formats.toml",
@@ -86,7 +86,7 @@ def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
     }
     assert {configs[name].backend for name in NETWORKS} == {engine.backend}
     assert configs[MODEL].backend == configs[DECODE].backend == "python"
-    assert configs[PREPARE].backend == "pytorch"
+    assert configs[PREPARE].backend == ("python" if engine.is_openvino else "pytorch")
 
 
 @pytest.mark.usefixtures("quick")

@@ -227,3 +227,11 @@ def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused) -> No
     refused("lprnet", "cannot infer on [1, 2]: overflow", triton.TritonError.INVALID_ARG)
     with pytest.raises(errors.ModelError, match=r"^lprnet: cannot infer on \[1, 2\]: overflow$"):
         bls.infer_for(triton.InferenceRequest())("lprnet", NET)
+
+
+def test_a_worker_on_a_cpu_gets_arrays_of_numpy(bls, triton) -> None:
+    triton.MODELS["stn"] = lambda request: triton.InferenceResponse(request.inputs())
+    sent = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    (answer,) = bls.infer_for(triton.InferenceRequest())("stn", {"input__0": sent}).values()
+    assert isinstance(answer, np.ndarray)
+    assert answer.tolist() == sent.tolist()

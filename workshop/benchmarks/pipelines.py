@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from queue import LifoQueue
 
 import torch
-from torch import Tensor
 
-from orchestrator.imaging.decoding import decode
+from orchestrator.arrays import Array
+from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
@@ -38,9 +38,11 @@ class Pipeline:
         """Find and read the plates in the file of a picture."""
         return recognize(self.decode(encoded), self.infer, self.settings)
 
-    def decode(self, encoded: bytes) -> Tensor:
-        """Return the picture of a file on the pipeline's device, uint8 [H, W, 3] BGR."""
-        return decode(encoded, max_pixels=self.settings.max_pixels).to(self.device)
+    def decode(self, encoded: bytes) -> Array:
+        """Return the picture of a file, uint8 [H, W, 3] BGR, in the library of Triton's workers."""
+        bgr = decode_bgr(encoded, max_pixels=self.settings.max_pixels)
+        on_cpu = self.device.type == "cpu"
+        return bgr if on_cpu else torch.from_numpy(bgr).to(self.device)
 
 
 def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:

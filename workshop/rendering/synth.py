@@ -116,7 +116,8 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         [0, 0, 1],
     ])  # fmt: skip
     room_x, room_y = np.mean(SECOND_PASS_MARGINS_XY[lines], axis=0).tolist()
-    return grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
+    grown: Tensor = grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
+    return grown
 
 
 def cut_sample(
@@ -155,8 +156,11 @@ def _cut_again(rng: np.random.Generator, picture: Tensor, frame: Frame, lines: i
     if lines == 1 and rng.random() < DEBLURRED:
         strip = cut_upright(picture, frame)
         if motions := find_motions(strip):
-            return to_input(deconvolve(strip, motions[int(rng.integers(len(motions)))]))
-    return cut_frame(picture, frame, lines)
+            motion = motions[int(rng.integers(len(motions)))]
+            sharp: Tensor = to_input(deconvolve(strip, motion))
+            return sharp
+    cut: Tensor = cut_frame(picture, frame, lines)
+    return cut
 
 
 def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:

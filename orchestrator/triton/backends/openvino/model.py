@@ -18,18 +18,20 @@ import triton_python_backend_utils as pb_utils
 
 from orchestrator.networks.openvino_ir import Array, Compiled
 from orchestrator.system.busy_workers import BusyWorkers
+from orchestrator.system.memory import give_back_freed
 from orchestrator.triton.batching import BatchingModel
 
 
 class TritonPythonModel(BatchingModel[Array]):
     def initialize(self, args: Mapping[str, str]) -> None:
+        give_back_freed()
         path = self.configure(args, "model.xml")
         threads, others = int(os.environ.get("OMP_NUM_THREADS", "1")), BusyWorkers.of_server()
         is_busy = partial(others.need_cores_of, threads)
         self.model = Compiled(path, threads=threads, is_busy=is_busy)
 
     def read_tensor(self, tensor: Any) -> Array:
-        array: Array = tensor.as_numpy()
+        array: Array = np.from_dlpack(tensor)  # `as_numpy` copies
         return array
 
     def concatenate(self, parts: Sequence[Array]) -> Array:

@@ -1,0 +1,42 @@
+"""The NumPy resizing of crops gives the very bits of PyTorch's."""
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.reading import torch_crops
+from orchestrator.reading.bicubic import LONGEST_RECALLED, weigh
+from orchestrator.reading.crops import normalize_crops, resize_crop
+
+SIZES_HW = [
+    pytest.param((1, 1), id="one pixel"),
+    pytest.param((24, 94), id="the reader's size"),
+    pytest.param((9, 40), id="enlarged"),
+    pytest.param((40, 150), id="seven taps"),
+    pytest.param((61, 60), id="enlarged and reduced"),
+    pytest.param((130, 640), id="near"),
+    pytest.param((3, LONGEST_RECALLED + 1), id="long row"),
+    pytest.param((5000, 7), id="tall"),
+]
+
+
+def draw(size_hw: tuple[int, int]) -> np.ndarray:
+    return np.random.default_rng(4).integers(0, 256, (*size_hw, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("size_hw", SIZES_HW)
+def test_a_crop_is_resized_as_pytorch_does(size_hw: tuple[int, int]) -> None:
+    crop = draw(size_hw)
+    wanted = torch_crops.normalize_crops(torch_crops.resize_crop(torch.from_numpy(crop)))
+    assert np.array_equal(normalize_crops(resize_crop(crop)), wanted.numpy())
+
+
+def test_a_view_of_a_picture_is_resized_like_its_copy() -> None:
+    view = draw((60, 200))[10:50, 20:170]
+    assert np.array_equal(resize_crop(view), resize_crop(view.copy()))
+
+
+def test_the_weights_of_each_pixel_add_up_to_one() -> None:
+    _, count, weights = weigh(40, 24)
+    assert weights.sum(axis=1) == pytest.approx(np.ones(24), abs=1e-6)
+    assert weights.shape == (24, count.max())

@@ -1,0 +1,51 @@
+"""The NumPy sampling of tilted plates, and the removal of their blur, agree with PyTorch's."""
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.reading.affine_crops import compose, cut_frame, frames_of
+from orchestrator.reading.deblurring import Motion, deconvolve, find_motions
+from orchestrator.reading.sampling import sample
+
+UPRIGHT = np.eye(2, 3, dtype=np.float32)
+
+
+def draw(height: int, width: int) -> np.ndarray:
+    return np.random.default_rng(7).integers(0, 256, (height, width, 3)).astype(np.uint8)
+
+
+def blur(picture: np.ndarray, length: int) -> np.ndarray:
+    moved = [np.roll(picture, shift, axis=1).astype(np.float32) for shift in range(length)]
+    return np.mean(moved, axis=0).astype(np.uint8)
+
+
+def test_a_picture_sampled_at_its_own_pixels_is_unchanged() -> None:
+    assert np.array_equal(sample(draw(9, 13), UPRIGHT, (9, 13)), draw(9, 13))
+
+
+def test_outside_the_picture_its_edge_is_repeated() -> None:
+    shifted = UPRIGHT + np.array([[0, 0, 4], [0, 0, 0]], np.float32)
+    assert np.array_equal(sample(draw(5, 8), shifted, (5, 8))[:, 0], draw(5, 8)[:, -1])
+
+
+@pytest.mark.parametrize("size_hw", [(1, 1), (24, 94), (61, 203)])
+def test_a_picture_is_sampled_as_pytorch_does(size_hw: tuple[int, int]) -> None:
+    tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
+    wanted = sample(torch.from_numpy(draw(40, 130)), torch.from_numpy(tilted), size_hw)
+    assert np.array_equal(sample(draw(40, 130), tilted, size_hw), wanted.numpy())
+
+
+def test_a_plate_is_cut_as_pytorch_does() -> None:
+    (frame,) = compose(frames_of([(20, 30, 140, 70)], UPRIGHT), UPRIGHT[None] * np.float32(0.9))
+    wanted = cut_frame(torch.from_numpy(draw(90, 160)), torch.from_numpy(frame), 2)
+    assert np.array_equal(cut_frame(draw(90, 160), frame, 2), wanted.numpy())
+
+
+def test_a_motion_is_found_and_removed_as_pytorch_does() -> None:
+    strip = blur(draw(40, 150), 9)
+    motions = find_motions(torch.from_numpy(strip))
+    assert motions
+    assert find_motions(strip) == motions
+    wanted = deconvolve(torch.from_numpy(strip), Motion(9.0, 1.0)).numpy().astype(int)
+    assert np.abs(deconvolve(strip, Motion(9.0, 1.0)).astype(int) - wanted).max() <= 1

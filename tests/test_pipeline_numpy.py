@@ -1,0 +1,89 @@
+"""The pipeline on NumPy's arrays answers as it does on PyTorch's tensors, and needs no PyTorch."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator import load_networks
+from orchestrator.errors import PictureError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import Networks
+from orchestrator.pipeline import read_crop, recognize
+from orchestrator.settings import Settings
+from tests.scripted_networks import ScriptedInfer, picture, rows
+from workshop.benchmarks.gpu_check import draw_large, draw_turned
+from workshop.benchmarks.pictures import Picture, render
+
+PROJECT = Path(__file__).parents[1]
+
+
+class NumpyInfer(ScriptedInfer):
+    """Scripted networks that take and give arrays of NumPy."""
+
+    def __call__(self, model: str, tensors: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        given = {name: torch.from_numpy(np.array(array)) for name, array in tensors.items()}
+        return {name: tensor.numpy() for name, tensor in super().__call__(model, given).items()}
+
+
+@pytest.fixture(scope="module")
+def networks() -> Networks:
+    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        pytest.param(lambda: render(4), id="4 plates"),
+        pytest.param(lambda: render(0), id="no plate"),
+        pytest.param(draw_turned, id="second pass"),
+        pytest.param(draw_large, id="two tiles"),
+    ],
+)
+def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:
+    drawn: Picture = draw()
+    with torch.inference_mode():
+        wanted = recognize(torch.from_numpy(drawn.bgr), networks)
+    got = recognize(drawn.bgr, networks)
+    assert got.texts == wanted.texts
+    assert [plate.xyxy for plate in got] == [plate.xyxy for plate in wanted]
+    for plate, other in zip(got, wanted, strict=True):
+        assert plate.text_score == pytest.approx(other.text_score, abs=1e-6)
+        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=1e-3)
+
+
+@pytest.mark.parametrize("height", [25, 60], ids=["one line", "two lines"])
+def test_scripted_plates_are_read_alike(height: int) -> None:
+    found = rows((100, 100, 200, 100 + height, 0.9), (300, 200, 420, 230, 0.8))
+    texts = ("A123BC77", "TO05577")
+    wanted = recognize(picture(), ScriptedInfer(found, texts))
+    assert recognize(picture().numpy(), NumpyInfer(found, texts)) == wanted
+
+
+def test_a_crop_is_read_alike(networks: Networks) -> None:
+    crop = render(1).bgr[:40, :120]
+    with torch.inference_mode():
+        wanted = read_crop(torch.from_numpy(crop), networks, Settings())
+    assert read_crop(crop, networks, Settings()) == wanted
+
+
+def test_a_picture_of_another_type_is_refused() -> None:
+    with pytest.raises(PictureError, match=r"got float32 \[4, 4, 3\]"):
+        recognize(np.zeros((4, 4, 3), np.float32), NumpyInfer(rows()))
+
+
+@pytest.mark.parametrize("module", ["pipeline", "triton.plate_recognition", "triton.plate_reader"])
+def test_a_worker_on_a_cpu_imports_no_pytorch(module: str) -> None:
+    code = (
+        "import sys\n"
+        "from tests.triton import fake_triton\n"
+        "sys.modules['triton_python_backend_utils'] = fake_triton\n"
+        f"import orchestrator.{module}\n"
+        "print('torch' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT)
+    assert done.stdout == "False\n", done.stderr
