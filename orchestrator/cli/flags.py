@@ -65,7 +65,8 @@ EngineOption = Annotated[
     typer.Option(
         metavar="ENGINE",
         rich_help_panel=NETWORKS_PANEL,
-        help="auto: the fastest on this machine; torchscript, openvino or openvino-int8.",
+        help="auto: the fastest on this machine; torchscript, torchscript-fp16, openvino or "
+        "openvino-int8.",
     ),
 ]
 ThreadsOption = Annotated[

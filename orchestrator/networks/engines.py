@@ -30,7 +30,8 @@ class Engine(str, Enum):
 
     Attributes:
         AUTO: TorchScript on a GPU; on a CPU the fastest engine that keeps the accuracy.
-        TORCHSCRIPT: For GPUs and CPUs; Triton's own PyTorch backend can use it, too.
+        TORCHSCRIPT: For GPUs and CPUs, in float32.
+        TORCHSCRIPT_FP16: For GPUs. The detector runs in float16, the other networks in float32.
         OPENVINO: For CPUs, in float32.
         OPENVINO_INT8: For CPUs. Detector and reader run in 8-bit integers and STN in float32. What
             stays in floats of the reader runs in bfloat16 if the CPU multiplies that.
@@ -38,6 +39,7 @@ class Engine(str, Enum):
 
     AUTO = "auto"
     TORCHSCRIPT = "torchscript"
+    TORCHSCRIPT_FP16 = "torchscript-fp16"
     OPENVINO = "openvino"
     OPENVINO_INT8 = "openvino-int8"
 

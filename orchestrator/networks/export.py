@@ -28,6 +28,7 @@ from orchestrator.networks.partial_files import part_of
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
+from orchestrator.networks.yolo import Yolo
 
 FULL = 1 << 16
 """Bytes that a disk must have free; with less there is no space for a network."""
@@ -60,6 +61,17 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
             f"others: {str(error).splitlines()[-1].strip()}"
         ) from error
     return network.eval()
+
+
+def load_for(
+    engine: Engine, name: str, weights: Path = WEIGHTS, formats: Formats | None = None
+) -> nn.Module:
+    """Return a network as `load` does, in the numbers of an engine of TorchScript."""
+    network = load(name, weights, formats)
+    if choose_engine(name, weights, engine) is Engine.TORCHSCRIPT_FP16:
+        assert isinstance(network, Yolo)
+        return network.to_float16()
+    return network
 
 
 def _load_checked(
@@ -127,7 +139,7 @@ def write_network(
         with _writing(path):
             openvino_ir.save(network, path)
     else:
-        model = script(load(name, weights, formats))
+        model = script(load_for(engine, name, weights, formats))
         with _writing(path):
             _save(model, path)
 
@@ -214,7 +226,7 @@ def load_networks(
         if choose_engine(name, weights, engine).is_openvino:
             runs[name] = _openvino(represent(name, weights, engine, formats), threads)
         else:
-            runs[name] = _torchscript(load(name, weights, formats), device)
+            runs[name] = _torchscript(load_for(engine, name, weights, formats), device)
     return Networks(runs, formats)
 
 

@@ -140,7 +140,7 @@ EXPORTED = NETWORKS | STEPS
 def choose_engine(name: str, weights: Path, engine: Engine) -> Engine:
     """Return the engine of a network or step, given the engine of the others.
 
-    A step and a foreign detector are always TorchScript.
+    A step and a foreign detector are always TorchScript. Only the detector gains by float16.
 
     Args:
         name: Name of the network or step.
@@ -150,7 +150,8 @@ def choose_engine(name: str, weights: Path, engine: Engine) -> Engine:
     file = EXPORTED[name].weights
     if not file or (name == DETECTOR and is_archive(weights / file)):
         return Engine.TORCHSCRIPT
-    return engine
+    is_float32 = engine is Engine.TORCHSCRIPT_FP16 and name != DETECTOR
+    return Engine.TORCHSCRIPT if is_float32 else engine
 
 
 def is_archive(path: Path) -> bool:

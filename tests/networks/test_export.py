@@ -6,12 +6,15 @@ import shutil
 import pytest
 import torch
 
+from orchestrator.contract import DETECTOR, READER, RECTIFIER
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import load, load_networks, write_network
+from orchestrator.networks.export import load, load_for, load_networks, write_network
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, list_sums
+from workshop.rendering.scenery import scene
 
 INPUTS = {
     "yolo": lambda g: torch.randint(0, 256, (2, 96, 160, 3), dtype=torch.uint8, generator=g),
@@ -37,6 +40,24 @@ def test_an_exported_file_answers_like_the_network_without_subnormal_numbers(
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
     assert list(tmp_path.rglob("part.*")) == []
     assert_no_subnormal_numbers(torch.jit.load(str(path)))
+
+
+@torch.inference_mode()
+def test_in_float16_the_detector_finds_the_same_plates(tmp_path) -> None:
+    path = tmp_path / "1" / "model.pt"
+    write_network(DETECTOR, path, engine=Engine.TORCHSCRIPT_FP16)
+    given = letterbox(scene(["A123BC77"], (320, 256), seed=1).picture, 320).net
+    expected = load(DETECTOR)(torch.from_numpy(given))[0, 0]
+    actual = torch.jit.load(str(path))(torch.from_numpy(given))[0, 0]
+    torch.testing.assert_close(actual, expected, rtol=0.01, atol=0.5)
+    assert expected[4] > 0.5
+    assert not torch.equal(actual, expected)
+
+
+@pytest.mark.parametrize("name", [READER, RECTIFIER])
+def test_the_other_networks_stay_in_float32(name: str) -> None:
+    network = load_for(Engine.TORCHSCRIPT_FP16, name)
+    assert {one.dtype for one in network.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])

@@ -69,11 +69,11 @@ def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
     assert measure_networks(REHEARSAL).wrong
 
 
-def test_settings_are_lines_by_pictures_at_once_and_their_place() -> None:
+def test_settings_are_lines_by_pictures_at_once_and_way() -> None:
     rows = (
-        ("2", "device", "1", "10.5", "9"),
-        ("2", "device", "4", "20.0", "9"),
-        ("2", "CPU", "1", "11.0", "9"),
+        ("2", "all on the device", "1", "10.5", "9"),
+        ("2", "all on the device", "4", "20.0", "9"),
+        ("2", "pictures on the CPU", "1", "11.0", "9"),
     )
     drawn = draw_throughput(StepResult("Settings", ("",) * 5, rows))
     assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import typer
 
-from workshop.benchmarks.first_light.steps import ON_CPU, StepResult
+from workshop.benchmarks.first_light.steps import IN_FLOAT16, ON_CPU, StepResult
 from workshop.reporting.files import explain_write_errors
 from workshop.reporting.plots import Diagram, Line, plot
 from workshop.reporting.tables import format_markdown
 
 SETTINGS = "settings"
+STYLES = {ON_CPU: "o--", IN_FLOAT16: "o:"}
 COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
 
 
@@ -43,21 +44,21 @@ def _write(found: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[st
 def draw_throughput(settings: StepResult) -> Diagram:
     """Draw pictures a second by calls at once.
 
-    Each number of pictures at once has a colour; the line is dashed if pictures are on the CPU.
+    Each number of pictures at once has a colour, and each way to run a server a kind of line.
     """
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for workers, place, calls, throughput, *_ in settings.rows:
-        found.setdefault((workers, place), []).append((float(calls), float(throughput)))
+    for workers, way, calls, throughput, *_ in settings.rows:
+        found.setdefault((workers, way), []).append((float(calls), float(throughput)))
     numbers = [*dict.fromkeys(workers for workers, _ in found)]
     colours = dict(zip(numbers, cycle(COLOURS), strict=False))
     lines = [
         Line(
             [x for x, _ in points],
             [y for _, y in points],
-            f"{workers} at once, on the {place}",
+            f"{workers} at once, {way}",
             colours[workers],
-            "o--" if place == ON_CPU else "o-",
+            STYLES.get(way, "o-"),
         )
-        for (workers, place), points in found.items()
+        for (workers, way), points in found.items()
     ]
     return Diagram("Throughput", "calls at once", "pictures a second", tuple(lines))

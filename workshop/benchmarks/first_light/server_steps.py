@@ -10,7 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.first_light.steps import ON_CPU, Row, Scope, StepResult
+from workshop.benchmarks.first_light.steps import (
+    ALL_ON_DEVICE,
+    IN_FLOAT16,
+    ON_CPU,
+    Row,
+    Scope,
+    StepResult,
+)
 from workshop.benchmarks.gpu_check import check_server
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.pooling import CellFigures
@@ -20,8 +27,12 @@ from workshop.reporting.tables import format_figure
 
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
-PLACES = {"device": (), ON_CPU: ("--pictures-on-cpu",)}
-"""Where pictures are scaled and cut, and the option for it."""
+OPTIONS = {
+    ALL_ON_DEVICE: ("--engine=torchscript",),
+    ON_CPU: ("--engine=torchscript", "--pictures-on-cpu"),
+    IN_FLOAT16: ("--engine=torchscript-fp16",),
+}
+"""Options of the ways to run a server."""
 
 
 def check_tensors(scope: Scope) -> StepResult:
@@ -36,17 +47,17 @@ def check_tensors(scope: Scope) -> StepResult:
 
 
 def measure_settings(scope: Scope) -> StepResult:
-    """Measure a server for each number of pictures at once, on the GPU and on the CPU."""
+    """Measure a server for each number of pictures at once, in each way."""
     rows: list[Row] = []
     figures: dict[str, float] = {}
-    for workers, place in product(scope.workers, PLACES):
-        for row in _measure(scope, workers, place):
+    for workers, way in product(scope.workers, scope.ways):
+        for row in _measure(scope, workers, way):
             rows.append(row)
-            what = f"{workers} pictures on the {place}, {row[2]} calls, pictures/s"
+            what = f"{workers} pictures, {way}, {row[2]} calls, pictures/s"
             figures[what] = float(row[3])
     header = (
         "pictures at once",
-        "pictures are on the",
+        "way",
         "calls",
         "pictures/s",
         "p50, ms",
@@ -57,15 +68,15 @@ def measure_settings(scope: Scope) -> StepResult:
     return StepResult("Settings of a server", header, tuple(rows), (), figures)
 
 
-def _measure(scope: Scope, workers: int, place: str) -> Iterator[Row]:
+def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
     """Run `plates bench` on a server that processes so many pictures at once."""
     with TemporaryDirectory() as folder:
         line = [
-            str(PLATES), "bench", f"--device={scope.device}", "--engine=torchscript",
+            str(PLATES), "bench", f"--device={scope.device}",
             f"--pictures={workers}", f"--concurrency={','.join(map(str, scope.calls))}",
             f"--seconds={scope.seconds}", "--rounds=1", "--plates=4",
             f"--transport={TRANSPORT}", f"--out={folder}/bench",
-            *PLACES[place],
+            *OPTIONS[way],
         ]  # fmt: skip
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -73,14 +84,14 @@ def _measure(scope: Scope, workers: int, place: str) -> Iterator[Row]:
         report = read_report(BenchReport, Path(folder, "bench", "report.json"))
     for cell in report.cells:
         if cell.key.transport == TRANSPORT:
-            yield _row(workers, place, cell)
+            yield _row(workers, way, cell)
 
 
-def _row(workers: int, place: str, cell: CellFigures) -> Row:
+def _row(workers: int, way: str, cell: CellFigures) -> Row:
     load, memory = cell.load, cell.peaks.memory_bytes
     return (
         f"{workers}",
-        place,
+        way,
         f"{cell.key.concurrency}",
         f"{load.throughput:.1f}",
         format_figure(load.p50_ms),

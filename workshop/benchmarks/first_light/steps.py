@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Row = tuple[str, ...]
-ON_CPU = "CPU"
-"""The place of pictures that stay on the CPU, in the rows of the settings."""
+ALL_ON_DEVICE, ON_CPU, IN_FLOAT16 = (
+    "all on the device",
+    "pictures on the CPU",
+    "detector in float16",
+)
+"""The ways to run a server, in the rows of the settings."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Scope:
         batches: The sizes of batches.
         shapes: Heights and widths of the detector's inputs.
         workers: The numbers of pictures that a server processes at once.
+        ways: The ways to run a server.
         calls: The numbers of calls at once.
         forms: The forms of the networks that are tried; all when None.
         is_whole: A server gets pictures that need every part of the pipeline, and not one alone.
@@ -54,6 +59,7 @@ class Scope:
     workers: Sequence[int]
     calls: Sequence[int]
     seconds: float
+    ways: Sequence[str] = (ALL_ON_DEVICE, ON_CPU, IN_FLOAT16)
     forms: Sequence[str] | None = None
     is_whole: bool = True
 
@@ -82,6 +88,7 @@ REHEARSAL = Scope(
     workers=(1,),
     calls=(1,),
     seconds=0.3,
+    ways=(ALL_ON_DEVICE,),
     forms=("TorchScript", "CUDA graph"),
     is_whole=False,
 )
