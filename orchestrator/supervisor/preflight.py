@@ -13,6 +13,7 @@ from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.gpu import explain_no_gpu
+from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.model_repository import check_distinct, count_workers
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.plate_models import REPOSITORY, count_ours, holds_plates
@@ -49,6 +50,8 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
     check_distinct((options.repository, *options.beside))
     check_texts(options)
     check_device(options.device)
+    if options.tritonserver:
+        find_installation(options.tritonserver)
     options = replace(options, host=address_of(options.host))
     check_network(options)
     check_localhost(options)

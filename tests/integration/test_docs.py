@@ -39,14 +39,19 @@ LINES = sorted(
     }
 )
 """Commands that ask a server, but for those with a key, which this one does not know."""
+COPIES = (
+    *("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"),
+    "tests/data/street",
+)
+"""Names of the pictures that the pages name."""
 IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Folder with the pages' files: pictures, folders of them, crops, a clip, a list of plates."""
-    for name in ("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in COPIES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(STREET, tmp_path / f"{name}.jpg")
     street = cv2.imread(str(STREET))
     (tmp_path / "crops").mkdir()
