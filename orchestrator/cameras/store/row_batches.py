@@ -34,7 +34,7 @@ def write_rows(
         connection: The transaction.
         table: The table.
         rows: Values by the names of columns.
-        on_conflict: What is done with rows that exist, see `keep_first` and `replace_by`.
+        on_conflict: The clause for rows that exist, see `keep_first` and `replace_by`.
     """
     if not rows:
         return

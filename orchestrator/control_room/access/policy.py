@@ -124,7 +124,7 @@ class AccessPolicy:
     ) -> Client | None:
         """Return the client of a person who sends a picture from a page of ours.
 
-        Where everybody may send pictures, the CSRF token is not needed: without it, the sender is
+        The CSRF token is not needed where everybody may send pictures: without it, the sender is
         an address like others.
 
         Raises:
