@@ -79,22 +79,18 @@ def to_triton(name: str, array: Array) -> Any:
 
 
 def infer_for(
-    request: Any,
-    models: Mapping[str, CalledModel] = NETWORKS,
-    heartbeat: Heartbeat | None = None,
-    *,
-    on_cpu: bool = False,
+    request: Any, models: Mapping[str, CalledModel] = NETWORKS, heartbeat: Heartbeat | None = None
 ) -> Infer:
     """Return an `Infer` that calls other models for one request.
 
     The calls inherit the request's id, deadline and trace. A request that its client has cancelled
-    is not continued.
+    is not continued. A caller with arrays of NumPy works on the CPU, so Triton writes every answer
+    there, also if the networks are on a GPU (`plates serve --pictures-on-cpu`).
 
     Args:
         request: Triton's request to the calling model.
         models: The models that may be called, by name.
         heartbeat: The worker's heartbeat, which is told when the worker waits for another model.
-        on_cpu: The caller works on the CPU, so Triton writes every answer there.
     """
     is_first = True
     heartbeat = heartbeat or Heartbeat()
@@ -104,12 +100,13 @@ def infer_for(
         if is_first:  # asking takes 0.2 ms, so it is done once
             _check_wanted(request)
         is_first = False
-        called = Callee(tuple(models[model].outputs)) if on_cpu else models[model]
+        is_numpy = all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
+        called = Callee(tuple(models[model].outputs)) if is_numpy else models[model]
         child = _child(request, model, called, tensors)
         with heartbeat.wait():
             answer = child.exec()
         answered = _outputs_of(model, answer)
-        read = to_numpy if _are_numpy(tensors) else to_torch
+        read = to_numpy if is_numpy else to_torch
         outputs = {name: read(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
@@ -137,10 +134,6 @@ def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsy
         return _outputs_of(model, await child.async_exec())
 
     return infer
-
-
-def _are_numpy(tensors: Tensors) -> bool:
-    return all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
 
 
 def _check_wanted(request: Any) -> None:

@@ -40,8 +40,6 @@ class TritonPythonModel:
         config = json.loads(args["model_config"])
         self.settings = Settings.from_config(config["parameters"])
         self.formats = formats_beside(args)
-        # Networks may be on a GPU all the same: `plates serve --pictures-on-cpu`.
-        self.on_cpu = args["model_instance_kind"] != "GPU"
         cv2.setNumThreads(1)  # the networks use the cores
         self.device = choose_device(args)
         with self.device.inference():
@@ -93,7 +91,7 @@ class TritonPythonModel:
         watch.lap(PICTURE)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
-        infer = watch.time(infer_for(request, heartbeat=self.heartbeat, on_cpu=self.on_cpu))
+        infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
         if is_crop:
             return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)

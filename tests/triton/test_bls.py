@@ -24,13 +24,13 @@ def bls(triton):
 def called(triton):
     """Answer any model's call with its input; return the call."""
 
-    def call(infer, model: str, outputs: tuple[str, ...] = ("output__0",)):
+    def call(infer, model: str, outputs: tuple[str, ...] = ("output__0",), sent=NET):
         def echo(request):
             rows = request.inputs()[0].as_numpy()
             return triton.InferenceResponse([triton.Tensor(name, rows) for name in outputs])
 
         triton.MODELS[model] = echo
-        infer(model, NET)
+        infer(model, sent)
         return triton.SENT[-1]
 
     return call
@@ -85,7 +85,9 @@ def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
 
 @pytest.mark.parametrize("model", ["yolo", "lprnet", "stn"])
 def test_a_worker_on_the_cpu_wants_every_answer_there(bls, triton, called, model: str) -> None:
-    child = called(bls.infer_for(triton.InferenceRequest(), on_cpu=True), model)
+    sent = {name: tensor.numpy() for name, tensor in NET.items()}
+    outputs = tuple(bls.NETWORKS[model].outputs)
+    child = called(bls.infer_for(triton.InferenceRequest()), model, outputs, sent)
     assert child.preferred_memory == triton.PreferredMemory("cpu", 0)
     assert child.requested_output_names() == [*bls.NETWORKS[model].outputs]
 

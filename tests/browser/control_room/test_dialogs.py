@@ -33,7 +33,7 @@ DIALOGS = [
     pytest.param("passes/pass-0", "#delete", POCKET, id="deletion of a plate"),
     pytest.param("cameras", ".camera button", POCKET, id="areas of a camera"),
 ]
-"""Where a dialog opens, its button, and the view. The dialogs are made by one module."""
+"""The page of a dialog, its button, and the view. One module makes the dialogs."""
 OPEN = "dialog[open]"
 
 

@@ -18,7 +18,7 @@ LONGEST_DRAIN_S = 60.0
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What came to the outside.
+    """Events and answers that came to the outside.
 
     Attributes:
         webhook_s: Unix time by the event's id.
@@ -59,7 +59,7 @@ class Outside:
         """Wait until so many events have come to the webhook and to each person, or for a minute.
 
         Returns:
-            What has come.
+            The events and answers that have come.
         """
         self._link.send((posted, shown))
         arrivals: Arrivals = await asyncio.to_thread(self._link.recv)
