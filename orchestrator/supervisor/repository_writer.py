@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
-from orchestrator.networks.registry import EXPORTED, STEPS
+from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
 from orchestrator.supervisor.model_repository import CONFIG, read_config
@@ -105,6 +105,10 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
         config.backend = source.choose_engine(name).backend
     if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
+    if name in NETWORKS and not capacity.on_gpu:
+        # A CPU needs as long for two joined calls as for one after the other, and OpenVINO prepares
+        # the network for each new size of a batch: 60 ms and 30 MB for the detector.
+        config.ClearField("dynamic_batching")
     for group in config.instance_group:  # an ensemble has none
         if source.engine.is_openvino or (name == MODEL and capacity.pictures_on_cpu):
             group.kind = ModelInstanceGroup.KIND_CPU

@@ -106,7 +106,22 @@ def test_what_changes_with_the_engine_is_backend_and_device_alone(source, name) 
     vino = config_of(configure(replace(source, engine=Engine.OPENVINO_INT8), name, once))
     assert vino.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
     vino.backend, vino.instance_group[0].kind = "pytorch", ModelInstanceGroup.KIND_AUTO
-    assert vino == floats == read(source.repository / name / "config.pbtxt")
+    assert vino == floats
+    floats.dynamic_batching.SetInParent()
+    assert floats == read(source.repository / name / "config.pbtxt")
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_a_network_joins_calls_on_a_gpu_alone(source, name) -> None:
+    on_cpu, on_gpu = Capacity(1, 1, 1), Capacity(1, 1, 1, on_gpu=True)
+    assert not config_of(configure(source, name, on_cpu)).HasField("dynamic_batching")
+    assert config_of(configure(source, name, on_gpu)).HasField("dynamic_batching")
+
+
+def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> None:
+    policy = config_of(configure(source, MODEL, Capacity(1, 1, 1))).dynamic_batching
+    assert policy == config_of(configure(source, MODEL)).dynamic_batching
+    assert policy.default_queue_policy.max_queue_size
 
 
 @pytest.mark.parametrize("name", [MODEL, *NETWORKS, PREPARE])
