@@ -101,47 +101,63 @@ class Detect(nn.Module):
         self.m = nn.ModuleList(nn.Conv2d(width, ANCHORS * (5 + classes), 1) for width in channels)
         self.register_buffer("anchors", torch.ones(len(STRIDES), ANCHORS, 2))  # in strides
 
-    def forward(self, levels: list[Tensor]) -> tuple[Tensor, Tensor]:
+    def forward(self, levels: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         """Run the heads.
 
         Args:
             levels: Features (B, C, H / stride, W / stride) for the three strides.
 
         Returns:
-            Logits (B, ANCHORS, cells, 5 + classes) float32 of every anchor of every cell. Cells
-            come row by row, stride 8 first.
+            Logits (B, ANCHORS, 5 + classes, cells) float32 of every anchor of every cell. Cells
+            come row by row, stride 8 first. They lie side by side in memory, so that a processor
+            computes many at once.
 
-            Priors (ANCHORS, cells, 5) float32 of these anchors: the cell's x and y, its stride, and
-            the anchor's width and height, all in pixels.
+            Cells (cells, 3) float32: x, y and stride in pixels.
+
+            Anchors (3, ANCHORS, 2) float32: width and height at the three strides, in pixels.
         """
         logits: list[Tensor] = []
-        priors: list[Tensor] = []
+        cells: list[Tensor] = []
+        anchors: list[Tensor] = []
         for index, head in enumerate(self.m):
             grid = head(levels[index])
             batch, height, width = grid.size(0), grid.size(2), grid.size(3)
-            grid = grid.view(batch, self.anchors.size(1), -1, height * width)
-            logits.append(grid.transpose(2, 3).float())
-            priors.append(self.priors(index, height, width, grid.device))
-        return torch.cat(logits, 2), torch.cat(priors, 1)
+            logits.append(grid.view(batch, self.anchors.size(1), -1, height * width).float())
+            cells.append(list_cells(height, width, 8 << index, grid.device))
+            anchors.append(self.anchors[index].float() * (8 << index))
+        return torch.cat(logits, 3), torch.cat(cells), torch.stack(anchors)
 
-    def priors(self, index: int, height: int, width: int, device: torch.device) -> Tensor:
-        """Return x, y, stride, width and height of the anchors at one stride, in pixels.
 
-        Freezing turns a parameter's device into a constant, so the device comes from a feature.
-        """
-        stride = float(8 << index)
-        anchors_wh = self.anchors[index].float().unsqueeze(1) * stride
-        cell_y = torch.arange(height, device=device).repeat_interleave(width)
-        cell_x = torch.arange(width, device=device).repeat(height)
-        cells = torch.stack((cell_x, cell_y, torch.ones_like(cell_x)), 1).float() * stride
-        count = anchors_wh.size(0)
-        return torch.cat(
-            (
-                cells.unsqueeze(0).expand(count, -1, -1),
-                anchors_wh.expand(-1, height * width, -1),
-            ),
-            2,
-        )
+def list_cells(height: int, width: int, stride: int, device: torch.device) -> Tensor:
+    """Return x, y and stride (cells, 3) of a grid's cells, in pixels, row by row.
+
+    Freezing turns a parameter's device into a constant, so the device comes from a feature.
+    """
+    y = torch.arange(height, device=device).repeat_interleave(width)
+    x = torch.arange(width, device=device).repeat(height)
+    return torch.stack((x, y, torch.ones_like(x)), 1).float() * stride
+
+
+def priors_of(cells: Tensor, anchors: Tensor, chosen: Tensor) -> Tensor:
+    """Return the position of cells and the size of an anchor of each, in pixels.
+
+    Args:
+        cells: (..., 3), as from `Detect`.
+        anchors: (3, ANCHORS, 2), as from `Detect`.
+        chosen: (...) int64, the number of each cell's anchor.
+
+    Returns:
+        (..., 5): x, y and stride of the cell, width and height of the anchor.
+    """
+    level = (cells[..., 2] > 8).long() + (cells[..., 2] > 16).long()
+    return torch.cat((cells, anchors.flatten(0, 1)[level * anchors.size(1) + chosen]), -1)
+
+
+def all_priors(cells: Tensor, anchors: Tensor) -> Tensor:
+    """Return the priors (ANCHORS, cells, 5) of every anchor of cells (cells, 3)."""
+    count = anchors.size(1)
+    every = torch.arange(count, device=cells.device).unsqueeze(1).expand(-1, cells.size(0))
+    return priors_of(cells.expand(count, -1, -1), anchors, every)
 
 
 def decode_boxes(logits: Tensor, priors: Tensor) -> Tensor:
@@ -149,7 +165,7 @@ def decode_boxes(logits: Tensor, priors: Tensor) -> Tensor:
 
     Args:
         logits: (..., 5 + classes).
-        priors: (..., 5), see `Detect`.
+        priors: (..., 5), see `priors_of`.
 
     Returns:
         (..., 5 + classes): box centre and size in pixels, objectness and class probabilities.
@@ -219,14 +235,16 @@ class Yolo(nn.Module):
         return self
 
     def forward(self, pictures: Tensor) -> Tensor:
-        logits, priors = self.heads(pictures)
-        scores, anchors = (logits[..., 4:5].sigmoid() * logits[..., 5:].sigmoid()).amax(3).max(1)
+        logits, cells, anchors = self.heads(pictures)
+        probs = logits[:, :, 4:5].sigmoid() * logits[:, :, 5:].sigmoid()
+        scores, best_anchors = probs.amax(2).max(1)
         padded = F.pad(scores, [0, self.max_candidates])
-        best, cells = padded.topk(self.max_candidates, 1)
-        cells = cells.clamp(max=scores.size(1) - 1)
-        rows = anchors.gather(1, cells) * scores.size(1) + cells  # only these are decoded
-        chosen = rows.unsqueeze(2).expand(-1, -1, logits.size(3))
-        boxes = decode_boxes(logits.flatten(1, 2).gather(1, chosen), priors.flatten(0, 1)[rows])
+        best, chosen = padded.topk(self.max_candidates, 1)
+        chosen = chosen.clamp(max=scores.size(1) - 1)
+        of_chosen = best_anchors.gather(1, chosen)
+        rows = (of_chosen * scores.size(1) + chosen).unsqueeze(1).expand(-1, logits.size(2), -1)
+        few = logits.transpose(1, 2).flatten(2).gather(2, rows).transpose(1, 2)
+        boxes = decode_boxes(few, priors_of(cells[chosen], anchors, of_chosen))  # only of these
         centre, half, classes = boxes[..., :2], boxes[..., 2:4] / 2, boxes[..., 5:].argmax(2)
         score_class = torch.stack((best, classes.float()), 2)
         return torch.cat((centre - half, centre + half, score_class), 2)
@@ -240,12 +258,12 @@ class Yolo(nn.Module):
         Returns:
             (B, ANCHORS, cells, 5 + classes) float32, see `decode_boxes`.
         """
-        logits, priors = self.heads(pictures)
-        return decode_boxes(logits, priors)
+        logits, cells, anchors = self.heads(pictures)
+        return decode_boxes(logits.transpose(2, 3), all_priors(cells, anchors))
 
-    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and priors of every anchor of every cell, see `Detect`."""
-        out: tuple[Tensor, Tensor] = self.model[24](self.features(pictures))
+    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits of every anchor of every cell, the cells and the anchors, see `Detect`."""
+        out: tuple[Tensor, Tensor, Tensor] = self.model[24](self.features(pictures))
         return out
 
     def features(self, pictures: Tensor) -> list[Tensor]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.networks.export import load
-from orchestrator.networks.yolo import Yolo, decode_boxes
+from orchestrator.networks.yolo import Yolo, all_priors, decode_boxes
 
 
 class Export(nn.Module):
@@ -22,12 +22,14 @@ class Export(nn.Module):
         super().__init__()
         self.yolo = yolo
         if size_hw:
-            self.register_buffer("priors", yolo.heads(torch.zeros(1, *size_hw, 3).byte())[1])
+            _, cells, anchors = yolo.heads(torch.zeros(1, *size_hw, 3).byte())
+            self.register_buffer("priors", all_priors(cells, anchors))
 
     def forward(self, planes: Tensor) -> Tensor:
         pictures = (planes.flip(1) * 255).round().permute(0, 2, 3, 1)
-        logits, priors = self.yolo.heads(pictures)
-        boxes = decode_boxes(logits, self.priors if hasattr(self, "priors") else priors)
+        logits, cells, anchors = self.yolo.heads(pictures)
+        priors = self.priors if hasattr(self, "priors") else all_priors(cells, anchors)
+        boxes = decode_boxes(logits.transpose(2, 3), priors)
         boxes = boxes.flatten(1, 2)
         return torch.cat((boxes[..., :4], boxes[..., 4:5] * boxes[..., 5:]), 2).transpose(1, 2)
 

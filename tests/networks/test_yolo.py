@@ -9,7 +9,7 @@ from torch import Tensor
 
 from orchestrator.imaging.decoding import read_picture
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.networks.yolo import Detect, Yolo, decode_boxes
+from orchestrator.networks.yolo import Detect, Yolo, all_priors, decode_boxes
 
 REFERENCE = np.load(Path(__file__).parents[1] / "data" / "yolo_reference.npz")
 """Raw boxes of the yolov5 package with our weights; with_yolov5/test_yolo_parity.py writes them."""
@@ -41,18 +41,18 @@ TWO_CELLS = torch.tensor(
 """Two anchors of two cells: box centre and size, objectness, probability of the class."""
 
 
+CELLS_OF_THESE = torch.tensor([[8.0, 8, 8], [40, 40, 16]])
+ANCHORS_OF_THESE = torch.tensor([[[8.0, 4], [6, 2]], [[8, 4], [8, 4]]])
+
+
 class Answering(Yolo):
-    """A network whose heads see boxes, (B, ANCHORS, cells, 6): centre, size, two probabilities."""
+    """A network whose heads see TWO_CELLS: the first at stride 8, the second at stride 16."""
 
-    def __init__(self, boxes: Tensor, max_candidates: int = 300) -> None:
-        super().__init__(max_candidates=max_candidates)
-        self.boxes = boxes
-
-    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        middle = torch.zeros_like(self.boxes[..., :4])  # half of the prior's range
-        priors = torch.cat((self.boxes[0, ..., :2] - 4, torch.full((2, 2, 1), 8.0)), 2)
-        priors = torch.cat((priors, self.boxes[0, ..., 2:4]), 2)
-        return torch.cat((middle, self.boxes[..., 4:].logit()), 3), priors
+    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        offsets = (TWO_CELLS[..., :2] - CELLS_OF_THESE[:, :2]) / CELLS_OF_THESE[:, 2:]
+        sizes = torch.zeros_like(offsets)  # the anchors' own
+        logits = torch.cat(((offsets / 2 + 0.25).logit(), sizes, TWO_CELLS[..., 4:].logit()), 3)
+        return logits.transpose(2, 3), CELLS_OF_THESE, ANCHORS_OF_THESE
 
 
 @pytest.mark.parametrize("size_hw", CELLS)
@@ -69,7 +69,8 @@ def test_a_head_that_says_nothing_puts_its_anchors_on_the_cells_centres() -> Non
     zeros = {name: torch.zeros_like(tensor) for name, tensor in head.m.state_dict().items()}
     head.m.load_state_dict(zeros)
     levels = [torch.zeros(1, 1, 4, 8), torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 1, 2)]
-    boxes = decode_boxes(*head(levels))
+    logits, cells, anchors = head(levels)
+    boxes = decode_boxes(logits.transpose(2, 3), all_priors(cells, anchors))
     assert boxes.shape == (1, 3, 32 + 8 + 2, 6)
     assert boxes[0, 0, 0].tolist() == [4, 4, 8, 4, 0.5, 0.5]  # stride 8, first cell
     assert boxes[0, 1, 9].tolist() == [12, 12, 16, 4, 0.5, 0.5]  # second row, second column
@@ -77,14 +78,14 @@ def test_a_head_that_says_nothing_puts_its_anchors_on_the_cells_centres() -> Non
 
 
 def test_each_cell_answers_with_its_best_anchor_best_cell_first() -> None:
-    rows = Answering(TWO_CELLS, max_candidates=2)(noise(1, 32, 32, 3))
+    rows = Answering(max_candidates=2)(noise(1, 32, 32, 3))
     expected = torch.tensor([[[9, 10, 15, 12, 0.9, 0], [46, 48, 54, 52, 0.4, 0]]])
     torch.testing.assert_close(rows, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_as_many_rows_as_asked_for() -> None:
-    assert Answering(TWO_CELLS, max_candidates=1)(noise(1, 32, 32, 3)).shape == (1, 1, 6)
-    rows = Answering(TWO_CELLS, max_candidates=5)(noise(1, 32, 32, 3))
+    assert Answering(max_candidates=1)(noise(1, 32, 32, 3)).shape == (1, 1, 6)
+    rows = Answering(max_candidates=5)(noise(1, 32, 32, 3))
     torch.testing.assert_close(rows[0, :, 4], torch.tensor([0.9, 0.4, 0, 0, 0]))
 
 
