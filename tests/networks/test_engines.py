@@ -11,7 +11,7 @@ import torch
 from orchestrator import read_picture, recognize
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.networks import engines, openvino_ir, quantized
+from orchestrator.networks import engines, frequent_size, openvino_ir, quantized
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load, load_networks, represent, write_network
 from orchestrator.networks.weights import list_sums
@@ -188,6 +188,32 @@ def test_the_threads_follow_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(crops)
     compiled(crops)
     assert threads == [2, 1]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_thread_has_a_copy_for_the_frequent_size(threads: int, monkeypatch) -> None:
+    """Copies are told apart by the core's record of their inputs; the answers are the same."""
+    compiled = openvino_ir.Compiled(represent("yolo"), threads=threads, is_busy=lambda: True)
+    asked, ask = [], compiled._request
+
+    def note(copy: openvino.CompiledModel) -> openvino.InferRequest:
+        asked.append(copy.inputs[0].partial_shape.is_static)
+        return ask(copy)
+
+    monkeypatch.setattr(compiled, "_request", note)
+    picture = np.random.default_rng(6).integers(0, 256, (1, 224, 320, 3), dtype=np.uint8)
+    others = [np.zeros(shape, np.uint8) for shape in ((1, 320, 224, 3), (1, 96, 128, 3))]
+    (before,) = compiled(picture)
+    for _ in range(frequent_size.CALLS - 1):
+        compiled(picture)
+    compiled.frequent.join()
+    (after,) = compiled(picture)
+    assert not any(asked[:-1])
+    assert asked[-1]
+    np.testing.assert_array_equal(after, before)
+    for other in others:
+        compiled(other)
+    assert asked[-2:] == [False, False]
 
 
 def test_inputs_that_are_no_pictures_are_answered() -> None:
