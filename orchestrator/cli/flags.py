@@ -94,6 +94,15 @@ PicturesOnCpuOption = Annotated[
         help="With a GPU: scale and cut pictures on the CPU, and only run networks on the GPU.",
     ),
 ]
+CudaGraphsOption = Annotated[
+    bool,
+    typer.Option(
+        "--cuda-graphs",
+        rich_help_panel=NETWORKS_PANEL,
+        help="With a GPU: launch the detector's kernels together, as one CUDA graph for each "
+        "size of its input.",
+    ),
+]
 PortOption = Annotated[
     int,
     typer.Option(

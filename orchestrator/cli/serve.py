@@ -11,6 +11,7 @@ import typer
 from orchestrator.cli.flags import (
     ADDRESSES_PANEL,
     TRITON_PANEL,
+    CudaGraphsOption,
     Device,
     DeviceOption,
     EngineOption,
@@ -90,6 +91,7 @@ def serve(
     threads: ThreadsOption = 0,
     pictures: PicturesOption = 0,
     pictures_on_cpu: PicturesOnCpuOption = False,
+    cuda_graphs: CudaGraphsOption = False,
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
@@ -173,6 +175,7 @@ def serve(
             threads=threads,
             pictures=pictures,
             pictures_on_cpu=pictures_on_cpu,
+            cuda_graphs=cuda_graphs,
             explicit=explicit,
             admin_key=admin_key or None,
             traces=traces,

@@ -23,6 +23,7 @@ class Capacity:
         on_gpu: The networks run on a GPU, where one instance of each takes all calls.
         pictures_on_cpu: Pictures stay on the CPU all the same, and only the inputs of the networks
             go to the GPU.
+        cuda_graphs: The detector runs as CUDA graphs.
     """
 
     threads: int
@@ -30,6 +31,7 @@ class Capacity:
     pictures: int
     on_gpu: bool = False
     pictures_on_cpu: bool = False
+    cuda_graphs: bool = False
 
 
 def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
@@ -56,7 +58,13 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
     )
 
 
-def fitting_gpu(*, threads: int = 0, pictures: int = 0, pictures_on_cpu: bool = False) -> Capacity:
+def fitting_gpu(
+    *,
+    threads: int = 0,
+    pictures: int = 0,
+    pictures_on_cpu: bool = False,
+    cuda_graphs: bool = False,
+) -> Capacity:
     """Return the capacity of a GPU, or the values that were asked for."""
     return Capacity(
         threads or usable_cores(),
@@ -64,4 +72,5 @@ def fitting_gpu(*, threads: int = 0, pictures: int = 0, pictures_on_cpu: bool = 
         pictures or PICTURES_ON_A_GPU,
         on_gpu=True,
         pictures_on_cpu=pictures_on_cpu,
+        cuda_graphs=cuda_graphs,
     )

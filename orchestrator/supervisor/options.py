@@ -51,6 +51,7 @@ class ServerOptions:
         pictures: Pictures processed at once; 0 means as many as fit the machine.
         pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
             networks alone.
+        cuda_graphs: On a GPU, run the detector as CUDA graphs.
         start_timeout_s: How long the models may take to load on a CPU.
         explicit: Serve the repository as it lies, and load and unload models on request. Our models
             are loaded at the start, other models are not.
@@ -79,6 +80,7 @@ class ServerOptions:
     threads: int = 0
     pictures: int = 0
     pictures_on_cpu: bool = False
+    cuda_graphs: bool = False
     start_timeout_s: float = 180.0
     explicit: bool = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -109,6 +111,7 @@ class ServerOptions:
                 threads=self.threads,
                 pictures=self.pictures,
                 pictures_on_cpu=self.pictures_on_cpu,
+                cuda_graphs=self.cuda_graphs,
             )
         return fitting(threads=self.threads, pictures=self.pictures)
 

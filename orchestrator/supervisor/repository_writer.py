@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
+from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
@@ -115,6 +115,8 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
         elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
             group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
         group.count = count_instances(name, capacity)
+    if name == DETECTOR and capacity.cuda_graphs:
+        config.optimization.cuda.graphs = True
     if name == READER:
         config.output[0].dims[0] = source.read_formats().classes
     if name == DECODE:

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import DECODE, MODEL, PLATE_READER, PREPARE, READER
+from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
@@ -136,6 +136,15 @@ def test_pictures_may_stay_on_the_cpu_beside_a_gpu(source) -> None:
     assert (pictures.kind, pictures.count) == (ModelInstanceGroup.KIND_CPU, 6)
     networks = [config_of(configure(source, name, capacity)) for name in NETWORKS]
     assert {config.instance_group[0].kind for config in networks} == {ModelInstanceGroup.KIND_GPU}
+
+
+def test_the_detector_alone_runs_as_cuda_graphs_on_request(source) -> None:
+    def list_graphed(capacity: Capacity) -> list[str]:
+        configs = {name: config_of(configure(source, name, capacity)) for name in MODELS}
+        return [name for name, config in configs.items() if config.optimization.cuda.graphs]
+
+    assert list_graphed(fitting_gpu(cuda_graphs=True)) == [DETECTOR]
+    assert list_graphed(fitting_gpu()) == []
 
 
 def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:

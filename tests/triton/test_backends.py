@@ -31,6 +31,23 @@ def write_openvino(path: Path) -> None:
     openvino.save_model(openvino.Model([doubled, counted], [rows]), path / "model.xml")
 
 
+def arguments_of(folder: Path, **changes: object) -> dict[str, str]:
+    config = {
+        "max_batch_size": 32,
+        "input": [{"name": "input__0", "dims": ["-1"]}],
+        "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
+        "default_model_filename": "",
+        **changes,
+    }
+    return {
+        "model_name": "net",
+        "model_config": json.dumps(config),
+        "model_repository": str(folder),
+        "model_version": "1",
+        "model_instance_kind": "CPU",
+    }
+
+
 @pytest.fixture(
     params=[
         pytest.param(("pytorch", write_torchscript), id="pytorch"),
@@ -42,22 +59,8 @@ def backend(request, triton, tmp_path: Path):
     folder = tmp_path / "1"
     folder.mkdir()
     write(folder)
-    config = {
-        "max_batch_size": 32,
-        "input": [{"name": "input__0", "dims": ["-1"]}],
-        "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
-        "default_model_filename": "",
-    }
     model = import_module(f"orchestrator.triton.backends.{name}.model").TritonPythonModel()
-    model.initialize(
-        {
-            "model_name": "net",
-            "model_config": json.dumps(config),
-            "model_repository": str(tmp_path),
-            "model_version": "1",
-            "model_instance_kind": "CPU",
-        }
-    )
+    model.initialize(arguments_of(tmp_path))
     return model
 
 
@@ -106,5 +109,26 @@ def test_torchscript_is_optimized_unless_the_config_says_otherwise(
     model = module.TritonPythonModel()
     model.is_optimized = module._is_optimized({"parameters": {module.UNOPTIMIZED: parameters}})
     model.model = lambda rows: seen.append(torch._C._get_graph_executor_optimize()) or rows
-    model.infer([torch.zeros(1, 2)])
+    model.run_model(torch.zeros(1, 2))
     assert seen == [is_optimized]
+
+
+@pytest.mark.parametrize(
+    ("optimization", "is_graphed"),
+    [
+        pytest.param({}, False, id="by default"),
+        pytest.param({"cuda": {"graphs": False}}, False, id="switched off"),
+        pytest.param({"cuda": {"graphs": True}}, True, id="asked for"),
+    ],
+)
+def test_a_network_runs_as_graphs_if_the_config_asks_for_them(
+    triton, tmp_path: Path, optimization: dict[str, object], is_graphed: bool, capfd
+) -> None:
+    module = import_module("orchestrator.triton.backends.pytorch.model")
+    (tmp_path / "1").mkdir()
+    write_torchscript(tmp_path / "1")
+    model = module.TritonPythonModel()
+    model.initialize(arguments_of(tmp_path, optimization=optimization))
+    doubled, _ = model.infer([torch.ones(1, 2)])
+    assert doubled.tolist() == [[2, 2]]
+    assert ("CUDA graphs" in capfd.readouterr().err) == is_graphed

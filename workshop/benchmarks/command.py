@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from orchestrator.cli.flags import (
+    CudaGraphsOption,
     Device,
     DeviceOption,
     EngineOption,
@@ -73,6 +74,7 @@ def bench(
     threads: ThreadsOption = 0,
     pictures: PicturesOption = 0,
     pictures_on_cpu: PicturesOnCpuOption = False,
+    cuda_graphs: CudaGraphsOption = False,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
@@ -106,6 +108,7 @@ def bench(
             threads=threads,
             pictures=pictures,
             pictures_on_cpu=pictures_on_cpu,
+            cuda_graphs=cuda_graphs,
             repository=model_repository,
             weights=weights,
             against=against,

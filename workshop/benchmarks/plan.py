@@ -63,6 +63,7 @@ class Conditions:
     threads: int = 0
     pictures: int = 0
     pictures_on_cpu: bool = False
+    cuda_graphs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

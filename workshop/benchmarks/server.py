@@ -98,6 +98,7 @@ def choose_options(plan: Plan) -> ServerOptions:
         threads=plan.threads,
         pictures=plan.pictures,
         pictures_on_cpu=plan.pictures_on_cpu,
+        cuda_graphs=plan.cuda_graphs,
     )
 
 

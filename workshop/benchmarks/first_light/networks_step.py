@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from orchestrator.contract import DETECTOR
-from orchestrator.networks.export import load, script
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import load, load_for, script
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.triton.cuda_graphs import CudaCapture, Graph
 from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
 
 CROP_SHAPE = (3, 24, 94)
 WARM_UP = 2
+FLOAT16 = "float16"
+"""The forms of the engine `torchscript-fp16`, which differs for the detector alone."""
 Run = Callable[[Tensor], Any]
 Form = Callable[[str, str], Run]
 """Makes a runnable network of its name and a device."""
@@ -27,7 +32,7 @@ def measure_networks(scope: Scope) -> StepResult:
     figures: dict[str, float] = {}
     for form in scope.forms or FORMS:
         make = FORMS[form]
-        for name in NETWORKS:
+        for name in (DETECTOR,) if form.startswith(FLOAT16) else NETWORKS:
             for shape in _list_shapes(name, scope):
                 what = f"{name} {'x'.join(map(str, shape))}, {form}"
                 try:
@@ -71,13 +76,14 @@ def _wait(scope: Scope) -> None:
         torch.cuda.synchronize()
 
 
-def _torchscript(name: str, device: str) -> Run:
+def _serve(engine: Engine, name: str, device: str) -> Run:
     """As the server runs it."""
-    module = script(load(name)).to(device)
+    module = script(load_for(engine, name)).to(device)
 
-    def run(given: Tensor) -> Any:
+    def run(given: Tensor) -> tuple[Tensor, ...]:
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
-            return module(given)
+            answer = module(given)
+        return answer if isinstance(answer, tuple) else (answer,)
 
     return run
 
@@ -110,35 +116,19 @@ def _compiled(name: str, device: str) -> Run:
     return module
 
 
-def _graph(name: str, device: str) -> Run:
-    """A CUDA graph of each shape: its kernels are launched at once."""
+def _graph(engine: Engine, name: str, device: str) -> Run:
+    """As the server runs it with `--cuda-graphs`; a failed capture is a failure here."""
     if device != "cuda":
         raise RuntimeError("CUDA graphs need a GPU")
-    module = load(name).to(device)
-    graphs: dict[tuple[int, ...], tuple[Any, Tensor, Any]] = {}
+    network, capture = _serve(engine, name, device), CudaCapture()
+    graphs: dict[torch.Size, Graph] = {}
 
-    def run(given: Tensor) -> Any:
+    def run(given: Tensor) -> tuple[Tensor, ...]:
         if given.shape not in graphs:
-            graphs[tuple(given.shape)] = _capture(module, given.clone())
-        graph, held, answer = graphs[tuple(given.shape)]
-        held.copy_(given)
-        graph.replay()
-        return answer
+            graphs[given.shape] = capture(network, [given])
+        return graphs[given.shape](given)
 
     return run
-
-
-def _capture(module: nn.Module, held: Tensor) -> tuple[Any, Tensor, Any]:
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(WARM_UP):
-            module(held)
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        answer = module(held)
-    return graph, held, answer
 
 
 def _first_line(error: Exception) -> str:
@@ -147,10 +137,12 @@ def _first_line(error: Exception) -> str:
 
 
 FORMS: Mapping[str, Form] = {
-    "TorchScript": _torchscript,
+    "TorchScript": partial(_serve, Engine.TORCHSCRIPT),
     "TorchScript, optimized": _optimized,
     "16 bits": _half,
     "channels last": _channels_last,
-    "CUDA graph": _graph,
+    "CUDA graph": partial(_graph, Engine.TORCHSCRIPT),
+    FLOAT16: partial(_serve, Engine.TORCHSCRIPT_FP16),
+    f"{FLOAT16}, CUDA graph": partial(_graph, Engine.TORCHSCRIPT_FP16),
     "torch.compile": _compiled,
 }

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import typer
 
-from workshop.benchmarks.first_light.steps import IN_FLOAT16, ON_CPU, StepResult
+from workshop.benchmarks.first_light.steps import AS_GRAPHS, IN_FLOAT16, ON_CPU, StepResult
 from workshop.reporting.files import explain_write_errors
 from workshop.reporting.plots import Diagram, Line, plot
 from workshop.reporting.tables import format_markdown
 
 SETTINGS = "settings"
-STYLES = {ON_CPU: "o--", IN_FLOAT16: "o:"}
+STYLES = {ON_CPU: "o--", IN_FLOAT16: "o:", AS_GRAPHS: "o-."}
 COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
 
 

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from orchestrator.errors import ServerError
 from workshop.benchmarks.first_light.steps import (
     ALL_ON_DEVICE,
+    AS_GRAPHS,
     IN_FLOAT16,
     ON_CPU,
     Row,
@@ -31,6 +32,7 @@ OPTIONS = {
     ALL_ON_DEVICE: ("--engine=torchscript",),
     ON_CPU: ("--engine=torchscript", "--pictures-on-cpu"),
     IN_FLOAT16: ("--engine=torchscript-fp16",),
+    AS_GRAPHS: ("--engine=torchscript-fp16", "--cuda-graphs"),
 }
 """Options of the ways to run a server."""
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Row = tuple[str, ...]
-ALL_ON_DEVICE, ON_CPU, IN_FLOAT16 = (
+ALL_ON_DEVICE, ON_CPU, IN_FLOAT16, AS_GRAPHS = (
     "all on the device",
     "pictures on the CPU",
     "detector in float16",
+    "detector in float16, CUDA graphs",
 )
 """The ways to run a server, in the rows of the settings."""
 
@@ -59,7 +60,7 @@ class Scope:
     workers: Sequence[int]
     calls: Sequence[int]
     seconds: float
-    ways: Sequence[str] = (ALL_ON_DEVICE, ON_CPU, IN_FLOAT16)
+    ways: Sequence[str] = (ALL_ON_DEVICE, ON_CPU, IN_FLOAT16, AS_GRAPHS)
     forms: Sequence[str] | None = None
     is_whole: bool = True
 

@@ -20,6 +20,7 @@ from torch.utils.dlpack import from_dlpack
 
 from orchestrator.triton import placement
 from orchestrator.triton.batching import BatchingModel
+from orchestrator.triton.cuda_graphs import GraphedNetwork
 from orchestrator.triton.placement import WORKER
 
 UNOPTIMIZED = "DISABLE_OPTIMIZED_EXECUTION"
@@ -35,8 +36,10 @@ class TritonPythonModel(BatchingModel[Tensor]):
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
         torch.set_flush_denormal(True)
-        self.is_optimized = _is_optimized(json.loads(args["model_config"]))
+        config = json.loads(args["model_config"])
+        self.is_optimized = _is_optimized(config)
         self.model = torch.jit.load(str(path), map_location=self.device).eval()
+        self.run = GraphedNetwork(self.run_model) if _wants_graphs(config) else self.run_model
 
     def read_tensor(self, tensor: Any) -> Tensor:
         array = from_dlpack(tensor)
@@ -49,6 +52,10 @@ class TritonPythonModel(BatchingModel[Tensor]):
 
     @torch.inference_mode()
     def infer(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        return self.run(*inputs)
+
+    def run_model(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """Run the network, operator by operator."""
         with torch.jit.optimized_execution(self.is_optimized):  # type: ignore[attr-defined]
             answer = self.model(*inputs)
         return answer if isinstance(answer, tuple) else (answer,)
@@ -62,3 +69,8 @@ class TritonPythonModel(BatchingModel[Tensor]):
 def _is_optimized(config: Mapping[str, Any]) -> bool:
     parameters = config.get("parameters", {})
     return bool(parameters.get(UNOPTIMIZED, {}).get("string_value") != "true")
+
+
+def _wants_graphs(config: Mapping[str, Any]) -> bool:
+    """Tell whether config.pbtxt asks for CUDA graphs, in Triton's own field for them."""
+    return bool(config.get("optimization", {}).get("cuda", {}).get("graphs"))
