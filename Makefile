@@ -27,7 +27,7 @@ help:
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
-	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: five steps, and one page"
+	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
 	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"

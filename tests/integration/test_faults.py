@@ -4,6 +4,8 @@ import pytest
 
 from workshop.benchmarks.faults import killing
 from workshop.benchmarks.faults.__main__ import Harness, choose
+from workshop.benchmarks.faults.callers import build_requests
+from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 
 
 def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
@@ -11,7 +13,8 @@ def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
 ) -> None:
     monkeypatch.setattr(killing, "CALLS", 60)
     monkeypatch.setattr(killing, "KILLS", 2)
-    one, several = Harness(each=1, pictures=6).make(choose(["kill-stn", "random-kills"]))
+    requests = build_requests(render_pictures(6), render_crops(6))
+    one, several = Harness(requests, each=1).make(choose(["kill-stn", "random-kills"]))
     for counts in (one.counts, several.counts):
         assert counts.answered == counts.sent > 0
         assert (counts.refused, counts.lost, counts.wrong) == ({}, 0, 0)

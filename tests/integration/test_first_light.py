@@ -24,6 +24,7 @@ def test_every_step_has_a_result_and_a_second_run_goes_on(tmp_path: Path) -> Non
     assert {row[3] for row in found["tensors"].rows} == {"cpu"}
     assert found["answers"].figures["different, share"] == 0
     assert min(found["settings"].figures.values()) > 0
+    assert min(float(row[7]) for row in found["faults"].rows) > 0  # seconds of the recovery
     page = (tmp_path / "out" / "page.md").read_text()
     assert all(f"## {step.title}" in page for step in found.values())
     assert cv2.imread(str(tmp_path / "out" / "throughput.png")) is not None

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from workshop.benchmarks.faults.report import Counts
+from workshop.benchmarks.faults.report import Row as Fault
 from workshop.benchmarks.first_light import __main__ as first_light
 from workshop.benchmarks.first_light import networks_step
+from workshop.benchmarks.first_light.faults_step import report
 from workshop.benchmarks.first_light.networks_step import measure_networks
 from workshop.benchmarks.first_light.page import draw_throughput, write_page
 from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
@@ -77,3 +80,15 @@ def test_settings_are_lines_by_pictures_at_once_and_way() -> None:
     )
     drawn = draw_throughput(StepResult("Settings", ("",) * 5, rows))
     assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]
+
+
+def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
+    counts = Counts(sent=9, answered=7, refused={"503": 1}, lost=1, longest_s=2.0)
+    kept = Fault("a wrong access", counts=counts, recover_s=4.0, notes=("a note", "another"))
+    found = report([kept, Fault("no memory", broken=("did not recover",))])
+    assert found.rows[0] == (
+        "a wrong access", "9", "7", "1", "1", "0", "2.00", "4.00", "a note; another"
+    )  # fmt: skip
+    assert found.rows[1][7] == "not seen"
+    assert found.wrong == ("no memory: did not recover",)
+    assert found.figures == {"a wrong access, recovered, s": 4.0}

@@ -29,11 +29,12 @@ from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.faults.callers import (
     TIMEOUT_S,
     Answers,
+    Requests,
     build_requests,
     open_load,
     take_answers,
 )
-from workshop.benchmarks.faults.observation import Fault, observe
+from workshop.benchmarks.faults.observation import BEFORE_S, Fault, observe
 from workshop.benchmarks.faults.page import format_notes, format_rows, write_page
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 from workshop.benchmarks.faults.registry import FAULTS
@@ -51,9 +52,11 @@ EACH = 2
 class Harness:
     """Makes faults one after another. The first service gives the right answers."""
 
-    def __init__(self, each: int, logs: Path | None = None, pictures: int = PICTURES) -> None:
-        self._each, self._logs = each, logs
-        self._requests = build_requests(render_pictures(pictures), render_crops(pictures))
+    def __init__(
+        self, requests: Requests, each: int, logs: Path | None = None, before_s: float = BEFORE_S
+    ) -> None:
+        self._requests, self._each = requests, each
+        self._logs, self._before_s = logs, before_s
         self._answers: Answers | None = None
 
     def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
@@ -84,7 +87,7 @@ class Harness:
                 self._answers = take_answers(self._requests, opened)
         load = open_load(self._requests, self._answers, connection, self._each)
         try:
-            return judge(observe(fault, service, load), fault.promise)
+            return judge(observe(fault, service, load, self._before_s), fault.promise)
         except (PlateError, OSError, LookupError) as error:  # also when a process does not exist
             return Row(fault.title, load.count, broken=(str(error) or type(error).__name__,))
 
@@ -136,7 +139,8 @@ def main() -> int:
         faults = choose(given.only)
         if given.json:
             prepare_folder(given.json.parent)
-        report = run(faults, Harness(given.each, given.logs))
+        requests = build_requests(render_pictures(PICTURES), render_crops(PICTURES))
+        report = run(faults, Harness(requests, given.each, given.logs))
         print(format_rows(report))
         print("\n".join(format_notes(report)))
         if given.json:

@@ -40,6 +40,15 @@ def build_requests(pictures: Sequence[Picture], crops: Sequence[Picture]) -> Req
     }
 
 
+def build_text_requests(pictures: Sequence[Picture]) -> Requests:
+    """Build requests for the texts alone: in batches, the scores of PyTorch differ a little."""
+    files = [[file(one.encoded)] for one in pictures]
+    return {
+        HTTP: [kserve_http(one, outputs=("texts",)) for one in files],
+        GRPC: [kserve_grpc(one, outputs=("texts",)) for one in files],
+    }
+
+
 def _rest(picture: Picture, path: str) -> HttpRequest:
     return over_rest(picture.encoded, path, Content_Type="image/jpeg")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import Tensor
-
+from orchestrator.arrays import Array, to_numpy
 from orchestrator.pipeline import recognize
 from orchestrator.triton import plate_recognition
 from orchestrator.triton.plate_recognition import TritonPythonModel
@@ -14,9 +13,9 @@ from workshop.benchmarks.faults.marker import is_marker
 __all__ = ["TritonPythonModel"]
 
 
-def recognize_or_hang(picture: Tensor, *arguments: Any, **options: Any) -> Any:
+def recognize_or_hang(picture: Array, *arguments: Any, **options: Any) -> Any:
     """Run the pipeline, but loop without end on the marker."""
-    if is_marker(picture.cpu().numpy()):
+    if is_marker(to_numpy(picture)):
         while True:
             pass
     return recognize(picture, *arguments, **options)

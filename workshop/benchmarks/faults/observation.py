@@ -41,11 +41,11 @@ class Fault:
     act: Act
 
 
-def observe(fault: Fault, service: Service, load: Load) -> Observation:
+def observe(fault: Fault, service: Service, load: Load, before_s: float = BEFORE_S) -> Observation:
     """Make a fault under load, and watch until the service has recovered or time is up."""
     load_began = time.monotonic()
     with load.run():
-        time.sleep(BEFORE_S)
+        time.sleep(before_s)
         began = time.monotonic()
         effect = fault.act(Target(service, load))
         patience_s = (fault.promise.recover_s or 0) + PATIENCE_S

@@ -1,4 +1,4 @@
-"""Settings that a service is started with: plain, own mounts, a hanging model, another clock."""
+"""Settings that a service is started with: plain, own mounts, faulty models, another clock."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestrator.contract import MODEL
+from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import PlateError
+from orchestrator.networks.engines import Engine
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.model_repository import CONFIG, read_config
+from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.plate_models import REPOSITORY
+from orchestrator.supervisor.repository_writer import lay_out
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.service import Launch
 
 PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
+BREAKING = {device: f"breaking on the {device}" for device in ("cpu", "gpu")}
 SHM_SIZE, TMP_SIZE = "512m", "256m"
 """Sizes of /dev/shm, as in docs/docker.md, and of TMPDIR, little more than a service writes."""
 READY = "ready"
@@ -26,6 +33,10 @@ mount -t tmpfs -o mode=1777,size="$3" tmpfs "$4" &&
 echo ready && exec sleep infinity
 """
 HANGING_MODEL = Path(__file__).with_name("hanging_model.py")
+BREAKING_MODELS = {
+    MODEL: Path(__file__).with_name("breaking_model.py"),
+    DETECTOR: Path(__file__).with_name("breaking_network.py"),
+}
 WALL_CLOCK = Path(__file__).with_name("wall_clock.c")
 COMPILERS = ("cc", "gcc", "clang")
 OFFSET_FILE = "WALL_CLOCK"
@@ -86,6 +97,25 @@ def hanging() -> Iterator[Launch]:
 
 
 @contextmanager
+def breaking(device: str) -> Iterator[Launch]:
+    """Give a launch with models whose workers break at pictures of certain sizes.
+
+    On a CPU there is one worker of each model, which soon starts.
+    """
+    pictures = 1 if device == "cpu" else 0
+    options = prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT, pictures=pictures))
+    with TemporaryDirectory(prefix="faults-models-") as folder:
+        models = lay_out(options.source(), Path(folder, "models"), options.capacity())
+        for name, file in BREAKING_MODELS.items():
+            shutil.copy(file, models / name / "1" / "model.py")
+        file = models / DETECTOR / CONFIG
+        config = read_config(file)
+        config.backend = "python"
+        file.write_text(str(config), encoding="utf-8")
+        yield Launch(flags=(f"--device={device}", "--threads=1", "--model-repository", models))
+
+
+@contextmanager
 def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Launch]:
     """Give a launch with a wall clock that can be made to jump.
 
@@ -121,4 +151,5 @@ SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Launch]]] = {
     PRIVATE: private,
     HANGING: hanging,
     CLOCK: clock,
+    **{name: partial(breaking, device) for device, name in BREAKING.items()},
 }

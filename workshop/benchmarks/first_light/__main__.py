@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
+import torch
 import typer
 
 from orchestrator.errors import PlateError
 from workshop.benchmarks.first_light.answers_step import compare_answers
+from workshop.benchmarks.first_light.faults_step import break_workers
 from workshop.benchmarks.first_light.machine_step import look_at_machine
 from workshop.benchmarks.first_light.networks_step import measure_networks
 from workshop.benchmarks.first_light.page import write_page
@@ -28,6 +30,7 @@ STEPS: Mapping[str, Callable[[Scope], StepResult]] = {
     "networks": measure_networks,
     "tensors": check_tensors,
     "settings": measure_settings,
+    "faults": break_workers,
 }
 MOST_S = 590
 """The time limit of a step in seconds; a machine is often lent for ten minutes at a time."""
@@ -46,6 +49,8 @@ def main(
     try:
         prepare_folder(out)
         if step:
+            if rehearse:
+                torch.set_num_threads(1)  # several would wait for cores that other tests use
             write_report(STEPS[step](scope), out / f"{step}.json")
             return
         done = [name for name in STEPS if _run_step(name, out, rehearse=rehearse, again=again)]

@@ -48,6 +48,7 @@ class Scope:
         ways: The ways to run a server.
         calls: The numbers of calls at once.
         forms: The forms of the networks that are tried; all when None.
+        faults: The faults that are made in workers, by name; all when None.
         is_whole: A server gets pictures that need every part of the pipeline, and not one alone.
         seconds: The duration of each measurement of a server.
     """
@@ -62,6 +63,7 @@ class Scope:
     seconds: float
     ways: Sequence[str] = (ALL_ON_DEVICE, ON_CPU, IN_FLOAT16, AS_GRAPHS)
     forms: Sequence[str] | None = None
+    faults: Sequence[str] | None = None
     is_whole: bool = True
 
     @property
@@ -91,5 +93,6 @@ REHEARSAL = Scope(
     seconds=0.3,
     ways=(ALL_ON_DEVICE,),
     forms=("TorchScript", "CUDA graph"),
+    faults=("access-plate_recognition", "memory-yolo"),
     is_whole=False,
 )

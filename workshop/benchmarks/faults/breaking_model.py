@@ -1,0 +1,25 @@
+"""The Triton model `plate_recognition` with a fault: pictures of two sizes break its worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.arrays import Array
+from orchestrator.pipeline import recognize
+from orchestrator.triton import plate_recognition
+from orchestrator.triton.plate_recognition import TritonPythonModel
+from workshop.benchmarks.faults.breaking import PIPELINE_PX, Breaker
+
+__all__ = ["TritonPythonModel"]
+
+breaker = Breaker(PIPELINE_PX)
+
+
+def recognize_or_break(picture: Array, *arguments: Any, **options: Any) -> Any:
+    """Run the pipeline, unless the picture breaks the worker."""
+    height, width = picture.shape[:2]
+    breaker.look((height, width), getattr(picture, "device", "cpu"))
+    return recognize(picture, *arguments, **options)
+
+
+vars(plate_recognition)["recognize"] = recognize_or_break
