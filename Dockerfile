@@ -88,6 +88,7 @@ FROM ${TRITON_IMAGE} AS gpu-packages
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends python3-venv \
     && rm -rf /var/lib/apt/lists/*
+ARG EXTRAS=""
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
 COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
@@ -96,7 +97,7 @@ COPY deploy/slim.sh deploy/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
     mkdir orchestrator && touch orchestrator/__init__.py README.md \
-    && python3 scripts/install.py --torch cuda --without nvidia-pytriton,openvino \
+    && python3 scripts/install.py --torch cuda --without nvidia-pytriton,openvino --extras "${EXTRAS}" \
     && sh deploy/slim.sh .venv
 
 

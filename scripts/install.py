@@ -36,14 +36,14 @@ OLDEST_HERE = (3, 9)  # the oldest Python that runs this script
 OLDEST, NEWEST = (3, 10), (3, 12)  # Pythons that the server's workers are built for
 BROUGHT = "3.11"  # the Python that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
-CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
+CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton|nvimgcodec))")
 GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
 NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
 FORMER_NAME = "orchestrator"  # its name before version 1.0
 LEFT_OUT = ("nvidia-pytriton", "openvino", "torch")  # packages that may be left out
 SERVER = "server"  # the extra that is always installed
-EXTRAS = ("archive", "async", "cameras", "gates", "heic", "parquet", "s3")
+EXTRAS = ("archive", "async", "cameras", "gates", "gpu-decoding", "heic", "parquet", "s3")
 
 DESCRIBE = """
 import sys, sysconfig

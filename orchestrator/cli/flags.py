@@ -103,6 +103,14 @@ CudaGraphsOption = Annotated[
         "size of its input.",
     ),
 ]
+DecodeOnGpuOption = Annotated[
+    bool,
+    typer.Option(
+        "--decode-on-gpu",
+        rich_help_panel=NETWORKS_PANEL,
+        help="With a GPU: decode JPEG files there, with nvImageCodec (extra `gpu-decoding`).",
+    ),
+]
 PortOption = Annotated[
     int,
     typer.Option(

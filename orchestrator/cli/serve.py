@@ -12,6 +12,7 @@ from orchestrator.cli.flags import (
     ADDRESSES_PANEL,
     TRITON_PANEL,
     CudaGraphsOption,
+    DecodeOnGpuOption,
     Device,
     DeviceOption,
     EngineOption,
@@ -92,6 +93,7 @@ def serve(
     pictures: PicturesOption = 0,
     pictures_on_cpu: PicturesOnCpuOption = False,
     cuda_graphs: CudaGraphsOption = False,
+    decode_on_gpu: DecodeOnGpuOption = False,
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
@@ -176,6 +178,7 @@ def serve(
             pictures=pictures,
             pictures_on_cpu=pictures_on_cpu,
             cuda_graphs=cuda_graphs,
+            decode_on_gpu=decode_on_gpu,
             explicit=explicit,
             admin_key=admin_key or None,
             traces=traces,

@@ -24,6 +24,7 @@ class Capacity:
         pictures_on_cpu: Pictures stay on the CPU all the same, and only the inputs of the networks
             go to the GPU.
         cuda_graphs: The detector runs as CUDA graphs.
+        decode_on_gpu: The GPU decodes JPEG files.
     """
 
     threads: int
@@ -32,6 +33,7 @@ class Capacity:
     on_gpu: bool = False
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
+    decode_on_gpu: bool = False
 
 
 def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
@@ -64,6 +66,7 @@ def fitting_gpu(
     pictures: int = 0,
     pictures_on_cpu: bool = False,
     cuda_graphs: bool = False,
+    decode_on_gpu: bool = False,
 ) -> Capacity:
     """Return the capacity of a GPU, or the values that were asked for."""
     return Capacity(
@@ -73,4 +76,5 @@ def fitting_gpu(
         on_gpu=True,
         pictures_on_cpu=pictures_on_cpu,
         cuda_graphs=cuda_graphs,
+        decode_on_gpu=decode_on_gpu,
     )

@@ -52,6 +52,7 @@ class ServerOptions:
         pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
             networks alone.
         cuda_graphs: On a GPU, run the detector as CUDA graphs.
+        decode_on_gpu: On a GPU, decode JPEG files there, with nvImageCodec.
         start_timeout_s: How long the models may take to load on a CPU.
         explicit: Serve the repository as it lies, and load and unload models on request. Our models
             are loaded at the start, other models are not.
@@ -81,6 +82,7 @@ class ServerOptions:
     pictures: int = 0
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
+    decode_on_gpu: bool = False
     start_timeout_s: float = 180.0
     explicit: bool = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -112,6 +114,7 @@ class ServerOptions:
                 pictures=self.pictures,
                 pictures_on_cpu=self.pictures_on_cpu,
                 cuda_graphs=self.cuda_graphs,
+                decode_on_gpu=self.decode_on_gpu,
             )
         return fitting(threads=self.threads, pictures=self.pictures)
 

@@ -21,6 +21,7 @@ from orchestrator.supervisor.ports import ListenAddress, address_of, check_liste
 from orchestrator.supervisor.server_folder import remove_leftovers
 from orchestrator.system.loopback import reach
 from orchestrator.system.memory import MIB, least_bytes, usable_memory
+from orchestrator.system.optional_dependencies import check_packages
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes of shared memory for each worker. The start takes half of them; the other half is for a
@@ -50,6 +51,7 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
     check_distinct((options.repository, *options.beside))
     check_texts(options)
     check_device(options.device)
+    check_decoding(options)
     if options.tritonserver:
         find_installation(options.tritonserver)
     options = replace(options, host=address_of(options.host))
@@ -175,6 +177,21 @@ def check_texts(options: ServerOptions) -> None:
         raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
     if not re.fullmatch(r"[\w.-]+", options.admin_key):  # a secret: not repeated
         raise ServerError("admin key: wanted letters, digits, - and ., got other characters")
+
+
+def check_decoding(options: ServerOptions) -> None:
+    """Check that nothing hinders the decoding on a GPU, if it is asked for.
+
+    Raises:
+        SettingsError: Pictures shall stay on the CPU, too.
+        ExtraError: nvImageCodec is not installed.
+    """
+    if not options.decode_on_gpu:
+        return
+    if options.pictures_on_cpu:
+        raise SettingsError("wanted --decode-on-gpu or --pictures-on-cpu, got both")
+    if options.on_gpu():
+        check_packages("nvidia-nvimgcodec-cu13", "nvidia-nvjpeg")
 
 
 def check_device(device: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
+from orchestrator.settings import DECODE_ON_GPU
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
 from orchestrator.supervisor.model_repository import CONFIG, read_config
@@ -115,6 +116,8 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
         elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
             group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
         group.count = count_instances(name, capacity)
+    if name == MODEL and capacity.decode_on_gpu:
+        config.parameters[DECODE_ON_GPU].string_value = "true"
     if name == DETECTOR and capacity.cuda_graphs:
         config.optimization.cuda.graphs = True
     if name == READER:

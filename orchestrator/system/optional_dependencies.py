@@ -17,11 +17,14 @@ WORKSHOP = ("matplotlib", "psutil")
 """Packages that measuring needs in addition."""
 CAMERAS = ("av", "scipy", "sqlalchemy", "alembic", "psycopg", "rapidfuzz", "standardwebhooks")
 """Packages that following cameras needs in addition."""
+GPU_DECODING = ("nvidia", "nvidia-nvimgcodec-cu13", "nvidia-nvjpeg")
+"""Packages that decoding on a GPU needs in addition."""
 EXTRA = "pip install -e '.[server]'"
 BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     **dict.fromkeys(WORKSHOP, "make workshop"),
     **dict.fromkeys((*CAMERAS, "aiomqtt"), "pip install -e '.[cameras]'"),
+    **dict.fromkeys(GPU_DECODING, "pip install -e '.[gpu-decoding]'"),
     "fastapi": "make bench-peers",
     "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }

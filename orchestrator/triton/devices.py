@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from orchestrator.arrays import Array
-from orchestrator.imaging.files import Bgr
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.gpu_decoding import JpegDecoder
+from orchestrator.imaging.headers import check_file
+from orchestrator.settings import DECODE_ON_GPU
 from orchestrator.triton.bls import to_numpy, to_torch
 
 
@@ -17,8 +21,8 @@ class Device(Protocol):
     def read(self, tensor: Any) -> Array:
         """Return a Triton tensor's memory as an array on this device."""
 
-    def place(self, picture: Bgr) -> Array:
-        """Return a decoded picture as an array on this device."""
+    def decode(self, file: bytes, max_pixels: int) -> Array:
+        """Return a picture file's pixels as an array on this device; see `decode_bgr`."""
 
     def inference(self) -> AbstractContextManager[Any]:
         """Return the context in which the library computes fastest."""
@@ -30,8 +34,8 @@ class Cpu:
     def read(self, tensor: Any) -> Array:
         return to_numpy(tensor)
 
-    def place(self, picture: Bgr) -> Array:
-        return picture
+    def decode(self, file: bytes, max_pixels: int) -> Array:
+        return decode_bgr(file, max_pixels=max_pixels)
 
     def inference(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -42,20 +46,27 @@ class Gpu:
 
     Args:
         number: Its number among the GPUs that the server uses.
+        decoder: Decodes JPEG files there; None decodes all files on the CPU.
     """
 
-    def __init__(self, number: str) -> None:
+    def __init__(self, number: str, decoder: JpegDecoder | None = None) -> None:
         import torch
 
         self._torch, self._device = torch, torch.device(f"cuda:{number}")
+        self._decoder = decoder
         torch.set_num_threads(1)  # the networks use the cores
         torch.set_flush_denormal(True)
 
     def read(self, tensor: Any) -> Array:
         return to_torch(tensor).to(self._device)
 
-    def place(self, picture: Bgr) -> Array:
-        return self._torch.from_numpy(picture).to(self._device)
+    def decode(self, file: bytes, max_pixels: int) -> Array:
+        if self._decoder:
+            check_file(file, max_pixels)
+            if (there := self._decoder.decode(file)) is not None:
+                return to_torch(there)
+        bgr = decode_bgr(file, max_pixels=max_pixels)
+        return self._torch.from_numpy(bgr).to(self._device)
 
     def inference(self) -> AbstractContextManager[Any]:
         return self._torch.inference_mode()
@@ -63,5 +74,8 @@ class Gpu:
 
 def choose_device(args: Mapping[str, str]) -> Device:
     """Return the device of a worker, from the arguments that Triton passes to `initialize`."""
-    is_gpu = args["model_instance_kind"] == "GPU"
-    return Gpu(args["model_instance_device_id"]) if is_gpu else Cpu()
+    if args["model_instance_kind"] != "GPU":
+        return Cpu()
+    number = args["model_instance_device_id"]
+    decodes = DECODE_ON_GPU in json.loads(args["model_config"]).get("parameters", {})
+    return Gpu(number, JpegDecoder(int(number)) if decodes else None)

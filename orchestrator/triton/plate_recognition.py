@@ -12,7 +12,6 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.arrays import Array
 from orchestrator.errors import PictureError
-from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
@@ -43,7 +42,7 @@ class TritonPythonModel:
         cv2.setNumThreads(1)  # the networks use the cores
         self.device = choose_device(args)
         with self.device.inference():
-            warm_up(self.settings, self.formats, canary_beside(args).file, self.device.place)
+            warm_up(self.settings, self.formats, canary_beside(args).file, self.device.decode)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
 
@@ -110,4 +109,4 @@ class TritonPythonModel:
         header = check_file(file, settings.max_pixels)
         told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s
         self.heartbeat.take([request.request_id()], told, more_s)
-        return self.device.place(decode_bgr(file, max_pixels=settings.max_pixels))
+        return self.device.decode(file, settings.max_pixels)

@@ -29,13 +29,16 @@ LOGIT = 5.0
 its plate is read in all three passes."""
 
 
-def leave(picture: Array) -> Array:
-    """Leave a decoded picture in the memory of the CPU."""
-    return picture
+def decode_on_cpu(file: bytes, max_pixels: int) -> Array:
+    """Decode a file to the memory of the CPU."""
+    return decode_bgr(file, max_pixels=max_pixels)
 
 
 def warm_up(
-    settings: Settings, formats: Formats, file: bytes, place: Callable[[Array], Array] = leave
+    settings: Settings,
+    formats: Formats,
+    file: bytes,
+    decode: Callable[[bytes, int], Array] = decode_on_cpu,
 ) -> Plates:
     """Run all steps of the worker itself on a picture file, with three passes of reading.
 
@@ -43,13 +46,13 @@ def warm_up(
         settings: Settings of the worker.
         formats: The plate formats.
         file: The picture file.
-        place: Brings a decoded picture to the worker's device. The first step on a GPU makes a
-            CUDA context, which takes seconds.
+        decode: Decodes a file to the worker's device. The first step on a GPU makes a CUDA
+            context, which takes seconds.
 
     Returns:
         Its plates: one, and a square one if plates may have two lines.
     """
-    picture = place(decode_bgr(file, max_pixels=settings.max_pixels))
+    picture = decode(file, settings.max_pixels)
     rows = floats_like(picture, [ROWS[: 2 if formats.layouts(2) else 1]])
     theta, logits = _tilt(), _weak_logits(formats)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from google.protobuf import text_format
+from google.protobuf.json_format import MessageToDict
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
 from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER
@@ -11,6 +12,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import list_sums
+from orchestrator.settings import Settings
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, export_networks
 from orchestrator.supervisor.plate_models import MODELS
@@ -145,6 +147,16 @@ def test_the_detector_alone_runs_as_cuda_graphs_on_request(source) -> None:
 
     assert list_graphed(fitting_gpu(cuda_graphs=True)) == [DETECTOR]
     assert list_graphed(fitting_gpu()) == []
+
+
+def test_files_are_decoded_on_a_gpu_on_request_alone(source) -> None:
+    config = config_of(configure(source, MODEL, fitting_gpu(decode_on_gpu=True)))
+    assert config.parameters["decode_on_gpu"].string_value == "true"
+    assert (
+        Settings.from_config(MessageToDict(config, preserving_proto_field_name=True)["parameters"])
+        == Settings()
+    )
+    assert "decode_on_gpu" not in config_of(configure(source, MODEL, fitting_gpu())).parameters
 
 
 def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:

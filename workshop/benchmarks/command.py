@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli.flags import (
     CudaGraphsOption,
+    DecodeOnGpuOption,
     Device,
     DeviceOption,
     EngineOption,
@@ -75,6 +76,7 @@ def bench(
     pictures: PicturesOption = 0,
     pictures_on_cpu: PicturesOnCpuOption = False,
     cuda_graphs: CudaGraphsOption = False,
+    decode_on_gpu: DecodeOnGpuOption = False,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
@@ -109,6 +111,7 @@ def bench(
             pictures=pictures,
             pictures_on_cpu=pictures_on_cpu,
             cuda_graphs=cuda_graphs,
+            decode_on_gpu=decode_on_gpu,
             repository=model_repository,
             weights=weights,
             against=against,

@@ -64,6 +64,7 @@ class Conditions:
     pictures: int = 0
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
+    decode_on_gpu: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

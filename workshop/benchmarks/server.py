@@ -99,6 +99,7 @@ def choose_options(plan: Plan) -> ServerOptions:
         pictures=plan.pictures,
         pictures_on_cpu=plan.pictures_on_cpu,
         cuda_graphs=plan.cuda_graphs,
+        decode_on_gpu=plan.decode_on_gpu,
     )
 
 

@@ -4,17 +4,20 @@ from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from workshop.benchmarks.faults.report import Counts
 from workshop.benchmarks.faults.report import Row as Fault
 from workshop.benchmarks.first_light import __main__ as first_light
-from workshop.benchmarks.first_light import networks_step
+from workshop.benchmarks.first_light import decoding_step, networks_step
 from workshop.benchmarks.first_light.faults_step import report
+from workshop.benchmarks.first_light.jpeg_files import draw_files
 from workshop.benchmarks.first_light.networks_step import measure_networks
-from workshop.benchmarks.first_light.page import draw_throughput, write_page
-from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
+from workshop.benchmarks.first_light.page import STYLES, draw_throughput, write_page
+from workshop.benchmarks.first_light.server_steps import OPTIONS
+from workshop.benchmarks.first_light.steps import REHEARSAL, WAYS, WHOLE, StepResult
 
 RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
 
@@ -62,23 +65,24 @@ def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
         return torch.clone
 
     monkeypatch.setattr(networks_step, "FORMS", {"TorchScript": copy, "CUDA graph": fail})
-    found = measure_networks(REHEARSAL)
+    found = measure_networks([*networks_step.FORMS], REHEARSAL)
     assert {(row[0], row[5]) for row in found.rows} == {
         ("TorchScript", ""),
         ("CUDA graph", "RuntimeError: no such kernel"),
     }
     assert not found.wrong
-    monkeypatch.setattr(networks_step, "FORMS", dict.fromkeys(networks_step.FORMS, fail))
-    assert measure_networks(REHEARSAL).wrong
+    assert measure_networks(["CUDA graph"], REHEARSAL).wrong
 
 
 def test_settings_are_lines_by_pictures_at_once_and_way() -> None:
-    rows = (
-        ("2", "all on the device", "1", "10.5", "9"),
-        ("2", "all on the device", "4", "20.0", "9"),
-        ("2", "pictures on the CPU", "1", "11.0", "9"),
+    steps = (
+        (
+            ("2", "all on the device", "1", "10.5", "9"),
+            ("2", "all on the device", "4", "20.0", "9"),
+        ),
+        (("2", "pictures on the CPU", "1", "11.0", "9"),),
     )
-    drawn = draw_throughput(StepResult("Settings", ("",) * 5, rows))
+    drawn = draw_throughput([StepResult("A server", ("",) * 5, rows) for rows in steps])
     assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]
 
 
@@ -92,3 +96,37 @@ def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
     assert found.rows[1][7] == "not seen"
     assert found.wrong == ("no memory: did not recover",)
     assert found.figures == {"a wrong access, recovered, s": 4.0}
+
+
+class Decoder:
+    """Stands for nvImageCodec: grey everywhere, and it takes files that are cut off, too."""
+
+    def __init__(self, gpu: int | None) -> None:
+        self.gpu = gpu
+
+    def decode(self, encoded: bytes) -> np.ndarray:
+        return np.full((481, 641, 3), 128, np.uint8)
+
+
+def test_pixels_that_are_not_opencvs_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding_step, "JpegDecoder", Decoder)
+    found = decoding_step.compare_decoding(REHEARSAL)
+    assert len(found.wrong) == len(draw_files())
+    rejected = next(row for row in found.rows if row[0] == "cut off")
+    assert rejected[1:] == ("rejected", "641x481", "")
+
+
+def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
+    found = decoding_step.compare_decoding(REHEARSAL)
+    rows = {row[0]: row[1:] for row in found.rows}
+    assert (rows["progressive"], found.wrong) == (("641x481", "641x481", "0.00"), ())
+    assert rows["four components"] == ("641x481", "left to OpenCV", "")
+    assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
+
+
+def test_each_way_to_run_a_server_is_a_step_with_options_and_a_line_of_its_own() -> None:
+    steps = [*first_light.list_steps(WHOLE)]
+    assert [f"settings-{way}" for way in WAYS] == [one for one in steps if one[:9] == "settings-"]
+    assert {*WAYS} == OPTIONS.keys()
+    assert {"networks", "compiled"} < {*steps}
+    assert len({*STYLES.values()}) == len(WAYS)

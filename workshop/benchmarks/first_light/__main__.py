@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,22 +17,33 @@ import typer
 
 from orchestrator.errors import PlateError
 from workshop.benchmarks.first_light.answers_step import compare_answers
+from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers
 from workshop.benchmarks.first_light.machine_step import look_at_machine
-from workshop.benchmarks.first_light.networks_step import measure_networks
-from workshop.benchmarks.first_light.page import write_page
+from workshop.benchmarks.first_light.networks_step import COMPILED, FORMS, measure_networks
+from workshop.benchmarks.first_light.page import SETTINGS, write_page
 from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
 from workshop.benchmarks.first_light.steps import REHEARSAL, WHOLE, Scope, StepResult
 from workshop.reporting.files import prepare_folder, read_report, write_report
 
-STEPS: Mapping[str, Callable[[Scope], StepResult]] = {
-    "machine": look_at_machine,
-    "answers": compare_answers,
-    "networks": measure_networks,
-    "tensors": check_tensors,
-    "settings": measure_settings,
-    "faults": break_workers,
-}
+Step = Callable[[Scope], StepResult]
+
+
+def list_steps(scope: Scope) -> Mapping[str, Step]:
+    """Return the steps of a run. Compiling, and each way to run a server, is a step of its own."""
+    forms = [form for form in FORMS if scope.forms is None or form in scope.forms]
+    return {
+        "machine": look_at_machine,
+        "answers": compare_answers,
+        "decoding": compare_decoding,
+        "networks": partial(measure_networks, [form for form in forms if form != COMPILED]),
+        **({"compiled": partial(measure_networks, [COMPILED])} if COMPILED in forms else {}),
+        "tensors": check_tensors,
+        **{f"{SETTINGS}-{way}": partial(measure_settings, way) for way in scope.ways},
+        "faults": break_workers,
+    }
+
+
 MOST_S = 590
 """The time limit of a step in seconds; a machine is often lent for ten minutes at a time."""
 OUT = Path("reports/gpu-first-light")
@@ -46,15 +58,16 @@ def main(
 ) -> None:
     """Look at a GPU from all sides; go on where an earlier run ended."""
     scope = REHEARSAL if rehearse else WHOLE
+    steps = list_steps(scope)
     try:
         prepare_folder(out)
         if step:
             if rehearse:
                 torch.set_num_threads(1)  # several would wait for cores that other tests use
-            write_report(STEPS[step](scope), out / f"{step}.json")
+            write_report(steps[step](scope), out / f"{step}.json")
             return
-        done = [name for name in STEPS if _run_step(name, out, rehearse=rehearse, again=again)]
-        failed = [name for name in STEPS if name not in done]
+        done = [name for name in steps if _run_step(name, out, rehearse=rehearse, again=again)]
+        failed = [name for name in steps if name not in done]
         found = {name: read_report(StepResult, out / f"{name}.json") for name in done}
         is_right = write_page(found, failed, out)
     except PlateError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
 
 CROP_SHAPE = (3, 24, 94)
 WARM_UP = 2
+COMPILED = "torch.compile"
 FLOAT16 = "float16"
 """The forms of the engine `torchscript-fp16`, which differs for the detector alone."""
 Run = Callable[[Tensor], Any]
@@ -26,11 +27,11 @@ Form = Callable[[str, str], Run]
 """Makes a runnable network of its name and a device."""
 
 
-def measure_networks(scope: Scope) -> StepResult:
-    """Measure every form of every network; a form that fails is a row, too."""
+def measure_networks(forms: Sequence[str], scope: Scope) -> StepResult:
+    """Measure forms of every network; a form that fails is a row, too."""
     rows: list[Row] = []
     figures: dict[str, float] = {}
-    for form in scope.forms or FORMS:
+    for form in forms:
         make = FORMS[form]
         for name in (DETECTOR,) if form.startswith(FLOAT16) else NETWORKS:
             for shape in _list_shapes(name, scope):
@@ -44,7 +45,7 @@ def measure_networks(scope: Scope) -> StepResult:
                 figures[f"{what}, ms"] = ms
     header = ("form", "network", "input", "first, ms", "ms", "failed")
     wrong = () if figures else ("wanted a form that runs, got none",)
-    return StepResult("Networks, one after another", header, tuple(rows), wrong, figures)
+    return StepResult(f"Networks: {', '.join(forms)}", header, tuple(rows), wrong, figures)
 
 
 def _list_shapes(name: str, scope: Scope) -> Iterator[tuple[int, ...]]:
@@ -144,5 +145,5 @@ FORMS: Mapping[str, Form] = {
     "CUDA graph": partial(_graph, Engine.TORCHSCRIPT),
     FLOAT16: partial(_serve, Engine.TORCHSCRIPT_FP16),
     f"{FLOAT16}, CUDA graph": partial(_graph, Engine.TORCHSCRIPT_FP16),
-    "torch.compile": _compiled,
+    COMPILED: _compiled,
 }

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import typer
 
-from workshop.benchmarks.first_light.steps import AS_GRAPHS, IN_FLOAT16, ON_CPU, StepResult
+from workshop.benchmarks.first_light.steps import WAYS, StepResult
 from workshop.reporting.files import explain_write_errors
 from workshop.reporting.plots import Diagram, Line, plot
 from workshop.reporting.tables import format_markdown
 
 SETTINGS = "settings"
-STYLES = {ON_CPU: "o--", IN_FLOAT16: "o:", AS_GRAPHS: "o-."}
+"""The beginning of the names of the steps that measure a server in one way each."""
+STYLES = dict(zip(WAYS.values(), ("o-", "o--", "o:", "o-.", "s-"), strict=True))
 COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
 
 
@@ -25,8 +26,9 @@ def write_page(found: Mapping[str, StepResult], failed: Sequence[str], out: Path
     text = "\n\n".join(_write(found, wrong)) + "\n"
     with explain_write_errors(out):
         (out / "page.md").write_text(text, encoding="utf-8")
-    if SETTINGS in found and found[SETTINGS].rows:
-        plot([[draw_throughput(found[SETTINGS])]], out / "throughput.png")
+    settings = [step for name, step in found.items() if name.startswith(SETTINGS)]
+    if settings:
+        plot([[draw_throughput(settings)]], out / "throughput.png")
     typer.echo(text)
     return not wrong
 
@@ -34,20 +36,20 @@ def write_page(found: Mapping[str, StepResult], failed: Sequence[str], out: Path
 def _write(found: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[str]:
     yield "# First light of a GPU"
     yield "\n".join(f"- {one}" for one in wrong) or "Nothing is wrong."
-    for name, step in found.items():
+    for step in found.values():
         yield f"## {step.title}"
         yield format_markdown(step.header, step.rows)
-        if name == SETTINGS:
-            yield "![Throughput by calls at once](throughput.png)"
+    if any(name.startswith(SETTINGS) for name in found):
+        yield "![Throughput by calls at once](throughput.png)"
 
 
-def draw_throughput(settings: StepResult) -> Diagram:
+def draw_throughput(settings: Sequence[StepResult]) -> Diagram:
     """Draw pictures a second by calls at once.
 
     Each number of pictures at once has a colour, and each way to run a server a kind of line.
     """
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for workers, way, calls, throughput, *_ in settings.rows:
+    for workers, way, calls, throughput, *_ in (row for step in settings for row in step.rows):
         found.setdefault((workers, way), []).append((float(calls), float(throughput)))
     numbers = [*dict.fromkeys(workers for workers, _ in found)]
     colours = dict(zip(numbers, cycle(COLOURS), strict=False))
@@ -57,7 +59,7 @@ def draw_throughput(settings: StepResult) -> Diagram:
             [y for _, y in points],
             f"{workers} at once, {way}",
             colours[workers],
-            STYLES.get(way, "o-"),
+            STYLES[way],
         )
         for (workers, way), points in found.items()
     ]

@@ -5,20 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.first_light.steps import (
-    ALL_ON_DEVICE,
-    AS_GRAPHS,
-    IN_FLOAT16,
-    ON_CPU,
-    Row,
-    Scope,
-    StepResult,
-)
+from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
 from workshop.benchmarks.gpu_check import check_server
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.pooling import CellFigures
@@ -29,12 +20,13 @@ from workshop.reporting.tables import format_figure
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
 OPTIONS = {
-    ALL_ON_DEVICE: ("--engine=torchscript",),
-    ON_CPU: ("--engine=torchscript", "--pictures-on-cpu"),
-    IN_FLOAT16: ("--engine=torchscript-fp16",),
-    AS_GRAPHS: ("--engine=torchscript-fp16", "--cuda-graphs"),
+    "default": ("--engine=torchscript",),
+    "decoding": ("--engine=torchscript", "--decode-on-gpu"),
+    "pictures-on-cpu": ("--engine=torchscript", "--pictures-on-cpu"),
+    "float16": ("--engine=torchscript-fp16",),
+    "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
 }
-"""Options of the ways to run a server."""
+"""Options of the ways to run a server, by the names of the ways."""
 
 
 def check_tensors(scope: Scope) -> StepResult:
@@ -48,14 +40,14 @@ def check_tensors(scope: Scope) -> StepResult:
     return StepResult("A server", ("hop", "seen by", "tensor", "where"), rows, wrong)
 
 
-def measure_settings(scope: Scope) -> StepResult:
-    """Measure a server for each number of pictures at once, in each way."""
+def measure_settings(way: str, scope: Scope) -> StepResult:
+    """Measure a server that is run in one way, for each number of pictures at once."""
     rows: list[Row] = []
     figures: dict[str, float] = {}
-    for workers, way in product(scope.workers, scope.ways):
+    for workers in scope.workers:
         for row in _measure(scope, workers, way):
             rows.append(row)
-            what = f"{workers} pictures, {way}, {row[2]} calls, pictures/s"
+            what = f"{workers} pictures, {WAYS[way]}, {row[2]} calls, pictures/s"
             figures[what] = float(row[3])
     header = (
         "pictures at once",
@@ -67,7 +59,7 @@ def measure_settings(scope: Scope) -> StepResult:
         "CPU ms",
         "MB",
     )
-    return StepResult("Settings of a server", header, tuple(rows), (), figures)
+    return StepResult(f"A server: {WAYS[way]}", header, tuple(rows), (), figures)
 
 
 def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
@@ -93,7 +85,7 @@ def _row(workers: int, way: str, cell: CellFigures) -> Row:
     load, memory = cell.load, cell.peaks.memory_bytes
     return (
         f"{workers}",
-        way,
+        WAYS[way],
         f"{cell.key.concurrency}",
         f"{load.throughput:.1f}",
         format_figure(load.p50_ms),

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 Row = tuple[str, ...]
-ALL_ON_DEVICE, ON_CPU, IN_FLOAT16, AS_GRAPHS = (
-    "all on the device",
-    "pictures on the CPU",
-    "detector in float16",
-    "detector in float16, CUDA graphs",
-)
-"""The ways to run a server, in the rows of the settings."""
+WAYS = {
+    "default": "all on the device",
+    "decoding": "files decoded on the device, too",
+    "pictures-on-cpu": "pictures on the CPU",
+    "float16": "detector in float16",
+    "graphs": "detector in float16, CUDA graphs",
+}
+"""The ways to run a server, by the names of their steps."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Scope:
         batches: The sizes of batches.
         shapes: Heights and widths of the detector's inputs.
         workers: The numbers of pictures that a server processes at once.
-        ways: The ways to run a server.
+        ways: The ways to run a server, by their names.
         calls: The numbers of calls at once.
         forms: The forms of the networks that are tried; all when None.
         faults: The faults that are made in workers, by name; all when None.
@@ -61,7 +62,7 @@ class Scope:
     workers: Sequence[int]
     calls: Sequence[int]
     seconds: float
-    ways: Sequence[str] = (ALL_ON_DEVICE, ON_CPU, IN_FLOAT16, AS_GRAPHS)
+    ways: Sequence[str] = tuple(WAYS)
     forms: Sequence[str] | None = None
     faults: Sequence[str] | None = None
     is_whole: bool = True
@@ -91,7 +92,7 @@ REHEARSAL = Scope(
     workers=(1,),
     calls=(1,),
     seconds=0.3,
-    ways=(ALL_ON_DEVICE,),
+    ways=("default",),
     forms=("TorchScript", "CUDA graph"),
     faults=("access-plate_recognition", "memory-yolo"),
     is_whole=False,

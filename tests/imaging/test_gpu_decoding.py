@@ -1,0 +1,66 @@
+"""nvImageCodec on the CPU: it gives OpenCV's pixels, or leaves a file to OpenCV."""
+
+import sys
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from orchestrator.errors import ExtraError
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.gpu_decoding import JpegDecoder
+from workshop.benchmarks.first_light.jpeg_files import draw_files
+
+FILES = draw_files()
+FOR_OPENCV = {"four components", "cut off", "more bytes behind its end"}
+DECODED = sorted(FILES.keys() - FOR_OPENCV)
+
+
+@pytest.fixture(scope="module")
+def decoder() -> JpegDecoder:
+    return JpegDecoder(gpu=None)
+
+
+@pytest.mark.parametrize("kind", DECODED)
+def test_a_file_has_the_pixels_that_opencv_gives(decoder: JpegDecoder, kind: str) -> None:
+    bgr = np.asarray(decoder.decode(FILES[kind]))
+    np.testing.assert_array_equal(bgr, decode_bgr(FILES[kind]))
+
+
+def test_the_colours_are_in_the_order_of_bgr(decoder: JpegDecoder) -> None:
+    file = BytesIO()
+    Image.new("RGB", (32, 16), (200, 0, 0)).save(file, "JPEG")
+    bgr = np.asarray(decoder.decode(file.getvalue()))
+    assert bgr.shape == (16, 32, 3)
+    np.testing.assert_allclose(bgr[8, 8], [0, 0, 200], atol=4)
+
+
+def test_turned_files_are_upright(decoder: JpegDecoder) -> None:
+    upright = np.asarray(decoder.decode(FILES["orientation 1"])).shape
+    turned = np.asarray(decoder.decode(FILES["orientation 6"])).shape
+    assert turned == (upright[1], upright[0], 3)
+
+
+@pytest.mark.parametrize("kind", sorted(FOR_OPENCV))
+def test_other_kinds_are_left_to_opencv(decoder: JpegDecoder, kind: str) -> None:
+    assert decoder.decode(FILES[kind]) is None
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\xff\xd8\xff\xd9", id="no frame"),
+        pytest.param(b"hello\xff\xd9", id="text"),
+        pytest.param(FILES["baseline"][:-200] + bytes(198) + b"\xff\xd9", id="zeros"),
+    ],
+)
+def test_damaged_files_never_raise(decoder: JpegDecoder, file: bytes) -> None:
+    decoder.decode(file)
+
+
+def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nvidia.nvimgcodec", None)
+    with pytest.raises(ExtraError, match=r"the package nvidia .* '\.\[gpu-decoding\]'"):
+        JpegDecoder(gpu=None)

@@ -1,0 +1,70 @@
+"""Where a worker's pictures are decoded, and by what."""
+
+import json
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.errors import PictureError
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.system.canary import read_canary
+
+FILE = read_canary(None).file
+
+
+class Decoder:
+    """Stands for a decoder of a GPU: PyTorch takes its pictures through DLPack."""
+
+    def __init__(self, gpu: int | None = None) -> None:
+        self.gpu, self.files = gpu, []
+
+    def decode(self, encoded: bytes) -> torch.Tensor | None:
+        self.files.append(encoded)
+        return torch.full((2, 3, 3), 7, dtype=torch.uint8)
+
+
+@pytest.fixture
+def devices(triton) -> ModuleType:
+    return import_module("orchestrator.triton.devices")
+
+
+def arguments(kind: str, **parameters: str) -> dict[str, str]:
+    config = {"parameters": {name: {"string_value": one} for name, one in parameters.items()}}
+    return {
+        "model_instance_kind": kind,
+        "model_instance_device_id": "1",
+        "model_config": json.dumps(config),
+    }
+
+
+def test_a_cpu_gives_an_array_of_numpy(devices: ModuleType) -> None:
+    picture = devices.choose_device(arguments("CPU", decode_on_gpu="true")).decode(FILE, 10**7)
+    np.testing.assert_array_equal(picture, decode_bgr(FILE))
+
+
+def test_a_gpu_takes_the_memory_that_its_decoder_gives(devices: ModuleType) -> None:
+    decoder = Decoder()
+    picture = devices.Gpu("0", decoder).decode(FILE, 10**7)
+    assert picture.tolist() == [[[7, 7, 7]] * 3] * 2
+    assert decoder.files == [FILE]
+
+
+def test_a_file_that_is_too_large_never_reaches_the_decoder(devices: ModuleType) -> None:
+    decoder = Decoder()
+    with pytest.raises(PictureError, match="wanted 1 to 10 pixels"):
+        devices.Gpu("0", decoder).decode(FILE, 10)
+    assert decoder.files == []
+
+
+def test_the_config_chooses_the_decoder_of_the_same_gpu(
+    devices: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(devices, "JpegDecoder", made.append)
+    devices.choose_device(arguments("GPU"))
+    assert made == []
+    devices.choose_device(arguments("GPU", decode_on_gpu="true"))
+    assert made == [1]

@@ -1,0 +1,92 @@
+"""The decoding of JPEG files on the device, beside OpenCV's: pixels and time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from orchestrator.errors import ExtraError, PictureError
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.files import Bgr
+from orchestrator.imaging.gpu_decoding import JpegDecoder
+from workshop.benchmarks.first_light.jpeg_files import draw_files
+from workshop.benchmarks.first_light.steps import Scope, StepResult
+from workshop.benchmarks.pictures import render
+
+MOST_APART = 2.0
+"""The largest mean difference of the pixels: a GPU interpolates colours in its own way."""
+SIZES_WH = ((1280, 960), (1920, 1080), (3840, 2160))
+REJECTED, LEFT = "rejected", "left to OpenCV"
+
+
+def compare_decoding(scope: Scope) -> StepResult:
+    """Compare the pixels of all kinds of files, and the times of some sizes."""
+    title, header = "Decoding by nvImageCodec", ("file", "OpenCV", "nvImageCodec", "apart")
+    try:
+        decoder = JpegDecoder(0 if scope.device == "gpu" else None)
+    except ExtraError as error:
+        return StepResult(title, header, (("all", "", str(error), ""),))
+    rows, wrong = [], []
+    for kind, file in draw_files().items():
+        wanted, got = _decode(file), _read(decoder.decode(file), scope)
+        apart = _measure_distance(wanted, got)
+        rows.append((kind, _describe(wanted, REJECTED), _describe(got, LEFT), apart))
+        if got is not None and (wanted is None or not apart or float(apart) > MOST_APART):
+            wrong.append(f"{kind}: wanted OpenCV's pixels within {MOST_APART:g}, got {apart}")
+    figures = dict(_time_sizes(decoder, scope))
+    rows += [(name, "", f"{ms:.2f}", "") for name, ms in figures.items()]
+    return StepResult(title, header, tuple(rows), tuple(wrong), figures)
+
+
+def _decode(file: bytes) -> Bgr | None:
+    try:
+        return decode_bgr(file)
+    except PictureError:
+        return None
+
+
+def _read(decoded: Any, scope: Scope) -> Bgr | None:
+    """Return pixels on the CPU. Without a driver, nvImageCodec offers no DLPack."""
+    if decoded is None:
+        return None
+    on_gpu = scope.device == "gpu"
+    return np.asarray(from_dlpack(decoded).cpu() if on_gpu else decoded, np.uint8)
+
+
+def _describe(bgr: Bgr | None, otherwise: str) -> str:
+    return otherwise if bgr is None else f"{bgr.shape[1]}x{bgr.shape[0]}"
+
+
+def _measure_distance(wanted: Bgr | None, got: Bgr | None) -> str:
+    """Return the mean difference of the pixels; empty if there are none to compare."""
+    if wanted is None or got is None or wanted.shape != got.shape:
+        return ""
+    return f"{np.abs(wanted.astype(np.int16) - got).mean():.2f}"
+
+
+def _time_sizes(decoder: JpegDecoder, scope: Scope) -> Iterator[tuple[str, float]]:
+    for size_wh in SIZES_WH if scope.is_whole else SIZES_WH[:1]:
+        larger = cv2.resize(render(4).bgr, size_wh, interpolation=cv2.INTER_CUBIC)
+        file = cv2.imencode(".jpg", larger)[1].tobytes()
+        name = f"{size_wh[0]}x{size_wh[1]}"
+        yield f"{name}, OpenCV, ms", _time(partial(decode_bgr, file), scope)
+        yield f"{name}, nvImageCodec, ms", _time(partial(decoder.decode, file), scope)
+
+
+def _time(decode: Callable[[], object], scope: Scope) -> float:
+    """Return the median milliseconds of later runs."""
+    times = []
+    for _ in range(2 + scope.runs):
+        began = time.perf_counter()
+        decode()
+        if scope.device == "gpu":
+            torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - began))
+    return sorted(times[2:])[scope.runs // 2]
