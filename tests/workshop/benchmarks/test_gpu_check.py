@@ -9,7 +9,7 @@ from orchestrator.networks.export import load, script
 from orchestrator.plates import Plate, Plates
 from orchestrator.triton.placement import Placement, parse
 from workshop.benchmarks import gpu_check
-from workshop.benchmarks.gpu_check import differ, find_astray
+from workshop.benchmarks.gpu_check import FLOOR, differ, find_astray, find_slow
 
 CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
 BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)
@@ -74,3 +74,19 @@ def test_no_exported_network_is_tied_to_the_device_it_was_exported_on(name: str)
     graph = script(load(name)).inlined_graph
     outputs = [constant.output() for constant in graph.findAllNodes("prim::Constant")]
     assert [one for one in outputs if str(one.type()) == "Device" and one.uses()] == []
+
+
+@pytest.mark.parametrize(
+    ("throughputs", "is_slow"),
+    [
+        pytest.param([], True, id="none"),
+        pytest.param([40.0, FLOOR - 1], True, id="all too slow"),
+        pytest.param([40.0, FLOOR], False, id="one is fast"),
+    ],
+)
+def test_the_best_throughput_has_a_floor(throughputs: list[float], is_slow: bool) -> None:
+    assert bool(find_slow(throughputs)) is is_slow
+
+
+def test_a_throughput_that_is_too_low_is_told() -> None:
+    assert find_slow([40.0]) == ("wanted at least 100 pictures a second from a GPU, got 40",)
