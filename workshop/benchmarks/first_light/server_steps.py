@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.first_light.gpu_memory import watch_gpu_memory
+from workshop.benchmarks.first_light.mps import run_mps
 from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
-from workshop.benchmarks.gpu_check import check_server
+from workshop.benchmarks.gpu_check import check_server, find_slow
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.pooling import CellFigures
 from workshop.benchmarks.report import BenchReport
 from workshop.reporting.files import read_report
-from workshop.reporting.tables import format_figure
+from workshop.reporting.tables import NOTHING, format_figure
 
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
+MPS = "mps"
 OPTIONS = {
     "default": ("--engine=torchscript",),
     "decoding": ("--engine=torchscript", "--decode-on-gpu"),
     "pictures-on-cpu": ("--engine=torchscript", "--pictures-on-cpu"),
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
+    MPS: ("--engine=torchscript",),
 }
 """Options of the ways to run a server, by the names of the ways."""
 
@@ -58,13 +64,17 @@ def measure_settings(way: str, scope: Scope) -> StepResult:
         "p99, ms",
         "CPU ms",
         "MB",
+        "GPU MiB",
     )
-    return StepResult(f"A server: {WAYS[way]}", header, tuple(rows), (), figures)
+    slow = find_slow([*figures.values()]) if scope.device == "gpu" else ()
+    return StepResult(f"A server: {WAYS[way]}", header, tuple(rows), slow, figures)
 
 
 def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
     """Run `plates bench` on a server that processes so many pictures at once."""
-    with TemporaryDirectory() as folder:
+    no_variables: AbstractContextManager[Mapping[str, str]] = nullcontext({})
+    mps = run_mps() if way == MPS else no_variables
+    with TemporaryDirectory() as folder, mps as variables:
         line = [
             str(PLATES), "bench", f"--device={scope.device}",
             f"--pictures={workers}", f"--concurrency={','.join(map(str, scope.calls))}",
@@ -72,13 +82,15 @@ def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
             f"--transport={TRANSPORT}", f"--out={folder}/bench",
             *OPTIONS[way],
         ]  # fmt: skip
-        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        env = {**os.environ, **variables}
+        with watch_gpu_memory() as gpu:
+            done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
         if done.returncode:
             raise ServerError(f"bench: {done.stderr.strip()[-300:]}")
         report = read_report(BenchReport, Path(folder, "bench", "report.json"))
     for cell in report.cells:
         if cell.key.transport == TRANSPORT:
-            yield _row(workers, way, cell)
+            yield (*_row(workers, way, cell), str(gpu.peak_mib or NOTHING))
 
 
 def _row(workers: int, way: str, cell: CellFigures) -> Row:
