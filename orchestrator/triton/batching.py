@@ -11,7 +11,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.system.heartbeat import Heartbeat
-from orchestrator.triton.memory_faults import end_process, has_broken_context, is_out_of_memory
+from orchestrator.triton.memory_faults import (
+    end_process,
+    free_memory,
+    has_broken_context,
+    is_out_of_memory,
+)
 
 
 class Batch(Protocol):
@@ -90,6 +95,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
             except Exception as error:  # find the request at fault; the others are answered
                 if has_broken_context(error):
                     end_process(error)
+                free_memory(error)
                 return [self._respond_alone(request) for request in requests]
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
@@ -122,6 +128,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         except Exception as error:
             if has_broken_context(error):
                 end_process(error)
+            free_memory(error)
             message = f"cannot infer on {_told([row]) or 'the input'}: {_last_line(error)}"
             error_type = pb_utils.TritonError
             return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))

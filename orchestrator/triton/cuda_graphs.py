@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from orchestrator.triton.memory_faults import free_memory
+
 MOST_GRAPHS = 32
 """Most shapes that get a graph. Each holds an input of its own: 1.6 MB for one picture."""
 WARM_UP = 3
@@ -119,6 +121,7 @@ class GraphedNetwork:
             self._graphs[shapes] = self._capture(self._network, inputs)
         except Exception as error:  # the network works without graphs
             self._complete(f"{[*map(list, shapes)]} cannot be captured: {error}")
+            free_memory(error)
 
     def _complete(self, reason: str) -> None:
         """Capture no further shapes, and log why."""

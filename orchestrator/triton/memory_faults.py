@@ -7,6 +7,8 @@ text arrives.
 from __future__ import annotations
 
 import os
+import sys
+import traceback
 from typing import NoReturn
 
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc", "shared memory pool")
@@ -27,6 +29,22 @@ def is_out_of_memory(error: Exception | str) -> bool:
 def has_broken_context(error: Exception | str) -> bool:
     """Tell whether the process that raised this error can use its GPU no longer."""
     return _holds(error, BROKEN_CONTEXT) and not is_out_of_memory(error)
+
+
+def free_memory(error: Exception) -> None:
+    """Give memory of a GPU to other processes, after a call has failed for lack of it.
+
+    PyTorch keeps the memory of freed tensors for itself, so one large call could starve the others.
+    The error's traceback keeps the call's own tensors, so their variables are cleared first. Other
+    errors free nothing.
+    """
+    if not is_out_of_memory(error):
+        return
+    traceback.clear_frames(error.__traceback__)
+    if torch := sys.modules.get(
+        "torch"
+    ):  # not imported on a CPU; without a context it does nothing
+        torch.cuda.empty_cache()
 
 
 def end_process(error: Exception) -> NoReturn:

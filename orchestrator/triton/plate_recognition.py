@@ -22,7 +22,7 @@ from orchestrator.triton.bls import infer_for
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import failed
-from orchestrator.triton.memory_faults import end_process, has_broken_context
+from orchestrator.triton.memory_faults import end_process, free_memory, has_broken_context
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.stages import PICTURE, Stopwatch
@@ -64,6 +64,7 @@ class TritonPythonModel:
         except Exception as reason:  # only this request fails; the worker continues
             if has_broken_context(reason):
                 end_process(reason)
+            free_memory(reason)
             error = explain(reason)
             watch.finish()
             if is_counted:

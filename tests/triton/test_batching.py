@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 FIXED, OPEN = ["2"], ["-1"]
 Array = np.ndarray
@@ -191,6 +192,24 @@ def test_want_of_memory_is_no_fault_of_the_request(make, triton, reason: Excepti
 
     (failed,) = make(network, OPEN).ask([[1, 2]])
     assert error(failed)[0] == triton.TritonError.INTERNAL
+
+
+def test_memory_of_a_batch_is_free_before_its_requests_are_repeated(
+    make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[int | str] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: events.append("freed"))
+
+    def network(rows: Array) -> Array:
+        events.append(len(rows))
+        if len(rows) != 1 or rows[0][0] == 3:
+            raise MemoryError
+        return rows
+
+    answered, failed = make(network, OPEN).ask([[1, 2]], [[3, 4]])
+    assert events == [2, "freed", 1, 1, "freed"]
+    assert not answered.has_error()
+    assert failed.has_error()
 
 
 class Ended(BaseException):

@@ -11,6 +11,7 @@ from types import ModuleType
 import cv2
 import numpy as np
 import pytest
+import torch
 from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
@@ -294,6 +295,20 @@ def test_a_worker_with_a_broken_cuda_context_ends(
     monkeypatch.setattr("os._exit", end)
     with pytest.raises(SystemExit):
         model.execute([request_of(input__0=GREY)])
+
+
+def test_a_call_without_memory_is_rejected_and_leaves_its_own_to_others(
+    model, triton, request_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    freed: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: freed.append(True))
+    triton.MODELS["yolo"] = fail
+    (response,) = model.execute([request_of(input__0=GREY)])
+    assert response.error().code() == triton.TritonError.UNAVAILABLE
+    assert freed == [True]
 
 
 @pytest.mark.parametrize("picture", [GREY, np.zeros(3, np.uint8)], ids=["answered", "failed"])
