@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.settings import DECODE_ON_GPU
 from orchestrator.supervisor.capacity import Capacity, fitting_gpu
@@ -97,35 +98,41 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
         WeightsError: The weights do not say which plates they read.
     """
     from google.protobuf import text_format
-    from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
 
     config = read_config(source.repository / name / CONFIG)
     if is_python(source, name):
         config.backend = "python"
     elif name in EXPORTED:
         config.backend = source.choose_engine(name).backend
-    if capacity.on_gpu and name in {MODEL, *EXPORTED}:
-        config.parameters[HANG].string_value = HANG_ON_A_GPU
-    if name in NETWORKS and not capacity.on_gpu:
-        # A CPU needs as long for two joined calls as for one after the other, and OpenVINO prepares
-        # the network for each new size of a batch: 60 ms and 30 MB for the detector.
-        config.ClearField("dynamic_batching")
-    for group in config.instance_group:  # an ensemble has none
-        if source.engine.is_openvino or (name == MODEL and capacity.pictures_on_cpu):
-            group.kind = ModelInstanceGroup.KIND_CPU
-        elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
-            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
-        group.count = count_instances(name, capacity)
-    if name == MODEL and capacity.decode_on_gpu:
-        config.parameters[DECODE_ON_GPU].string_value = "true"
-    if name == DETECTOR and capacity.cuda_graphs:
-        config.optimization.cuda.graphs = True
+    _fit_processor(config, name, source.engine, capacity)
     if name == READER:
         config.output[0].dims[0] = source.read_formats().classes
     if name == DECODE:
         config.input[0].dims[1] = source.read_formats().classes
         _copy_settings(read_config(source.repository / MODEL / CONFIG), config)
     return str(text_format.MessageToString(config))
+
+
+def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -> None:
+    """Set what depends on the CPU or GPU: devices, instances, batches, graphs and limits."""
+    from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
+
+    for group in config.instance_group:  # an ensemble has none
+        if engine.is_openvino or (name == MODEL and capacity.pictures_on_cpu):
+            group.kind = ModelInstanceGroup.KIND_CPU
+        elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
+            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
+        group.count = count_instances(name, capacity)
+    if name in NETWORKS and not capacity.on_gpu:
+        # A CPU needs as long for two joined calls as for one after the other, and OpenVINO prepares
+        # the network for each new size of a batch: 60 ms and 30 MB for the detector.
+        config.ClearField("dynamic_batching")
+    if capacity.on_gpu and name in {MODEL, *EXPORTED}:
+        config.parameters[HANG].string_value = HANG_ON_A_GPU
+    if name == MODEL and capacity.decode_on_gpu:
+        config.parameters[DECODE_ON_GPU].string_value = "true"
+    if name == DETECTOR and capacity.cuda_graphs:
+        config.optimization.cuda.graphs = True
 
 
 def is_python(source: ModelSource, name: str) -> bool:

@@ -41,9 +41,7 @@ def free_memory(error: Exception) -> None:
     if not is_out_of_memory(error):
         return
     traceback.clear_frames(error.__traceback__)
-    if torch := sys.modules.get(
-        "torch"
-    ):  # not imported on a CPU; without a context it does nothing
+    if torch := sys.modules.get("torch"):  # workers on a CPU do not import it
         torch.cuda.empty_cache()
 
 
