@@ -3,11 +3,14 @@
 It sends the same pictures to a server on the GPU and to one on the CPU, and compares the answers.
 It prints the device of every tensor between the models, and compares the speed with a floor.
 
+`python -m workshop.benchmarks.gpu_check --url localhost:8000` checks a server that runs already.
+
 Exit codes: 0 all checks passed, 1 a check failed, 2 there is no NVIDIA GPU.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -41,10 +44,8 @@ PLATES = (0, 1, 4, 20)
 LARGE_WH = (2561, 1921)
 BOX_PX, SCORE = 1.0, 0.02
 """The tolerance between both answers: the order of sums and the way of resizing differ."""
-BENCH = (
-    "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
-    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "reports/bench-gpu",
-)  # fmt: skip
+BENCH_OUT = Path("reports/bench-gpu")
+BENCH = ("--concurrency=1,4,16", "--rounds=1", "--transport=http-encoded", f"--out={BENCH_OUT}")
 FLOOR = 100.0
 """Least pictures a second of a GPU at the best number of calls at once. It was estimated at 120 to
 180, from operators and crossings; two cores of a CPU answer some 30."""
@@ -136,12 +137,20 @@ def recognize_on(
         run_server(options) as server,
         PlateClient(options.http_url) as client,
     ):
-        many = client.recognize_many([picture.bgr for picture in pictures])
-        answers = [one.plates for one in many]
-        answers.append(Plates(tuple(client.read_crops([pictures[-1].encoded]))))
+        answers = _ask_at_once(client, pictures)
         server.log.clear()  # it keeps its last lines alone
-        answers += [client.recognize(picture.encoded) for picture in pictures]
+        answers += _ask_in_turn(client, pictures)
     return answers, parse([*server.log])
+
+
+def _ask_at_once(client: PlateClient, pictures: Sequence[Picture]) -> list[Plates]:
+    many = client.recognize_many([picture.bgr for picture in pictures])
+    answers = [one.plates for one in many]
+    return [*answers, Plates(tuple(client.read_crops([pictures[-1].encoded])))]
+
+
+def _ask_in_turn(client: PlateClient, pictures: Sequence[Picture]) -> list[Plates]:
+    return [client.recognize(picture.encoded) for picture in pictures]
 
 
 @dataclass(frozen=True)
@@ -176,18 +185,37 @@ def check_server(
     """
     pictures = pictures or draw_all()
     answers, placements = recognize_on(device, pictures, at_once=at_once)
-    wanted, _ = recognize_on("cpu", pictures, at_once=at_once)
-    names = [one.name for one in pictures]
-    names = [*(f"{name}, pixels" for name in names), "crop", *names]
-    different = [
-        f"{name}: {one}"
-        for name, ours, theirs in zip(names, answers, wanted, strict=True)
-        for one in differ(theirs, ours)
-    ]
+    different = _compare_with_cpu(answers, pictures, at_once)
     different += [] if placements else ["placement: wanted a line for each tensor, got none"]
     lost = dict.fromkeys(find_astray(placements))
     astray = [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
     return CheckResult(tuple(different), tuple(dict.fromkeys(placements)), tuple(astray))
+
+
+def check_address(url: str, pictures: Sequence[Picture] | None = None) -> list[str]:
+    """Return the differences of a running server's answers from those of one on the CPU.
+
+    Args:
+        url: Its host and port; it takes calls without a key.
+        pictures: The pictures; a set that needs every part of the pipeline when None.
+    """
+    pictures = pictures or draw_all()
+    with PlateClient(url) as client:
+        answers = [*_ask_at_once(client, pictures), *_ask_in_turn(client, pictures)]
+    return _compare_with_cpu(answers, pictures)
+
+
+def _compare_with_cpu(
+    answers: Sequence[Plates], pictures: Sequence[Picture], at_once: int = 0
+) -> list[str]:
+    wanted, _ = recognize_on("cpu", pictures, at_once=at_once)
+    names = [one.name for one in pictures]
+    names = [*(f"{name}, pixels" for name in names), "crop", *names]
+    return [
+        f"{name}: {one}"
+        for name, ours, theirs in zip(names, answers, wanted, strict=True)
+        for one in differ(theirs, ours)
+    ]
 
 
 def draw_all() -> list[Picture]:
@@ -205,20 +233,34 @@ def check(device: str = "gpu") -> bool:
     return not found.wrong
 
 
-def main() -> int:
-    """Run all checks; return the exit code."""
+def main(url: str = "") -> int:
+    """Run all checks; return the exit code.
+
+    Args:
+        url: Host and port of a running server to check, such as that of the gpu image. A server of
+            its own is started when empty; its log tells where the tensors are.
+    """
+    if url:
+        different = check_address(url)
+        typer.echo("\n".join(different) or "every answer is the CPU's")
+        return 0 if _is_fast(f"--url={url}") and not different else 1
     if not torch.cuda.is_available():
         typer.echo("gpu-check: wanted an NVIDIA GPU, got none", err=True)
         return 2
     is_right = check()
+    return 0 if _is_fast("--device=gpu", "--engine=torchscript") and is_right else 1
+
+
+def _is_fast(*options: str) -> bool:
+    """Measure a server with `plates bench`; tell whether it is fast enough for a GPU."""
     plates = Path(sys.executable).with_name("plates")
-    done = subprocess.run([str(plates), "bench", *BENCH], check=False)
+    done = subprocess.run([str(plates), "bench", *BENCH, *options], check=False)
     if done.returncode:
-        return 1
-    report = read_report(BenchReport, Path(BENCH[-1], "report.json"))
+        return False
+    report = read_report(BenchReport, BENCH_OUT / "report.json")
     slow = find_slow([cell.load.throughput for cell in report.cells])
     typer.echo("\n".join(slow) or f"at least {FLOOR:g} pictures a second")
-    return 0 if is_right and not slow else 1
+    return not slow
 
 
 def find_slow(throughputs: Sequence[float]) -> tuple[str, ...]:
@@ -229,4 +271,6 @@ def find_slow(throughputs: Sequence[float]) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks.gpu_check")
+    parser.add_argument("--url", default="", help="host:port of a running server to check")
+    raise SystemExit(main(parser.parse_args().url))

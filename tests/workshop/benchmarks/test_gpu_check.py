@@ -1,6 +1,7 @@
 """Comparisons of the GPU check, on made-up answers and placements."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.triton.placement import Placement, parse
 from workshop.benchmarks import gpu_check
 from workshop.benchmarks.gpu_check import FLOOR, differ, find_astray, find_slow
+from workshop.benchmarks.pictures import render
 
 CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
 BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)
@@ -90,3 +92,62 @@ def test_the_best_throughput_has_a_floor(throughputs: list[float], is_slow: bool
 
 def test_a_throughput_that_is_too_low_is_told() -> None:
     assert find_slow([40.0]) == ("wanted at least 100 pictures a second from a GPU, got 40",)
+
+
+@pytest.mark.parametrize(("url", "options"), [("gate:8000", {"--url=gate:8000"})])
+@pytest.mark.parametrize(
+    ("differences", "throughput", "status"),
+    [([], FLOOR, 0), (["crop: wanted the text"], FLOOR, 1), ([], FLOOR - 1, 1)],
+)
+def test_a_running_server_is_compared_and_measured(
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    options: set[str],
+    differences: list[str],
+    throughput: float,
+    status: int,
+) -> None:
+    lines: list[list[str]] = []
+
+    def run(line: list[str], **_: object) -> SimpleNamespace:
+        lines.append(line)
+        return SimpleNamespace(returncode=0)
+
+    cell = SimpleNamespace(load=SimpleNamespace(throughput=throughput))
+    monkeypatch.setattr(gpu_check, "check_address", lambda _: differences)
+    monkeypatch.setattr(gpu_check, "subprocess", SimpleNamespace(run=run))
+    monkeypatch.setattr(gpu_check, "read_report", lambda *_: SimpleNamespace(cells=[cell]))
+    assert gpu_check.main(url) == status
+    assert options < {*lines[0]}
+
+
+class Client:
+    """Stands for a client of a server that finds the car in a file, and nothing otherwise."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def recognize_many(self, pictures: list[object]) -> list[SimpleNamespace]:
+        return [SimpleNamespace(plates=Plates(())) for _ in pictures]
+
+    def read_crops(self, crops: list[bytes]) -> list[Plate]:
+        return []
+
+    def recognize(self, file: bytes) -> Plates:
+        return Plates((CAR,))
+
+
+def test_answers_of_a_running_server_are_compared_by_their_kind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = [Plates((CAR,)), Plates(()), Plates((CAR,))]  # pixels, crop, file
+    monkeypatch.setattr(gpu_check, "PlateClient", Client)
+    monkeypatch.setattr(gpu_check, "recognize_on", lambda *_, **__: (wanted, []))
+    found = gpu_check.check_address("gate:8000", [render(1)])
+    assert found == ["1 plate, pixels: plates: wanted 1, got 0"]
