@@ -16,7 +16,7 @@ PIPELINE_PX, DETECTOR_PX = 48, 96
 also the heights of such pictures in the detector's input: it shrinks and pads neither width."""
 ACCESS_PX, MEMORY_PX = 224, 256
 """Widths of the pictures that cause a wrong access, and a lack of memory."""
-LACK_S = 2.0
+LACK_S = 1.0
 """The time without memory in one worker, from the first such picture on."""
 FREED_BYTES = 1 << 26
 """Large enough that PyTorch gets it from the driver alone, not as a part of something larger."""
