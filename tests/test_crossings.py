@@ -1,0 +1,112 @@
+"""What a picture on a GPU costs in copies between it and the CPU, counted without a GPU.
+
+A copy to the CPU also stops the worker until the GPU has done all earlier work.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor
+
+from orchestrator import load_networks
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import Networks
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.pipeline import Tensors, recognize
+from workshop.benchmarks.gpu_check import draw_large, draw_turned
+from workshop.benchmarks.pictures import Picture, render
+
+GPU = torch.device("cuda:0")
+TO_CPU, TO_GPU = "to the CPU", "to the GPU"
+LEAVING = {"cpu", "numpy", "tolist", "item", "nonzero", "__bool__", "__float__", "__int__"}
+"""Names of the functions whose answers a GPU's tensor has on the CPU."""
+move = Tensor.to
+
+
+class OnGpu(Tensor):
+    """A tensor of the CPU that passes for one of a GPU.
+
+    It counts the crossings, and mixes with tensors of the CPU no more than a GPU's tensor does.
+    """
+
+    crossings: ClassVar[Counter[str]] = Counter()
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if function == Tensor.is_cuda.__get__:  # type: ignore[attr-defined]
+            return True
+        if function == Tensor.device.__get__:  # type: ignore[attr-defined]
+            return GPU
+        name = function.__name__
+        others = [one for one in args if type(one) is Tensor and one.ndim]
+        if others and name != "__getitem__":
+            raise RuntimeError(f"{name}: wanted all tensors on one device, got one of the CPU")
+        cls.crossings[TO_GPU] += len(others)  # an index of the CPU is copied
+        answer = super().__torch_function__(function, types, args, kwargs or {})
+        if name not in LEAVING:
+            return answer
+        cls.crossings[TO_CPU] += 1
+        return answer.as_subclass(Tensor) if isinstance(answer, Tensor) else answer
+
+
+def move_to_gpu(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Stand in for `Tensor.to`."""
+    if args[:1] != (GPU,):
+        return move(tensor, *args, **kwargs)
+    OnGpu.crossings[TO_GPU] += not isinstance(tensor, OnGpu)
+    return tensor.as_subclass(OnGpu)
+
+
+@pytest.fixture
+def crossings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    monkeypatch.setattr(Tensor, "to", move_to_gpu)
+    monkeypatch.setattr(OnGpu, "crossings", Counter())
+    return OnGpu.crossings
+
+
+@pytest.fixture(scope="module")
+def networks() -> Networks:
+    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("draw", "to_cpu", "to_gpu"),
+    [
+        pytest.param(lambda: render(0), 0, 0, id="no plate"),
+        pytest.param(lambda: render(1), 1, 0, id="1 plate"),
+        pytest.param(lambda: render(20), 1, 0, id="20 plates"),
+        pytest.param(draw_turned, 2, 8, id="second pass"),
+        pytest.param(draw_large, 1, 0, id="two tiles"),
+    ],
+)
+def test_a_picture_crosses_seldom(
+    networks: Networks,
+    crossings: Counter[str],
+    draw: Callable[[], Picture],
+    to_cpu: int,
+    to_gpu: int,
+) -> None:
+    """The picture itself, and the answers of two networks, which Triton brings, do not count.
+
+    A second pass moves the place of each cut to the GPU: two cuts for each of four plates.
+    """
+
+    def infer(name: str, tensors: Tensors) -> Tensors:
+        assert all(isinstance(tensor, OnGpu) for tensor in tensors.values())
+        answer = networks(name, {key: one.as_subclass(Tensor) for key, one in tensors.items()})
+        on_gpu = not NETWORKS[name].answers_on_cpu
+        return {key: one.as_subclass(OnGpu if on_gpu else Tensor) for key, one in answer.items()}
+
+    picture = draw().bgr
+    with torch.inference_mode():
+        plates = recognize(torch.from_numpy(picture).as_subclass(OnGpu), infer)
+    assert sorted(plates.texts) == sorted(recognize(picture, networks).texts)
+    assert crossings[TO_CPU] <= to_cpu
+    assert crossings[TO_GPU] <= to_gpu
