@@ -8,11 +8,14 @@ from PIL import Image
 
 
 def heic_of(picture: Path, orientation: int = 1) -> bytes:
-    """Return a picture as a HEIC file, whose EXIF data have an orientation."""
+    """Return a picture, at a quarter of its sides, as a HEIC file with an orientation in EXIF.
+
+    Encoding a whole street would take two seconds.
+    """
     pillow_heif = pytest.importorskip("pillow_heif", reason="needs the extra heic")
     exif, file = Image.Exif(), io.BytesIO()
     exif[0x112] = orientation
     with Image.open(picture) as opened:
-        made = pillow_heif.from_pillow(opened)
+        made = pillow_heif.from_pillow(opened.reduce(4))
     made.save(file, quality=90, exif=exif.tobytes())
     return file.getvalue()

@@ -31,20 +31,22 @@ def test_other_files_are_not_heic(file: bytes) -> None:
 def test_the_pixels_stay_nearly_the_same(street: bytes) -> None:
     assert is_heic(street)
     with Image.open(STREET) as original, opened(to_jpeg(street)) as made:
-        difference = np.abs(np.asarray(original, np.int16) - np.asarray(made.convert("RGB")))
+        difference = np.abs(
+            np.asarray(original.reduce(4), np.int16) - np.asarray(made.convert("RGB"))
+        )
     assert difference.mean() < 4
 
 
 def test_the_picture_is_upright_and_says_nothing_more() -> None:
     with opened(to_jpeg(heic_of(STREET, orientation=6))) as made:
-        assert made.size == (960, 1280)
+        assert made.size == (240, 320)
         assert not made.getexif()
 
 
 def test_the_size_is_checked_before_anything_is_decoded(street: bytes) -> None:
     begin, end = street.find(b"mdat") + 4, len(street) - 300
     broken = street[:begin] + bytes(end - begin) + street[end:]  # headers and EXIF are whole
-    with pytest.raises(PictureError, match=r"wanted up to 1,000 pixels, got 1280x960"):
+    with pytest.raises(PictureError, match=r"wanted up to 1,000 pixels, got 320x240"):
         to_jpeg(broken, most_pixels=1000)
     with pytest.raises(PictureError, match="damaged HEIC file"):
         to_jpeg(broken)
