@@ -43,10 +43,10 @@ def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
     ]
     if service.options.has_plates:
         identify = extension.identify if extension else None
-        described = extension.describe() if extension else NO_PART
+        describe = extension.describe if extension else lambda: NO_PART
         routes += rest_routes.infer_routes(service, identify)
         routes += snapshot_routes.routes(service)
-        routes += rest_routes.document_routes(service, described)
+        routes += rest_routes.document_routes(service, describe)
         routes += page_routes.routes(service.options)
     return _guarded(service, _router(service, routes))
 

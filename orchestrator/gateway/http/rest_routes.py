@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 
 import orjson
 from starlette.requests import Request
@@ -54,20 +55,25 @@ def infer_routes(service: DataPlane, identify: Identify | None = None) -> list[R
     ]
 
 
-def document_routes(service: DataPlane, more: ApiPart) -> list[Route]:
-    """Return the routes of the documentation.
+def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) -> list[Route]:
+    """Return the routes of the documentation, which the first request for it makes.
 
     Args:
         service: The service.
-        more: The part of an extension.
+        describe_more: Returns the part of an extension.
     """
-    described = document(service.options.wants_keys, service.limits, more)
-    api, html = orjson.dumps(described), page(described)
+
+    @cache
+    def render() -> tuple[bytes, str]:
+        described = document(service.options.wants_keys, service.limits, describe_more())
+        return orjson.dumps(described), page(described)
 
     async def openapi(_request: Request) -> Response:
+        api, _ = await asyncio.to_thread(render)
         return Response(api, media_type=JSON)
 
     async def docs(_request: Request) -> Response:
+        _, html = await asyncio.to_thread(render)
         return Response(html, media_type=HTML, headers=GUARDED)
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
