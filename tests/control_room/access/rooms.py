@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from argon2 import PasswordHasher
 from starlette.testclient import TestClient
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.factory import open_store
@@ -23,6 +23,7 @@ from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.policy.api_keys import hash_of
+from tests.gateway.http.service import lasting_app
 
 PASSWORD = "correct horse battery"
 HASH = PasswordHasher(1, 8, 1).hash(PASSWORD)
@@ -122,23 +123,11 @@ def _database_with_tables() -> bytes:
 
 
 def _to_app(options: GatewayOptions) -> ASGIApp:
-    """Return an application that opens and closes everything inside its event loop."""
-    inner: list[ASGIApp] = []
-
-    async def live(receive: Receive, send: Send) -> None:
-        await receive()
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ASGIApp]:
         service, extension = DataPlane(options), open_control_room(options)
-        inner.append(make_app(service, extension))
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+        yield make_app(service, extension)
         await extension.close()
         await service.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await live(receive, send)
-        else:
-            await inner[0](scope, receive, send)
-
-    return app
+    return lasting_app(opened)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy.clients import Client
 from tests.cameras.store.stored_events import NOW_S
-from tests.gateway.http.service import client_of
+from tests.gateway.http.service import lasting_app
 
 CAMERAS = (
     Camera(
@@ -81,16 +81,21 @@ class Room:
         configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
         room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
         self.room, self._extension = room, ControlRoomExtension(room, Path("CAMERAS.toml"))
-        options = GatewayOptions(
+        self._options = GatewayOptions(
             triton_http="127.0.0.1:1",
             triton_grpc="127.0.0.1:1",
             triton_metrics="http://127.0.0.1:1",
             limits=Limits(calls=4),
         )
-        self.client: TestClient = client_of(options, self.make_app)
+        self.client = TestClient(
+            lasting_app(self._open), "http://localhost", client=("127.0.0.1", 50000)
+        )
 
-    def make_app(self, service: DataPlane) -> ASGIApp:
-        return make_app(service, self._extension)
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[ASGIApp]:
+        service = DataPlane(self._options)
+        yield make_app(service, self._extension)
+        await service.close()
 
     def enter_as(self, principal: Principal) -> None:
         self._access.principal = principal
@@ -115,7 +120,9 @@ class Room:
 def open_room(folder: Path) -> Iterator[Room]:
     store = open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S)
     try:
-        yield Room(store)
+        room = Room(store)
+        with room.client:
+            yield room
     finally:
         store.close()
 

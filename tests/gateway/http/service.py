@@ -1,6 +1,7 @@
 """A gateway's HTTP application in a test's own process."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,3 +30,24 @@ def client_of(
         await service.close()
 
     return TestClient(app, "http://localhost", client=("127.0.0.1", 50000))
+
+
+def lasting_app(opened: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> ASGIApp:
+    """Return an application that opens and closes another one inside its event loop."""
+    inner: list[ASGIApp] = []
+
+    async def live(receive: Receive, send: Send) -> None:
+        await receive()
+        async with opened() as app:
+            inner.append(app)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await live(receive, send)
+        else:
+            await inner[0](scope, receive, send)
+
+    return app
