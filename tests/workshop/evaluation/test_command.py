@@ -30,6 +30,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without diagrams, which take longest: those of `done` and of conditions have them."""
+    for module in ("reading_files", "condition_files", "detection_files"):
+        monkeypatch.setattr(f"workshop.evaluation.{module}.plot", lambda *_: None)
+
+
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """Streets: the last label is wrong on purpose, and another one is at no plate."""
@@ -130,6 +137,7 @@ def test_an_impossible_setting_is_refused(
     assert message in result.output
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_settings_and_ignored_plates_reach_the_report(grey: Path, tmp_path: Path) -> None:
     ignore = tmp_path / "ignore.csv"
     ignore.write_text("image,x0,y0,x1,y1\n1.png,0,0,960,720\n")
@@ -142,6 +150,7 @@ def test_settings_and_ignored_plates_reach_the_report(grey: Path, tmp_path: Path
     assert report.settings.detector_side_px == 640
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_is_compared_with_others(grey: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     second.mkdir()
@@ -205,6 +214,7 @@ def test_tables_and_plots_are_files(under_conditions) -> None:
     assert all(cv2.imread(str(out / f"{name}.png")) is not None for name in names)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_another_evaluation_stands_beside_it(under_conditions, grey: Path, tmp_path: Path) -> None:
     _, out = under_conditions
     result = evaluate(
@@ -219,6 +229,7 @@ def test_another_evaluation_stands_beside_it(under_conditions, grey: Path, tmp_p
     assert table.rstrip() in result.stdout
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_networks_without_8_bit_forms_are_reported_as_floats(grey: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     shutil.copytree(WEIGHTS, weights, ignore=shutil.ignore_patterns("*.int8.*"))
@@ -247,6 +258,7 @@ def test_nothing_found_is_a_report_all_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.photos
+@pytest.mark.usefixtures("undrawn")
 def test_real_scenes_are_counted_as_the_official_check_counts(photos: Path, tmp_path: Path) -> None:
     from orchestrator.imaging.decoding import read_picture
     from orchestrator.networks.export import load_networks
