@@ -121,8 +121,16 @@ def test_a_file_of_openvino_answers_like_the_network_whatever_the_batch(name, tm
 
 
 @pytest.fixture(scope="module")
-def detectors() -> tuple[torch.nn.Module, openvino_ir.Compiled]:
-    return load("yolo"), openvino_ir.Compiled(represent("yolo"))
+def detector_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("yolo") / "model.xml"
+    openvino_ir.save(represent("yolo"), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def detectors(detector_file: Path) -> tuple[torch.nn.Module, openvino_ir.Compiled]:
+    """Return the network, and the same compiled for one thread."""
+    return load("yolo"), openvino_ir.Compiled(detector_file)
 
 
 @pytest.mark.parametrize("size_hw", [(32, 32), (96, 160), (320, 96)])
@@ -135,11 +143,11 @@ def test_openvino_detects_like_the_network_at_every_size(detectors, size_hw) -> 
     np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
 
 
-def test_pictures_of_sizes_that_the_detector_cannot_take_are_refused(tmp_path: Path) -> None:
+def test_pictures_of_sizes_that_the_detector_cannot_take_are_refused(
+    detectors, detector_file: Path
+) -> None:
     """With one thread, OpenVINO answers them with numbers that mean nothing."""
-    openvino_ir.save(represent("yolo"), tmp_path / "model.xml")
-    for threads in (1, 2):
-        compiled = openvino_ir.Compiled(tmp_path / "model.xml", threads=threads)
+    for compiled in (detectors[1], openvino_ir.Compiled(detector_file, threads=2)):
         for size_hw in ((50, 70), (32, 70), (208, 640), (640, 350)):
             with pytest.raises(ValueError, match=r"^wanted height and width in multiples of 32$"):
                 compiled(np.zeros((1, *size_hw, 3), np.uint8))
