@@ -16,8 +16,8 @@ from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
 """Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
-SHARING = ("tests/browser/test_", "tests/docs/test_site")
-"""Beginnings of the names of files that share a server or the site: one process runs them."""
+SHARING = ("tests/browser/test_", "tests/docs/test_site", "tests/test_pipeline_")
+"""Beginnings of the names of files that share a server, the site or networks, in one process."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 

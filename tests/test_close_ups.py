@@ -23,7 +23,8 @@ def wide(seed: int) -> CloseUp:
     )
 
 
-@pytest.mark.parametrize("seed", [41, 42])
+# A photo that is drawn soon, and a tight crop.
+@pytest.mark.parametrize("seed", [15, 41])
 def test_a_plate_that_fills_its_picture_is_found_and_read(networks: Networks, seed: int) -> None:
     one = wide(seed)
     (plate,) = recognize(torch.from_numpy(one.picture), networks)

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator import load_networks
 from orchestrator.errors import PictureError
-from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
+from tests.real_networks import large, load_int8, turned
 from tests.scripted_networks import ScriptedInfer, picture, rows
-from workshop.benchmarks.gpu_check import draw_large, draw_turned
 from workshop.benchmarks.pictures import Picture, render
 
 PROJECT = Path(__file__).parents[1]
@@ -30,9 +28,9 @@ class NumpyInfer(ScriptedInfer):
         return {name: tensor.numpy() for name, tensor in super().__call__(model, given).items()}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def networks() -> Networks:
-    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+    return load_int8()
 
 
 @pytest.mark.parametrize(
@@ -40,8 +38,8 @@ def networks() -> Networks:
     [
         pytest.param(lambda: render(4), id="4 plates"),
         pytest.param(lambda: render(0), id="no plate"),
-        pytest.param(draw_turned, id="second pass"),
-        pytest.param(draw_large, id="two tiles"),
+        pytest.param(turned, id="second pass"),
+        pytest.param(large, id="two tiles"),
     ],
 )
 def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:

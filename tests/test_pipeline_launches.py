@@ -8,11 +8,9 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from orchestrator import load_networks
-from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import Networks
 from orchestrator.pipeline import Tensors, recognize
-from workshop.benchmarks.gpu_check import draw_large, draw_turned
+from tests.real_networks import large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render
 
 
@@ -28,9 +26,9 @@ class Launches(TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def networks() -> Networks:
-    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+    return load_int8()
 
 
 @pytest.mark.parametrize(
@@ -40,8 +38,8 @@ def networks() -> Networks:
         pytest.param(lambda: render(0), 215, {"yolo": 2}, id="no plate"),
         pytest.param(lambda: render(1), 300, {"yolo": 1, "stn": 1, "lprnet": 1}, id="1 plate"),
         pytest.param(lambda: render(20), 465, {"yolo": 1, "stn": 1, "lprnet": 1}, id="20 plates"),
-        pytest.param(draw_turned, 935, {"yolo": 1, "stn": 2, "lprnet": 2}, id="second pass"),
-        pytest.param(draw_large, 620, {"yolo": 3, "stn": 1, "lprnet": 1}, id="two tiles"),
+        pytest.param(turned, 935, {"yolo": 1, "stn": 2, "lprnet": 2}, id="second pass"),
+        pytest.param(large, 620, {"yolo": 3, "stn": 1, "lprnet": 1}, id="two tiles"),
     ],
 )
 def test_a_picture_costs_few_launches_and_calls_of_networks(
