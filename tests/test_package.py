@@ -15,6 +15,8 @@ from poetry.core.masonry.api import build_sdist, build_wheel
 import orchestrator
 from orchestrator import errors
 from orchestrator.cli.new_pipeline import TEMPLATE
+from orchestrator.gateway.http.page import routes
+from orchestrator.gateway.http.page.texts import LANGUAGES
 from orchestrator.system.distribution import NAME, read_version
 from orchestrator.system.toml_files import tomllib
 from tests.docs.blocks import PAGES
@@ -70,17 +72,28 @@ print({"torch", "PIL", "cv2", "pandas", "matplotlib"} & set(sys.modules))
     assert done.stdout.strip() == "set()"
 
 
-def test_a_wheel_holds_the_product_and_the_template_alone(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(PROJECT)
-    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
-        files = wheel.namelist()
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Return the names of the files in a wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(PROJECT)
+        name = build_wheel(str(folder))
+    with zipfile.ZipFile(folder / name) as wheel:
+        return {*wheel.namelist()}
+
+
+def test_a_wheel_holds_the_product_and_the_template_alone(files: set[str]) -> None:
     information = f"{NAME.replace('-', '_')}-{read_version()}.dist-info"
     assert {file.split("/")[0] for file in files} == {"orchestrator", information}
-    assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {
-        *files
-    }
+    assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= files
     template = {str(file.relative_to(PROJECT)) for file in TEMPLATE.rglob("*") if file.is_file()}
     assert {file for file in files if "/cli/pipeline/" in file} == template
+
+
+def test_a_wheel_holds_the_page(files: set[str]) -> None:
+    shipped = {*routes.FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
+    assert {f"orchestrator/gateway/http/page/{name}" for name in shipped} <= files
 
 
 def test_a_source_distribution_holds_the_product_and_its_licence(

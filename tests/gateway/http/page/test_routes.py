@@ -1,14 +1,11 @@
 """The page as the gateway serves it: public, guarded, and no way round what guards the calls."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
-from poetry.core.masonry.api import build_wheel
 
 from orchestrator.gateway.http.page.html import CSP
 from orchestrator.gateway.http.page.routes import FILES
-from orchestrator.gateway.http.page.texts import LANGUAGES
 from orchestrator.gateway.options import GatewayOptions
 from tests.gateway.http.service import client_of
 from tests.gateway.key_files import write_keys
@@ -80,11 +77,3 @@ def test_every_file_of_the_page_is_served() -> None:
     folder = PROJECT / "orchestrator" / "gateway" / "http" / "page"
     kinds = {".css", ".js", ".jpg", ".svg"}
     assert {*FILES} == {file.name for file in folder.iterdir() if file.suffix in kinds}
-
-
-def test_a_wheel_holds_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROJECT)
-    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
-        files = wheel.namelist()
-    shipped = {*FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
-    assert {f"orchestrator/gateway/http/page/{name}" for name in shipped} <= {*files}
