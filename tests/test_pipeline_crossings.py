@@ -13,12 +13,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from orchestrator import load_networks
-from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import Networks
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Tensors, recognize
-from workshop.benchmarks.gpu_check import draw_large, draw_turned
+from tests.real_networks import large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render
 
 GPU = torch.device("cuda:0")
@@ -71,9 +69,9 @@ def crossings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     return OnGpu.crossings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def networks() -> Networks:
-    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+    return load_int8()
 
 
 @pytest.mark.parametrize(
@@ -82,8 +80,8 @@ def networks() -> Networks:
         pytest.param(lambda: render(0), 0, 0, id="no plate"),
         pytest.param(lambda: render(1), 1, 0, id="1 plate"),
         pytest.param(lambda: render(20), 1, 0, id="20 plates"),
-        pytest.param(draw_turned, 2, 8, id="second pass"),
-        pytest.param(draw_large, 1, 0, id="two tiles"),
+        pytest.param(turned, 2, 8, id="second pass"),
+        pytest.param(large, 1, 0, id="two tiles"),
     ],
 )
 def test_a_picture_crosses_seldom(
