@@ -1,47 +1,41 @@
 """The compositions of the plate chain give the same answers, and are measured side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
+from workshop.benchmarks.compositions import measurement
 from workshop.benchmarks.compositions.__main__ import app
-from workshop.benchmarks.compositions.answers import differ, inputs_of, open_infer
+from workshop.benchmarks.compositions.answers import Infer, check, inputs_of
 from workshop.benchmarks.compositions.tables import CompositionsReport
-from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
-from workshop.benchmarks.pictures import render
+from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, Workload
+from workshop.benchmarks.pictures import Picture
 from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.server
-FORMS = {form.name: form for form in PLATES.forms}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """A server with all compositions, one picture in work of each."""
-    options = on_free_ports(prepare(ServerOptions(device="cpu", pictures=1)))
-    with run_server(options, PLATES.lay_out) as started:
-        yield started
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of plates in the pictures for which all compositions gave the same answer."""
+    numbers: list[int] = []
+
+    def check_and_count(workload: Workload, pictures: Sequence[Picture], infer: Infer) -> None:
+        check(workload, pictures, infer)
+        model, outputs = workload.forms[0].model, workload.outputs
+        numbers.extend(len(infer(model, inputs_of(one), outputs)["texts"]) for one in pictures)
+
+    monkeypatch.setattr(measurement, "check", check_and_count)
+    return numbers
 
 
-@pytest.mark.parametrize("plates", [4, 0])
-@pytest.mark.parametrize("form", [ENSEMBLE, MONOLITH])
-def test_a_composition_answers_as_the_service(server: Server, form: str, plates: int) -> None:
-    infer, inputs = open_infer(server.options.http_url), inputs_of(render(plates))
-    wanted = infer(FORMS[BLS].model, inputs, PLATES.outputs)
-    assert len(wanted["texts"]) == plates
-    assert differ(wanted, infer(FORMS[form].model, inputs, PLATES.outputs)) == ""
-
-
-def test_compositions_are_measured_beside_the_service(tmp_path: Path) -> None:
+def test_compositions_that_answer_alike_are_measured(tmp_path: Path, found: list[int]) -> None:
     small = ["--instances", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1"]
     result = CliRunner().invoke(app, ["--workload", "plates", *small, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
+    assert found == [2, 2, 0]
     report = read_report(CompositionsReport, tmp_path / "report.json")
     hops = {(one.cell.form, one.cell.picture): one.hops for one in report.cells}
     assert hops.items() >= {

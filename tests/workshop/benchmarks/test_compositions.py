@@ -1,13 +1,15 @@
 """Compositions are compared only where they answer alike."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from orchestrator.errors import ModelError
 from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
 from orchestrator.supervisor.options import ServerOptions
-from workshop.benchmarks.compositions.answers import differ
+from workshop.benchmarks.compositions.answers import Tensors, check, differ
 from workshop.benchmarks.compositions.measurement import sum_up
 from workshop.benchmarks.compositions.tables import (
     Cell,
@@ -16,8 +18,9 @@ from workshop.benchmarks.compositions.tables import (
     Memory,
     format_tables,
 )
-from workshop.benchmarks.compositions.workloads import OCR, Form
+from workshop.benchmarks.compositions.workloads import OCR, PLATES, Form
 from workshop.benchmarks.load.rounds import Cpu, Round
+from workshop.benchmarks.pictures import Picture
 from workshop.reporting.machine import describe_machine
 
 ANSWER = {
@@ -42,6 +45,17 @@ def test_equal_answers_do_not_differ() -> None:
 )
 def test_a_different_output_is_named(output: str, array: np.ndarray) -> None:
     assert differ(ANSWER, ANSWER | {output: array}).startswith(f"{output}: wanted")
+
+
+def test_a_form_with_another_answer_is_named() -> None:
+    street = Picture("street", b"", np.zeros((1, 1, 3), np.uint8))
+    wrong = ANSWER | {"texts": np.array([[b"A001AA78"]], np.object_)}
+
+    def infer(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
+        return wrong if model == "plates_monolith" else ANSWER
+
+    with pytest.raises(ModelError, match="monolith, street: texts: wanted"):
+        check(PLATES, [street], infer)
 
 
 def test_every_form_of_ocr_is_laid_out_with_as_many_instances(tmp_path: Path) -> None:
