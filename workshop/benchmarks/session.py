@@ -33,16 +33,17 @@ class Results:
 
 @dataclass(frozen=True)
 class Session:
-    """The processes and the pictures of a run; the server is None when no cell needs one."""
+    """The processes and the pictures of a run; a process is None when no cell needs it."""
 
     server: MeasuredServer | None
-    worker: Worker
+    worker: Worker | None
     pictures: Mapping[str, Picture]
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once."""
         picture = self.pictures[key.picture]
         if key.transport == IN_PROCESS:
+            assert self.worker is not None
             return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
         request = PictureRequest(picture)
@@ -81,8 +82,10 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
     """Start the server and the worker, for the length of a `with` block."""
     with ExitStack() as stack:
         server = stack.enter_context(open_server(plan)) if plan.is_served else None
-        parameters = server.facts.parameters if server else {}
-        worker = stack.enter_context(run_worker(choose_options(plan), parameters))
+        worker = None
+        if IN_PROCESS in plan.transports:
+            parameters = server.facts.parameters if server else {}
+            worker = stack.enter_context(run_worker(choose_options(plan), parameters))
         yield Session(server, worker, {one.name: one for one in pictures})
 
 
