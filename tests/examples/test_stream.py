@@ -16,10 +16,10 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 from tritonclient.utils import InferenceServerException
 
+from examples.stream import __main__ as example
 from examples.stream.__main__ import (
     RATE,
     REPOSITORY,
-    WIDE,
     draw_street,
     main,
     render,
@@ -38,6 +38,16 @@ pytestmark = pytest.mark.server
 TEXTS = ["A123BC77", "M456OP199"]
 SAID = r"^  at  \d\.\d\d s  \S+ +arrived after +\d+\.\d\d s$"
 FRAMES, LONG = 40, 100
+WIDE, HIGH = 480, 360
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_pictures() -> Iterator[None]:
+    """Draw clips with a quarter of the usual pixels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(example, "WIDE", WIDE)
+        patch.setattr(example, "HIGH", HIGH)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -230,8 +240,12 @@ def test_a_full_plate_recognition_is_an_error_of_one_stream_and_the_others_go_on
 
 
 def test_the_example_prints_a_line_for_each_response(
-    tmp_path: Path, street: Scene, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    street: Scene,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(example, "ServerOptions", partial(ServerOptions, pictures=1))
     (tmp_path / "short.mp4").write_bytes(render(street.picture, 12))
     main([str(tmp_path / "short.mp4")])
     head, *lines = capsys.readouterr().out.splitlines()

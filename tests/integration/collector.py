@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+CALL_S = 0.3
+"""Time between two calls whose spans have not come yet."""
+
 
 class Span(NamedTuple):
     """Checked parts of a span; ids are hexadecimal digits, an empty parent is none."""
@@ -49,6 +52,7 @@ class Collector:
         ]:
             assert time.monotonic() < deadline, f"no InferRequest of {missing} in {self.spans}"
             calls()
+            time.sleep(CALL_S)
 
     def trace_of(self, request_id: str) -> dict[str, Span]:
         """Return the spans, by name, of that request of this id of which most has come."""

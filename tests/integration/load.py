@@ -16,7 +16,7 @@ CAR_XYXY = (530, 570, 860, 745)
 """The part of the street with one plate. Recognising it leaves most of the cores to a server that
 starts beside the callers; the whole street does not."""
 PAUSE_S = 0.05
-"""Pause of a caller between two calls, which leaves a server time to start beside them."""
+"""Usual pause of a caller between two calls, in seconds."""
 
 
 class Load:
@@ -28,10 +28,11 @@ class Load:
         car: The picture that callers send, uint8 [H, W, 3] BGR.
     """
 
-    def __init__(self, *urls: str, callers: int = 3) -> None:
+    def __init__(self, *urls: str, callers: int = 3, pause_s: float = PAUSE_S) -> None:
         self.texts: list[str] = []
         self.errors: list[PlateError] = []
         self.is_over = False
+        self.pause_s = pause_s
         x0, y0, x1, y1 = CAR_XYXY
         self.car = cv2.imread(str(STREET))[y0:y1, x0:x1].copy()
         self.threads = [
@@ -55,7 +56,7 @@ class Load:
                     self.texts.append(client.recognize(self.car).texts[0])
                 except PlateError as error:
                     self.errors.append(error)
-                time.sleep(PAUSE_S)
+                time.sleep(self.pause_s)
 
     def wait_for(self, text: str) -> None:
         """Return when callers are told this, or fail."""

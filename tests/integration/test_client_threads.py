@@ -16,14 +16,14 @@ from tests.integration.conftest import Wire
 from workshop.rendering.scenery import scene
 
 STREETS = {
-    "A123BC77": (640, 480),
-    "M456OP199": (800, 448),
-    "K777KK77": (600, 600),
-    "B840OK197": (480, 640),
+    "A123BC77": (320, 240),
+    "M456OP199": (400, 224),
+    "K777KK77": (300, 300),
+    "B840OK197": (240, 320),
 }
 """The text on each picture's only plate, and the picture's width and height."""
 THREADS = 32
-CALLS = 96
+CALLS = 64
 TIMEOUT_S = 60
 
 
@@ -57,10 +57,10 @@ def test_each_of_32_threads_gets_the_answer_to_its_own_picture(shared, pictures,
 
 def test_asyncio_may_call_from_its_threads(shared, pictures, alone) -> None:
     async def all_at_once() -> list[Plates]:
-        waiting = (asyncio.to_thread(shared.recognize, one) for one in pictures * 8)
+        waiting = (asyncio.to_thread(shared.recognize, one) for one in pictures * 6)
         return await asyncio.gather(*waiting)
 
-    assert asyncio.run(all_at_once()) == alone * 8
+    assert asyncio.run(all_at_once()) == alone * 6
 
 
 FORKING = """
@@ -103,8 +103,8 @@ print([child.exitcode for child in children])
 @pytest.fixture
 def fork(wire: Wire, pictures, tmp_path: Path) -> Callable[[int], str]:
     """Gives what `FORKING` prints."""
-    files = [tmp_path / f"{text}.jpg" for text in STREETS]
-    for file, picture in zip(files, pictures, strict=True):
+    files = [tmp_path / f"{number}.jpg" for number in range(2)]
+    for file, picture in zip(files, pictures, strict=False):
         file.write_bytes(picture)
 
     def run(callers: int) -> str:

@@ -13,8 +13,10 @@ def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
 ) -> None:
     monkeypatch.setattr(killing, "CALLS", 60)
     monkeypatch.setattr(killing, "KILLS", 2)
+    monkeypatch.setattr(killing, "PAUSE_S", 0.5)
     requests = build_requests(render_pictures(6), render_crops(6))
-    one, several = Harness(requests, each=1).make(choose(["kill-stn", "random-kills"]))
+    harness = Harness(requests, each=1, before_s=1.0)
+    one, several = harness.make(choose(["kill-stn", "random-kills"]))
     for counts in (one.counts, several.counts):
         assert counts.answered == counts.sent > 0
         assert (counts.refused, counts.lost, counts.wrong) == ({}, 0, 0)

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
+from workshop.benchmarks.peers import measurement
 from workshop.benchmarks.peers.cells import CALLERS
 from workshop.benchmarks.peers.report import PeersReport
 from workshop.benchmarks.plan import IN_PROCESS
@@ -20,7 +22,10 @@ SMALL = (
 )
 
 
-def test_every_server_is_measured_beside_the_bound(tmp_path: Path) -> None:
+def test_every_server_is_measured_beside_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measurement, "usable_cores", lambda: 1)  # one worker of each peer
     result = CliRunner().invoke(app, ["bench", "--peers", *SMALL, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     report = read_report(PeersReport, tmp_path / "peers.json")

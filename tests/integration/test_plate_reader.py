@@ -68,7 +68,7 @@ def photos_of_plates() -> list[Photo]:
 
 def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
     rng = np.random.default_rng(1)
-    pictures = [mosaic(rng) for _ in range(12)]
+    pictures = [mosaic(rng) for _ in range(6)]
     wanted, crops = [], []
     with PlateClient(server.options.http_url) as client:
         for picture in pictures:
@@ -77,14 +77,14 @@ def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
             wanted += found
             crops += cut(picture, boxes)
         read = client.read_crops(crops)
-    assert len(wanted) >= 140
+    assert len(wanted) >= 70
     # At plates that lie aslant the service looks twice, which the ensemble does not.
     at_once = [
         (one, plate)
         for one, plate in zip(read, wanted, strict=True)
         if one.text_score > SURE_FROM and tilt_of(plate) < TILTED_DEG - 2
     ]
-    assert len(at_once) >= 40
+    assert len(at_once) >= 20
     for one, plate in at_once:
         assert (one.text, one.format) == (plate.text, plate.format)
         assert one.text_score == pytest.approx(plate.text_score, abs=1e-3)

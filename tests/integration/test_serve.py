@@ -112,7 +112,8 @@ def test_another_triton_takes_over_and_no_caller_notices(
     lasting: Serving, is_planned: bool
 ) -> None:
     before, gateways = lasting.tritons(), lasting.gateways()
-    with Load(lasting.url, f"grpc://{lasting.grpc}", callers=1) as load:
+    urls = (lasting.url, f"grpc://{lasting.grpc}")
+    with Load(*urls, callers=1, pause_s=0.2) as load:  # leaves the cores to the new server
         load.wait_for("TO05577")
         os.kill(lasting.process.pid, signal.SIGHUP) if is_planned else kill(before)
         until(lambda: not before & lasting.tritons(), "the old server away", within_s=300)
@@ -128,8 +129,8 @@ def kill(processes: set[int]) -> None:
         os.kill(one, signal.SIGKILL)
 
 
-def test_a_port_in_use_is_one_sentence(server) -> None:
-    port = server.options.http_port
+def test_a_port_in_use_is_one_sentence(lasting: Serving) -> None:
+    port = lasting.url.rpartition(":")[2]
     done = subprocess.run(
         [PLATES, "serve", f"--http-port={port}"], capture_output=True, text=True, check=False
     )

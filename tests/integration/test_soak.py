@@ -1,6 +1,7 @@
 """A short soak of a real service: every answer is right, and the report is there."""
 
 import csv
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,19 +11,32 @@ from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.service import Launch
+from workshop.benchmarks.soak import good_requests, run
+from workshop.benchmarks.soak.good_requests import Drawn
 from workshop.benchmarks.soak.report import SoakReport
 from workshop.reporting.files import read_report
 
 CALLS = 100
+DRAWN = {
+    "0 plates, JPEG": Drawn(0, (640, 480), ".jpg"),
+    "1 plate, PNG": Drawn(1, (640, 480), ".png"),
+    "1 plate, too large for pixels, BMP": Drawn(1, (640, 480), ".bmp", 4),
+    "2 plates, WebP": Drawn(2, (640, 480), ".webp"),
+}
+"""The streets of a run, smaller than usual."""
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run's report."""
+    """The folder of a run's report. The service processes one picture at once."""
     prepare(ServerOptions())
     folder = tmp_path_factory.mktemp("soak")
     arguments = ["soak", f"--calls={CALLS}", "--every=0.25", f"--out={folder}"]
-    done = CliRunner().invoke(app, arguments)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(good_requests, "DRAWN", DRAWN)
+        patch.setattr(run, "Launch", partial(Launch, flags=("--pictures=1",)))
+        done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
     return folder
 

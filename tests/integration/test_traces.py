@@ -1,8 +1,8 @@
 """One trace from the client through the BLS to each child model, as a collector sees it."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -57,13 +57,16 @@ def collector() -> Iterator[Collector]:
                 *(options.http_url, f"grpc://{options.grpc_url}"),
                 *(str(gateway.http), f"grpc://{gateway.grpc}"),
             )
-            for wire, url in zip(WIRES, urls, strict=True):
-                with PlateClient(url) as plates:
+            with ExitStack() as clients:
+                several = {
+                    wire: clients.enter_context(PlateClient(url))
+                    for wire, url in zip(WIRES, urls, strict=True)
+                }
+                for wire, plates in several.items():
                     plates.recognize(STREET, request_id=f"{wire} plain")
-                    with instrumented(collector.url) as tracer:
-                        kinds = ("good", "bad") if wire in STRAIGHT else ("good",)
-                        names = tuple(f"{wire} {kind}" for kind in kinds)
-                        collector.wait_for(names, partial(call, plates, tracer, *names))
+                with instrumented(collector.url) as tracer:
+                    good, bad = list_names("good", WIRES), list_names("bad", STRAIGHT)
+                    collector.wait_for([*good, *bad], partial(call_all, several, tracer))
         yield collector
 
 
@@ -78,12 +81,17 @@ def run_gateway(triton: ServerOptions) -> Iterator[GatewayOptions]:
         gateway.stop()
 
 
-def call(plates: PlateClient, tracer: trace.Tracer, good: str, *bad: str) -> None:
-    with tracer.start_as_current_span("barrier opens"):
-        plates.recognize(STREET, request_id=good)
-    for name in bad:  # what the gateway does not hand on
-        with pytest.raises(RequestError, match=rf"\(request {name}\)"):
-            plates.recognize(b"junk", request_id=name)
+def list_names(kind: str, wires: Sequence[str]) -> list[str]:
+    return [f"{wire} {kind}" for wire in wires]
+
+
+def call_all(clients: Mapping[str, PlateClient], tracer: trace.Tracer) -> None:
+    for wire, client in clients.items():
+        with tracer.start_as_current_span("barrier opens"):
+            client.recognize(STREET, request_id=f"{wire} good")
+    for wire in STRAIGHT:  # the gateway does not forward such calls
+        with pytest.raises(RequestError, match=rf"\(request {wire} bad\)"):
+            clients[wire].recognize(b"junk", request_id=f"{wire} bad")
 
 
 def parent_of(name: str, spans: dict[str, Span]) -> str:

@@ -62,7 +62,7 @@ class Killer:
 
 def kill_at_random(target: Target) -> Effect:
     """Kill workers until `CALLS` calls have ended and `KILLS` workers were killed."""
-    killer, calls = Killer(target.service), target.load.calls
+    killer, calls = Killer(target.service, PAUSE_S), target.load.calls
     began = len(calls)
     with killer.run(), suppress(ServerError):
         wait(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS, "kills")
