@@ -16,8 +16,20 @@ from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
 """Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
-SHARING = ("tests/browser/test_", "tests/docs/test_site", "tests/test_pipeline_")
-"""Beginnings of the names of files that share a server, the site or networks, in one process."""
+SHARING = {
+    "browser": ("tests/browser/test_",),
+    "site": ("tests/docs/test_site",),
+    "networks": ("tests/test_pipeline_",),
+    "server": tuple(
+        f"tests/integration/test_{name}"
+        for name in (
+            *("ancestor", "answers", "bad_requests", "bench", "client_", "components", "curl"),
+            *("docs", "evaluate", "gateway", "monitoring_server", "observability"),
+            *("plate_reader", "schemathesis", "snapshot_api", "watch"),
+        )
+    ),
+}
+"""Beginnings of the names of files that share the fixture of a group: one process runs them."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
@@ -80,7 +92,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class SharedFixtureScheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return next((start for start in SHARING if file.startswith(start)), file)
+            groups = (group for group, files in SHARING.items() if file.startswith(files))
+            return next(groups, file)
 
     return SharedFixtureScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
