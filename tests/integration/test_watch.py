@@ -22,7 +22,7 @@ PLATES = str(Path(sys.executable).with_name("plates"))
 
 @pytest.fixture(scope="module")
 def street() -> Scene:
-    return scene(["A123BC77", "M456OP199"], seed=2)
+    return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
 
 
 @pytest.fixture(scope="module")

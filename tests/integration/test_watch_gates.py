@@ -64,7 +64,7 @@ def http_relay() -> Iterator[tuple[int, list[bytes]]]:
 
 @pytest.fixture(scope="module")
 def street() -> Scene:
-    return scene(["A123BC77", "M456OP199"], seed=2)
+    return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
 
 
 def test_a_listed_vehicle_opens_the_gate_and_a_stranger_does_not(

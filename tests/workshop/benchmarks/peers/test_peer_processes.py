@@ -1,8 +1,8 @@
-"""The FastAPI peer, with one worker, on a free port."""
+"""The FastAPI peer, with two workers, on a free port."""
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 import pytest
@@ -19,13 +19,19 @@ from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, run_pe
 from workshop.benchmarks.peers.settings import VARIABLE, PeerSettings
 from workshop.benchmarks.processes import find_tree
 
-SETTINGS = PeerSettings(str(WEIGHTS), "torchscript", {}, workers=1)
+SETTINGS = PeerSettings(str(WEIGHTS), "torchscript", {}, workers=2)
 
 
 @pytest.fixture(scope="module")
-def peer() -> Iterator[PeerServer]:
-    with run_peer(FASTAPI, SETTINGS) as server:
-        yield server
+def running() -> Iterator[ExitStack]:
+    """Holds the peer, so that the last of its tests can stop it."""
+    with ExitStack() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def peer(running: ExitStack) -> PeerServer:
+    return running.enter_context(run_peer(FASTAPI, SETTINGS))
 
 
 def call(peer: PeerServer, request: HttpRequest) -> Reply:
@@ -57,13 +63,13 @@ def test_bytes_that_are_no_picture_are_the_callers_error(peer: PeerServer) -> No
 
 
 @pytest.mark.server
-def test_a_stopped_peer_leaves_no_process() -> None:
-    with run_peer(FASTAPI, replace(SETTINGS, workers=2)) as server:
-        pids = find_tree(server.process.pid)
-        assert len(pids) >= 3
-        assert server.describe_end() == ""
+def test_a_stopped_peer_leaves_no_process(peer: PeerServer, running: ExitStack) -> None:
+    pids = find_tree(peer.process.pid)
+    assert len(pids) >= 3
+    assert peer.describe_end() == ""
+    running.close()
     until(lambda: not any(map(find_tree, pids)), "the end of its processes")
-    assert "FastAPI: ended" in server.describe_end()
+    assert "FastAPI: ended" in peer.describe_end()
 
 
 def test_a_peer_that_cannot_start_says_why() -> None:
