@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 import cv2
+import pytest
+import typer
 
-from workshop.benchmarks.first_light.__main__ import list_steps
+from workshop.benchmarks.first_light.__main__ import list_steps, main
 from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 from workshop.reporting.files import read_report
 
@@ -16,7 +18,9 @@ def rehearse(out: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_every_step_has_a_result_and_a_second_run_goes_on(tmp_path: Path) -> None:
+def test_every_step_has_a_result_and_a_second_run_goes_on(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     done = rehearse(tmp_path / "out")
     assert done.returncode == 0, done.stderr
     steps = list_steps(REHEARSAL)
@@ -30,5 +34,6 @@ def test_every_step_has_a_result_and_a_second_run_goes_on(tmp_path: Path) -> Non
     assert all(f"## {step.title}" in page for step in found.values())
     assert cv2.imread(str(tmp_path / "out" / "throughput.png")) is not None
     (tmp_path / "out" / "machine.json").unlink()
-    again = rehearse(tmp_path / "out")
-    assert (again.returncode, again.stderr) == (0, "machine ...\n")
+    with pytest.raises(typer.Exit) as again:
+        main(out=tmp_path / "out", rehearse=True)
+    assert (again.value.exit_code, capfd.readouterr().err) == (0, "machine ...\n")
