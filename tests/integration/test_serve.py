@@ -98,8 +98,8 @@ def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
     with Load(lasting.url, f"grpc://{lasting.grpc}", callers=2) as load:
         load.wait_for("TO05577")
         os.kill(min(before), sent)
-        until(lambda: not before & lasting.workers(model), "the old workers away")
-        until(lambda: len(lasting.workers(model)) == len(before), "as many new ones")
+        until(lambda: not before & lasting.workers(model), "the old workers away", every_s=0.1)
+        until(lambda: len(lasting.workers(model)) == len(before), "new ones", every_s=0.1)
         load.wait_for("TO05577")
     assert load.errors == []
     assert {*load.texts} == {"TO05577"}
@@ -116,8 +116,8 @@ def test_another_triton_takes_over_and_no_caller_notices(
     with Load(*urls, callers=1, pause_s=0.2) as load:  # leaves the cores to the new server
         load.wait_for("TO05577")
         os.kill(lasting.process.pid, signal.SIGHUP) if is_planned else kill(before)
-        until(lambda: not before & lasting.tritons(), "the old server away", within_s=300)
-        until(lambda: len(lasting.tritons()) == 1, "the new server alone", within_s=300)
+        until(lambda: not before & lasting.tritons(), "the old server away", 300, every_s=0.2)
+        until(lambda: len(lasting.tritons()) == 1, "the new server alone", 300, every_s=0.2)
         load.wait_for("TO05577")
     assert load.errors == []
     assert {*load.texts} == {"TO05577"}
