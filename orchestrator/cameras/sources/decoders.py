@@ -90,7 +90,7 @@ class DecoderGroup:
     async def _run(self) -> None:
         """Keep a process running for the cameras, until this task is cancelled."""
         failures = 0
-        while True:
+        while not self._is_cancelled:
             started_s = time.monotonic()
             try:
                 reason, guilty = await self._run_once()
@@ -146,6 +146,8 @@ class DecoderGroup:
                 return f"a decoder gave no sign for {silence_s:g} s. It is started again", None
             except EOFError:
                 return "a decoder has ended. It is started again", None
+            if self._is_cancelled:  # before Python 3.12, `wait_for` may lose it to a message
+                raise asyncio.CancelledError
             stream = self.streams.get(message.id)
             if stream is not None:
                 stream.receive(message)
