@@ -181,5 +181,6 @@ def test_ctrl_c_leaves_a_run_to_go_on_with(folder: Path) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
+    assert "real crops to learn from" in said
     assert "plates train reader --out run --resume" in said
     assert torch.load(folder / "run" / "checkpoint.pt", weights_only=True)["step"] >= 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Only the command that needs PyTorch imports it, so that --help is quick.
 
-log = logging.getLogger("training")
+log = logging.getLogger("workshop.training")
 
 T = TypeVar("T")
 FORMATS_VARIABLE = "PLATE_FORMATS"
