@@ -22,7 +22,7 @@ MOST_CHARACTERS = 126
 """Most characters of an alphabet. This limit, and that of the layouts, come from the beam search:
 its sets and texts are whole numbers of 64 bits."""
 MOST_NATS = 20.0
-"""Most nats of evidence against a region: a factor of 5e8 is as good as a ban."""
+"""Most nats of evidence against a region or a format: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
 """The folder with one folder for each country that the project knows."""
 RUSSIA = COUNTRIES / "russia" / "formats.toml"
@@ -41,6 +41,8 @@ class PlateFormat:
             lower-case letters. A lower-case letter stands for only its capital (`DDDcdDRR`:
             004CD177). A `/` separates the lines of a plate of two lines.
         share: How often it is rendered, relative to the shares of the other formats; 0: never.
+        rare_nats: The penalty of a reading with this format, for kinds that are seldom seen. It is
+            the natural logarithm of the factor by which such a reading is less likely.
 
     Raises:
         SettingsError: No plate can have such a layout.
@@ -49,6 +51,7 @@ class PlateFormat:
     name: str
     layouts: tuple[str, ...]
     share: float = 1.0
+    rare_nats: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.name or not self.layouts:
@@ -66,6 +69,7 @@ class PlateFormat:
                     f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
                 )
         check_range(f"share of {self.name}", self.share, 0, 1_000_000)
+        check_range(f"rare_nats of {self.name}", self.rare_nats, 0, MOST_NATS)
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,7 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
 
     Returns:
         For each plate up to five complete texts, best first, each with its probability; the
-        grammar's regions are part of it.
+        grammar's regions and rare formats are part of it.
     """
     likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
     beams = _Beams.start(len(lattices), width, grammar)
@@ -157,7 +157,7 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
     layouts = beams.alive & grammar.complete[beams.length]
     scores = np.where(layouts != 0, beams.blank + beams.char, 0.0)
-    scores = weigh_regions(scores, beams.code, layouts, grammar)
+    scores = weigh(scores, beams.code, layouts, grammar)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
     codes = np.take_along_axis(beams.code, best, 1).tolist()
     scores = np.take_along_axis(scores, best, 1).tolist()
@@ -167,23 +167,23 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
     ]
 
 
-def weigh_regions(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
-    """Make texts whose region does not exist less likely, and all others more likely.
+def weigh(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
+    """Make texts of unknown regions and of rare formats less likely, all others more likely.
 
     Bayes' rule: each probability is multiplied by its prior and divided by their sum. Probability
-    that the search has lost on its way counts as texts of known regions. So no score is too high.
+    that the search has lost on its way counts as texts of usual plates. So no score is too high.
 
     Args:
         scores: Probabilities [N, W] of texts; those of one plate sum to 1 at most.
         texts: Texts [N, W], as numbers.
         layouts: Layouts [N, W] of each text, as bits; 0 for none.
-        grammar: Has the regions, and the factor for an unknown one.
+        grammar: Has the regions, the rare formats, and the factors for them.
     """
-    if grammar.unknown_factor == 1:
+    if grammar.unknown_factor == 1 and not grammar.rare:
         return scores
-    is_unknown = (scores > 0) & ~grammar.regions.are_known(texts, layouts)
-    lost = (scores * is_unknown).sum(axis=1, keepdims=True) * (1 - grammar.unknown_factor)
-    weighed: Probs = np.where(is_unknown, grammar.unknown_factor, 1.0) * scores / (1 - lost)
+    priors = grammar.priors_of(texts, layouts)
+    lost = (scores * (1 - priors)).sum(axis=1, keepdims=True)
+    weighed: Probs = priors * scores / (1 - lost)
     return weighed
 
 

@@ -110,6 +110,7 @@ class Grammar:
         regions: The texts that name a region that exists.
         unknown_factor: Factor for the probability of a text whose region does not exist; 1 for no
             prior.
+        rare: Sets of layouts as bits, each with the factor for its texts, the smallest first.
     """
 
     alphabet: str
@@ -118,6 +119,7 @@ class Grammar:
     complete: Ints
     regions: Regions
     unknown_factor: float = 1.0
+    rare: tuple[tuple[int, float], ...] = ()
 
     @property
     def blank(self) -> int:
@@ -140,11 +142,28 @@ class Grammar:
         return Grammar(
             regions=Regions.of(formats, layouts),
             unknown_factor=math.exp(-formats.unknown_region_nats),
+            rare=_rarities(formats, lines),
             alphabet=formats.alphabet,
             start=mask(True for _ in layouts),
             after=np.array([[allowing(char, at) for char in formats.alphabet] for at in lengths]),
             complete=np.array([mask(len(layout) == n for layout in layouts) for n in lengths]),
         )
+
+    def priors_of(self, texts: Ints, layouts: Ints) -> npt.NDArray[np.float64]:
+        """Return the factor for the probability of each text.
+
+        Of several layouts, the most frequent counts.
+
+        Args:
+            texts: Texts as numbers, of any shape.
+            layouts: Layouts of each text as bits, of the same shape.
+        """
+        known = self.regions.are_known(texts, layouts)
+        frequency = np.ones(known.shape)
+        for bits, factor in self.rare:
+            frequency[layouts & bits != 0] = factor
+        priors: npt.NDArray[np.float64] = frequency * np.where(known, 1.0, self.unknown_factor)
+        return priors
 
     @staticmethod
     def free(alphabet: str) -> Grammar:
@@ -153,3 +172,15 @@ class Grammar:
         after[MAX_LENGTH] = 0
         complete = np.ones(MAX_LENGTH + 1, np.int64)
         return Grammar(alphabet, 1, after, complete, Regions(nameless=1))
+
+
+def _rarities(formats: Formats, lines: int) -> tuple[tuple[int, float], ...]:
+    """Return the layouts of each rarity as bits, with their factor; nothing if none is rare."""
+    layouts = formats.layouts(lines)
+    nats = {layout: one.rare_nats for one in formats.format for layout in one.layouts}
+    bits: dict[float, int] = {}
+    for index, layout in enumerate(layouts):
+        bits[nats[layout]] = bits.get(nats[layout], 0) | 1 << index
+    if not any(bits):
+        return ()
+    return tuple((bits[one], math.exp(-one)) for one in sorted(bits, reverse=True))

@@ -224,6 +224,31 @@ def test_texts_without_a_format_keep_their_part_of_the_probability() -> None:
     assert sum(weighed.values()) == pytest.approx(1 - rest)
 
 
+def with_a_rare_format(nats: float) -> Grammar:
+    """A letter and a digit, which is common, or three digits, which is rare."""
+    formats = (PlateFormat("common", ("LD",)), PlateFormat("rare", ("DDD",), rare_nats=nats))
+    return Grammar.of(Formats(ALPHABET, formats))
+
+
+def test_a_text_of_a_rare_format_ranks_behind_one_of_a_common_format() -> None:
+    lattice = np.zeros((3, BLANK + 1))
+    for step, chances in enumerate(({"A": 0.4, "1": 0.6}, {"2": 1.0}, {"3": 0.6})):
+        for char, chance in chances.items():
+            lattice[step, ALPHABET.index(char)] = chance
+    lattice[2, BLANK] = 0.4  # 123 has 0.6 * 0.6, A2 has 0.4 * 0.4
+    assert searched(lattice, with_a_rare_format(0))[0] == ("123", pytest.approx(0.36))
+    weighed = dict(searched(lattice, with_a_rare_format(2)))
+    rare = 0.36 * math.exp(-2)
+    assert weighed == pytest.approx({"A2": 0.16 / (0.64 + rare), "123": rare / (0.64 + rare)})
+
+
+def test_a_reading_that_only_a_rare_format_fits_keeps_its_score() -> None:
+    lattice = np.zeros((3, BLANK + 1))
+    lattice[[0, 1, 2], [1, 2, 3]] = 1.0
+    (text, score), *_ = searched(lattice, with_a_rare_format(20))
+    assert (text, score) == ("123", pytest.approx(1))
+
+
 @pytest.mark.parametrize("nats", [0.0, 3.0, 20.0])
 def test_scores_stay_a_probability_whatever_the_weight(nats: float) -> None:
     rng = np.random.default_rng(4)

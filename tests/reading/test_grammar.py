@@ -75,6 +75,18 @@ def test_the_weight_becomes_a_factor_and_none_is_none() -> None:
     assert Grammar.free("01A").unknown_factor == 1
 
 
+def test_of_a_common_and_a_rare_layout_of_a_text_the_common_counts() -> None:
+    formats = (
+        PlateFormat("rare", ("LD",), rare_nats=2.0),
+        PlateFormat("rarer", ("DD", "DL"), rare_nats=3.0),
+        PlateFormat("common", ("LL",)),
+    )
+    grammar = Grammar.of(Formats("01A", formats))
+    layouts = np.array([0b0001, 0b0010, 0b0100, 0b1000, 0b1001, 0b0011])
+    wanted = [-2.0, -3.0, -3.0, 0.0, 0.0, -2.0]
+    assert np.log(grammar.priors_of(layouts, layouts)) == pytest.approx(wanted)
+
+
 def test_letters_that_stand_for_themselves_are_allowed_there_alone() -> None:
     grammar = Grammar.of(russian())
     d = russian().alphabet.index("D")
