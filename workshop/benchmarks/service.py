@@ -58,6 +58,8 @@ class Launch:
         prefix: The start of its command line, for example to enter a namespace.
         tmp: Its TMPDIR, as a path inside the service; the service's own folder when None.
         root: The folder that the service sees as `/`.
+        working_folder: The folder that it starts in; this process's own when None. Its child
+            processes (`python -m ...`) import the code that lies there first.
         log: The file for its output; in the service's own folder when None.
     """
 
@@ -66,6 +68,7 @@ class Launch:
     variables: Mapping[str, str] = field(default_factory=dict)
     tmp: Path | None = None
     root: Path = Path("/")
+    working_folder: Path | None = None
     audit: Path = Path(os.devnull)
     log: Path | None = None
 
@@ -117,6 +120,7 @@ class Service:
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
+                cwd=launch.working_folder,
                 start_new_session=True,  # Ctrl-C is for the load alone
                 preexec_fn=prepare_child,
             )

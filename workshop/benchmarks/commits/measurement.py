@@ -112,7 +112,8 @@ def run_pair(
         services: dict[str, Service] = {}
         for side, tree in trees.items():
             log = logs / f"{side}.log"
-            launch = Launch(flags=flags, variables=choose_variables(tree), log=log)
+            variables = choose_variables(tree)
+            launch = Launch(flags=flags, variables=variables, working_folder=tree, log=log)
             try:
                 services[side] = stack.enter_context(run_service(launch))
             except ServerError as error:

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.commits import measurement
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
-from workshop.benchmarks.commits.measurement import Plan, Results, measure, order_sides
+from workshop.benchmarks.commits.measurement import Plan, Results, measure, order_sides, run_pair
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.plan import Address
+from workshop.benchmarks.service import Launch
 
 PLATES = {BASE: 1, HEAD: 2}
 
@@ -145,3 +147,20 @@ def test_a_server_that_ends_is_an_error(services) -> None:
     services[HEAD].has_ended = True
     with pytest.raises(ServerError, match="wanted a server that runs"):
         measure(PLAN, starts(services, (None, None)))
+
+
+def test_each_server_and_its_children_import_the_code_of_their_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    @contextmanager
+    def note(launch: Launch) -> Iterator[None]:
+        started.append((launch.variables["PYTHONPATH"], launch.working_folder))
+        yield
+
+    monkeypatch.setattr(measurement, "run_service", note)
+    trees = {side: tmp_path / side for side in (BASE, HEAD)}
+    with run_pair(trees, (), tmp_path):
+        pass
+    assert started == [(str(tree), tree) for tree in trees.values()]
