@@ -15,6 +15,7 @@ from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, Relay, RelayError
 from orchestrator.cameras.gates.status import GateStatus
 from orchestrator.cameras.store.gate_openings import FAILED, OPENED, REFUSED, GateOpening
+from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
 ATTEMPT_S, RETRY_S, PAUSE_S = 1.5, 3.0, 0.2
@@ -185,8 +186,7 @@ class GateQueue:
 
     async def _pause(self, seconds: float) -> None:
         """Wait; shorter when the gate is stopped."""
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+        await is_set_within(self._stopping, seconds)
 
     def _record(
         self, request: OpeningRequest, outcome: str, reason: str, requested_s: float | None = None

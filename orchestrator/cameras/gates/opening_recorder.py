@@ -11,6 +11,7 @@ from typing import Protocol
 
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
 MOST_WAITING = 10_000
@@ -49,8 +50,7 @@ class OpeningRecorder:
     async def run(self) -> None:
         """Write records until `close` is called."""
         while not self._is_closing:
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._is_news.wait(), RETRY_S)
+            await is_set_within(self._is_news, RETRY_S)
             self._is_news.clear()
             if not await self.flush():
                 await asyncio.sleep(RETRY_S)

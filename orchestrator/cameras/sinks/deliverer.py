@@ -7,7 +7,6 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from orchestrator.cameras.sinks.outbox import Delivery, Outbox
@@ -19,6 +18,7 @@ from orchestrator.cameras.sinks.receiver import (
 )
 from orchestrator.errors import PlateError
 from orchestrator.system.backoff import exponential_s
+from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
 BATCH = 10
@@ -284,5 +284,4 @@ async def _run_queue(
         if queue.is_resting:
             await sleep(pause_s)
         elif pause_s:
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(waker.wait(), pause_s)
+            await is_set_within(waker, pause_s)

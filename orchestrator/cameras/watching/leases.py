@@ -22,6 +22,7 @@ from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import LeaseClaim, PassEvent
 from orchestrator.cameras.store.camera_leases import Holding
 from orchestrator.errors import PlateError
+from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
 ROUND_S = 1.0
@@ -150,12 +151,7 @@ class CameraSharing:
         ends = self._clock() + LONGEST_WAIT_S
         while self._asked_at < self._valid_until <= self._clock() < ends:
             self._asked.clear()
-            # Not wait_for: before Python 3.12 it may swallow the cancellation of the camera.
-            waiting = asyncio.ensure_future(self._asked.wait())
-            try:
-                await asyncio.wait({waiting}, timeout=LONGEST_WAIT_S)
-            finally:
-                waiting.cancel()
+            await is_set_within(self._asked, LONGEST_WAIT_S)
         held = self._held.get(frame.camera)
         if held is None or self._epochs.get(frame.camera) != held.epoch:
             return False

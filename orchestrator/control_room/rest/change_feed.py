@@ -17,6 +17,7 @@ from orchestrator.control_room.rest.cameras import read_cameras
 from orchestrator.control_room.rest.documents import to_pass
 from orchestrator.control_room.rest.schemas import CameraAnswer
 from orchestrator.errors import PlateError
+from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
 POLL_S = 0.5
@@ -81,9 +82,7 @@ class Listener:
 
     async def next(self, timeout_s: float) -> list[Notice]:
         """Return the events that wait; none if there are none in time or the stream has ended."""
-        try:
-            await asyncio.wait_for(self._is_there.wait(), timeout_s)
-        except asyncio.TimeoutError:
+        if not await is_set_within(self._is_there, timeout_s):
             return []
         if not self.has_ended:
             self._is_there.clear()
