@@ -40,7 +40,7 @@ from workshop.rendering.camera import (
 from workshop.rendering.commands import Command, at_least, check_sheet
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.painting import GlyphSource
-from workshop.rendering.photos import Photo, photograph_plate
+from workshop.rendering.photos import WIDTHS_PX, Photo, photograph_plate
 from workshop.rendering.russia import load_font
 from workshop.reporting.sheets import add_caption, arrange, write_png
 
@@ -195,9 +195,10 @@ def render_sample(
     font: GlyphSource | None = None,
     *,
     country: Country | None = None,
+    widths_px: tuple[float, float] = WIDTHS_PX,
 ) -> Sample:
     """Render one crop for the reader; `photograph_plate` explains the arguments."""
-    one = photograph_plate(rng, format_name, font, country=country)
+    one = photograph_plate(rng, format_name, font, country=country, widths_px=widths_px)
     return cut_sample(rng, one)
 
 

@@ -64,13 +64,21 @@ class Material:
     def real(self, crops: Sequence[RealCrop]) -> RealPlates:
         """Return the source of cuts from real crops."""
         new_codes = self.chosen.new_codes if self.country else 0.0
-        return RealPlates(tuple(crops), self.file, self.chosen.most_of_region, new_codes)
+        return RealPlates(
+            tuple(crops), self.file, self.chosen.most_of_region, new_codes, self.chosen.small_share
+        )
+
+    def rendered(self) -> RenderedPlates:
+        """Return the source of rendered plates."""
+        return RenderedPlates(
+            self.file, self.chosen.font, self.chosen.small_share, self.chosen.even_share
+        )
 
     def kinds(self, schedule: ReaderSchedule) -> list[Kind]:
         """Return the kinds of samples in a batch."""
         real = round(schedule.batch * schedule.real_share) if self.data.training else 0
         sources: list[tuple[Source, int]] = [
-            (RenderedPlates(self.file, self.chosen.font), schedule.batch - real),
+            (self.rendered(), schedule.batch - real),
             (self.real(self.data.training), real),
         ]
         parts = [(source, count) for source, count in sources if count]

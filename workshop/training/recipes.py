@@ -31,6 +31,8 @@ class ReaderData:
             another crop or rendered; for Russian plates whose corners are known.
         validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
             every eleventh photo of `crops`.
+        small_share: Share of the plates that have few pixels, beside those that have few by chance.
+        even_share: Share of the rendered plates whose format is drawn evenly, not by its share.
     """
 
     crops: Path | None = None
@@ -40,11 +42,15 @@ class ReaderData:
     validation: Path | None = None
     most_of_region: float = 0.05
     new_codes: float = 0.4
+    small_share: float = 0.0
+    even_share: float = 0.0
 
     def __post_init__(self) -> None:
         check_range("votes", self.votes, 0, 9)
         check_range("most_of_region", self.most_of_region, 0, 1)
         check_range("new_codes", self.new_codes, 0, 1)
+        check_range("small_share", self.small_share, 0, 1)
+        check_range("even_share", self.even_share, 0, 1)
         if (self.crops is None) != (self.labels is None):
             given = f"crops {self.crops}, labels {self.labels}"
             raise SettingsError(

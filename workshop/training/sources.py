@@ -21,7 +21,7 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import Quad, compress, photograph, shrink
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.painting import GlyphSource
-from workshop.rendering.photos import Photo, bumper
+from workshop.rendering.photos import WIDTHS_PX, Photo, bumper
 from workshop.rendering.russia import load_font
 from workshop.rendering.synth import Sample, cut_sample, render_sample
 from workshop.training.crops import RealCrop
@@ -35,8 +35,10 @@ from workshop.training.region_codes import (
 )
 
 Source = Callable[[np.random.Generator], Sample]
-LEAST_PX = 34
-"""Least width to which real crops are shrunk, margins included."""
+LEAST_PX, SMALL_PX = 34, 58
+"""Least width to which real crops are shrunk, and the greatest of small ones, margins included."""
+SMALL_WIDTHS_PX = (28.0, 50.0)
+"""Widths of small rendered plates of 520 x 112 mm."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,23 @@ class RenderedPlates:
     Attributes:
         formats: The country's file; each process reads it once.
         font: TrueType font.
+        small_share: Share of the plates that have few pixels, beside those that have few by chance.
+        even_share: Share of the plates whose format is drawn evenly, not by its share.
     """
 
     formats: Path
     font: Path | None = None
+    small_share: float = 0.0
+    even_share: float = 0.0
 
     def __call__(self, rng: np.random.Generator) -> Sample:
         font = _read_font(self.font) if self.font else None
-        return render_sample(rng, font=font, country=_read_country(self.formats))
+        country = _read_country(self.formats)
+        is_small = self.small_share > 0 and rng.random() < self.small_share
+        is_even = self.even_share > 0 and rng.random() < self.even_share
+        widths_px = SMALL_WIDTHS_PX if is_small else WIDTHS_PX
+        name = str(rng.choice(country.drawn)) if is_even else None
+        return render_sample(rng, name, font, country=country, widths_px=widths_px)
 
 
 @lru_cache(maxsize=4)
@@ -89,15 +100,17 @@ class RealPlates:
         formats: The country's file.
         most_of_region: Greatest share of the draws of one region.
         new_codes: Share of the cars' plates that get another region code, if it can be drawn.
+        small_share: Share of the plates that have few pixels, beside those that have few by chance.
     """
 
     crops: tuple[RealCrop, ...]
     formats: Path
     most_of_region: float = 1.0
     new_codes: float = 0.0
+    small_share: float = 0.0
 
     def __call__(self, rng: np.random.Generator) -> Sample:
-        return see_again(rng, self.draw(rng))
+        return see_again(rng, self.draw(rng), self.small_share)
 
     def draw(self, rng: np.random.Generator) -> RealCrop:
         """Draw a crop; it may get another region code."""
@@ -119,19 +132,24 @@ class RealPlates:
         return group_donors(self.crops, self._plates)
 
 
-def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:
+def see_again(rng: np.random.Generator, crop: RealCrop, small_share: float = 0.0) -> Sample:
     """Cut a real plate out of its photo, changed as if taken from another place."""
-    return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
+    photo = photograph_again(rng, crop, small_share)
+    return cut_sample(rng, photo, is_known=crop.corners is not None)
 
 
-def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
-    """Change a real plate's photo: other viewpoint, greater distance, other light."""
-    picture, quad = crop.picture, crop.quad
-    if rng.random() < 0.6 and picture.shape[1] > LEAST_PX:
-        size_w = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(picture.shape[1]))))
-        factor = size_w / picture.shape[1]
+def photograph_again(rng: np.random.Generator, crop: RealCrop, small_share: float = 0.0) -> Photo:
+    """Change a real plate's photo: other viewpoint, greater distance, other light.
+
+    The photo is turned before it is shrunk: small pictures that are turned get blurred.
+    """
+    picture, quad = _turn(rng, crop.picture, crop.quad)
+    width = crop.picture.shape[1]
+    is_small = small_share > 0 and rng.random() < small_share
+    if (is_small or rng.random() < 0.6) and width > LEAST_PX:
+        most = min(SMALL_PX, width) if is_small else width
+        factor = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(most)))) / width
         picture, quad = shrink(picture, factor), quad * factor
-    picture, quad = _turn(rng, picture, quad)
     if rng.random() < 0.45:
         picture = photograph(rng, picture)
     elif rng.random() < 0.4:

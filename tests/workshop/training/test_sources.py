@@ -11,7 +11,7 @@ import pytest
 from orchestrator.formats.plate_formats import RUSSIA
 from workshop.training.crops import RealCrop
 from workshop.training.measurement import cut_exactly
-from workshop.training.sources import RealPlates, photograph_again, see_again
+from workshop.training.sources import SMALL_PX, RealPlates, photograph_again, see_again
 
 CORNERS = np.array([[20.0, 12], [200, 16], [199, 44], [21, 40]])
 
@@ -53,6 +53,24 @@ def test_some_plates_are_seen_from_far_and_some_aslant() -> None:
     assert widths.min() < 60
     assert widths.max() > 150
     assert 5 < (np.abs(np.rad2deg(angles)) > 8).sum() < 30
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_share_of_the_plates_has_few_pixels(seed: int) -> None:
+    photo = photograph_again(np.random.default_rng(seed), crop_of(CORNERS), small_share=1.0)
+    assert photo.quad.max(axis=0)[0] - photo.quad.min(axis=0)[0] < 1.2 * SMALL_PX
+
+
+def test_a_small_plate_is_turned_before_it_is_shrunk() -> None:
+    """Turned afterwards, its strokes would lose a fifth of their contrast."""
+    striped = crop_of(CORNERS)
+    striped.picture[:, ::14] = striped.picture[:, 1::14] = striped.picture[:, 2::14] = 0
+    seen = [
+        photograph_again(np.random.default_rng(seed), striped, small_share=1.0).picture
+        for seed in range(60)
+    ]
+    contrasts = [np.abs(np.diff(one[len(one) // 2, :, 0].astype(int))).mean() for one in seen]
+    assert np.median(contrasts) > 38
 
 
 def test_no_region_is_drawn_too_often_and_some_plates_get_another_code() -> None:
