@@ -16,6 +16,16 @@ from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
 """Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
+WHOLE_RUNS = tuple(
+    f"tests/{name}"
+    for name in (
+        *("docs/test_site", "workshop/benchmarks/test_bounds", "workshop/benchmarks/test_machine"),
+        *("workshop/evaluation/test_command", "workshop/training/test_reader"),
+        *("workshop/training/test_sample_workers", "workshop/training/test_train"),
+    )
+)
+"""Beginnings of the names of files whose tests run whole trainings, evaluations and commands for
+seconds. `make unit` leaves them out, like tests of servers."""
 SHARING = {
     "browser": ("tests/browser/test_",),
     "site": ("tests/docs/test_site",),
@@ -78,7 +88,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests of servers, and put files with such tests first: they take longest."""
     for item in items:
-        if OF_A_SERVER & {*item.path.parts}:
+        if OF_A_SERVER & {*item.path.parts} or item.nodeid.startswith(WHOLE_RUNS):
             item.add_marker(pytest.mark.server)
     of_servers = {item.path for item in items if item.get_closest_marker("server")}
     items.sort(key=lambda item: item.path not in of_servers)
