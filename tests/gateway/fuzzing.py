@@ -1,7 +1,9 @@
 """How schemathesis is to try the API."""
 
 from base64 import b64encode
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 import cv2
 import schemathesis
@@ -10,6 +12,7 @@ from schemathesis.checks import CHECKS
 
 from orchestrator.gateway.http.labels import LABELS
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.settings import Settings
 from orchestrator.system.canary import PICTURE_FILE
 
 SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
@@ -24,6 +27,8 @@ CONFIG = schemathesis.Config.from_dict(
         "phases": {"stateful": {"enabled": False}},
     }
 )
+ALLOWED = Settings()
+"""What an operator allows who has set nothing."""
 TEXTS_OF_FORMS = (*LABELS, "config")
 CHECKED = (
     "not_a_server_error",
@@ -61,13 +66,23 @@ def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
 def is_as_in_words(case: schemathesis.Case) -> bool:
     """Tell whether a call surely keeps the rules that the schema gives in words only.
 
-    They are the order of a region's sides, that the day of a time exists, and that a text is JSON.
+    They are the order of a region's sides, that the day of a time exists, that a text is JSON, and
+    that the operator allows a number.
     """
     body = case.body if isinstance(case.body, dict) else {}
     if isinstance(body.get("config"), str):
         return False
+    if not all(map(is_allowed, (case.query or {}, body))):
+        return False
     times = [given["timestamp"] for given in (case.query or {}, body) if "timestamp" in given]
     return "roi" not in (case.query or {}) and all(map(is_day, times))
+
+
+def is_allowed(given: Mapping[str, Any]) -> bool:
+    """Tell whether the operator surely allows the numbers of a call."""
+    most = {"detector_side_px": ALLOWED.max_detector_side_px, "max_plates": ALLOWED.max_plates}
+    numbers = {name: given[name] for name in most if name in given}
+    return all(isinstance(one, int) and one <= most[name] for name, one in numbers.items())
 
 
 def is_text_by_its_form(case: schemathesis.Case) -> bool:
