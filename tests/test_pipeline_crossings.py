@@ -1,4 +1,4 @@
-"""What a picture on a GPU costs in copies between it and the CPU, counted without a GPU.
+"""The copies between GPU and CPU that a picture on a GPU costs, counted without a GPU.
 
 A copy to the CPU also stops the worker until the GPU has done all earlier work.
 """

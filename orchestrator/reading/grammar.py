@@ -152,7 +152,7 @@ class Grammar:
     def priors_of(self, texts: Ints, layouts: Ints) -> npt.NDArray[np.float64]:
         """Return the factor for the probability of each text.
 
-        Of several layouts, the most frequent counts.
+        The most frequent of several layouts counts.
 
         Args:
             texts: Texts as numbers, of any shape.

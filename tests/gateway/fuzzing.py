@@ -28,7 +28,7 @@ CONFIG = schemathesis.Config.from_dict(
     }
 )
 ALLOWED = Settings()
-"""What an operator allows who has set nothing."""
+"""The limits of an operator who has set none."""
 TEXTS_OF_FORMS = (*LABELS, "config")
 CHECKED = (
     "not_a_server_error",

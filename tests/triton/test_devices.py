@@ -1,4 +1,4 @@
-"""Where a worker's pictures are decoded, and by what."""
+"""The device and the decoder of a worker's pictures."""
 
 import json
 from importlib import import_module
