@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 
-from orchestrator.arrays import Array, floats_like, to_numpy
+from orchestrator.arrays import Array, floats_like, namespace, to_numpy
 from orchestrator.contract import (
     ALL_OUTPUTS,
     DETECTOR,
@@ -22,7 +22,7 @@ from orchestrator.detection.close_ups import (
     may_be_close_up,
 )
 from orchestrator.detection.letterbox import Letterbox, letterbox
-from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_picture
+from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_pictures
 from orchestrator.detection.tiles import tiles_around
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
@@ -165,19 +165,31 @@ def detect(picture: Array, infer: Infer, settings: Settings) -> tuple[Detections
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
     height, width = picture.shape[:2]
-    return to_picture(rows, box, (width, height), settings), box
+    (found,) = to_pictures(rows, [box], (width, height), settings)
+    return found, box
 
 
 def _detect_in_tiles(
     picture: Array, found: Detections, box: Letterbox, infer: Infer, settings: Settings
-) -> Iterator[Detections]:
-    """Search a picture that was scaled down much at full size, around some detections."""
-    if box.scale > MOST_SHRUNK:
-        return
+) -> list[Detections]:
+    """Search a picture that was scaled down much at full size, around some detections.
+
+    All tiles of a picture have one size: the detector gets them as one batch.
+    """
     height, width = picture.shape[:2]
-    for x0, y0, x1, y1 in tiles_around(found, box.scale, (width, height)):
-        closer, _ = detect(picture[y0:y1, x0:x1], infer, settings)
-        yield replace(closer, xyxy=closer.xyxy + floats_like(closer.xyxy, [x0, y0, x0, y0]))
+    if box.scale > MOST_SHRUNK or not (tiles := tiles_around(found, box.scale, (width, height))):
+        return []
+    parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]
+    boxes = [letterbox(part, settings.detector_side_px) for part in parts]
+    nets = namespace(picture).concatenate([one.net for one in boxes])
+    rows = infer(DETECTOR, {INPUT: nets})[OUTPUT]
+    high, wide = parts[0].shape[:2]
+    return [
+        replace(closer, xyxy=closer.xyxy + floats_like(closer.xyxy, [x0, y0, x0, y0]))
+        for closer, (x0, y0, *_) in zip(
+            to_pictures(rows, boxes, (wide, high), settings), tiles, strict=True
+        )
+    ]
 
 
 def _detect_close_ups(

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orchestrator.contract import OUTPUTS
-from orchestrator.errors import ParameterError, PictureError, SettingsError
+from orchestrator.errors import ModelError, ParameterError, PictureError, SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import read_crop, recognize, region
 from orchestrator.settings import Settings
@@ -167,6 +167,27 @@ def test_a_faint_find_in_a_large_picture_is_looked_at_as_it_is() -> None:
     assert infer.nets == [(544, 960), (192, 320)]
     assert plate.xyxy == pytest.approx((200, 202, 242, 213))
     assert plate.detection_score == pytest.approx(0.8)
+
+
+def test_two_tiles_are_one_batch_and_each_answers_for_its_own_part() -> None:
+    # The tiles begin at 60, 110 and at 1320, 524.
+    faint = (100.0, 102.0, 120.0, 108.0, 0.2), (700.0, 302.0, 780.0, 322.0, 0.1)
+    near = rows((140.0, 92.0, 182.0, 103.0, 0.8)), rows((90.0, 80.0, 190.0, 105.0, 0.7))
+    infer = CloserInfer(rows(*faint), torch.cat(near), texts=("A001AA77", "B002BB99"))
+    one, two = recognize(picture(1080, 1920), infer)
+    assert infer.nets == [(544, 960), (192, 320)]
+    assert infer.net.shape[0] == 2
+    assert (one.xyxy, two.xyxy) == (
+        pytest.approx((200, 202, 242, 213)),
+        pytest.approx((1410, 604, 1510, 629)),
+    )
+
+
+def test_an_answer_for_fewer_tiles_is_refused() -> None:
+    faint = (100.0, 102.0, 120.0, 108.0, 0.2), (700.0, 302.0, 780.0, 322.0, 0.1)
+    infer = CloserInfer(rows(*faint), rows())
+    with pytest.raises(ModelError, match=r"wanted floats \[2, K, 6\], got float32 \[1, 0, 6\]"):
+        recognize(picture(1080, 1920), infer)
 
 
 def test_a_faint_find_that_is_none_from_close_by_is_no_plate() -> None:

@@ -77,6 +77,16 @@ ThreadsOption = Annotated[
         help="CPU threads of one inference; 0: as many as fit the machine.",
     ),
 ]
+InstancesOption = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=64,
+        rich_help_panel=NETWORKS_PANEL,
+        help="Inferences of the detector, and of the reader, at once; 0: as many as fit the "
+        "machine.",
+    ),
+]
 PicturesOption = Annotated[
     int,
     typer.Option(

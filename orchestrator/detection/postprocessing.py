@@ -38,14 +38,32 @@ class Detections:
     scores: Array
 
 
-def to_picture(
-    rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
-) -> Detections:
-    """Return the detector's rows [1, K, 6] above the threshold, in pixels of the picture.
+def to_pictures(
+    rows: Array, boxes: Sequence[Letterbox], size_wh: tuple[int, int], settings: Settings
+) -> list[Detections]:
+    """Return the detector's rows [B, K, 6] above the threshold, in pixels of each picture.
 
-    In a picture that was scaled down much, faint rows count, too: they may be small plates.
+    Args:
+        rows: The detector's answer to a batch.
+        boxes: The B letterboxes of the batch.
+        size_wh: Size of each of the B pictures, pixels.
+        settings: The threshold. In a picture that was scaled down much, faint rows count, too: they
+            may be small plates.
+
+    Raises:
+        ModelError: The rows break the contract of the detector.
     """
-    found = check_rows(rows)
+    checked = check_rows(rows, len(boxes))
+    return [
+        _to_picture(found, box, size_wh, settings)
+        for found, box in zip(checked, boxes, strict=True)
+    ]
+
+
+def _to_picture(
+    found: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+) -> Detections:
+    """Return the rows [K, 6] of one picture above the threshold, in its pixels."""
     least = settings.detection_threshold
     if box.scale <= MOST_SHRUNK:
         least = min(least, FAINT)
@@ -61,7 +79,7 @@ def keep_best(
     rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Keep rows [1, K, 6] above the threshold that overlap no better one, in picture pixels."""
-    return best_of([to_picture(rows, box, size_wh, settings)], settings)
+    return best_of(to_pictures(rows, [box], size_wh, settings), settings)
 
 
 def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
@@ -75,23 +93,23 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     return Detections(xyxy[kept], scores[kept])
 
 
-def check_rows(rows: Array) -> Array:
-    """Return the detector's rows [1, K, 6] as float32 [K, 6] on the CPU.
+def check_rows(rows: Array, pictures: int) -> Array:
+    """Return the detector's rows [B, K, 6] for B pictures as float32 on the CPU.
 
     Raises:
         ModelError: They have another shape, are not finite, or have scores outside [0, 1].
     """
-    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not _are_floats(rows):
-        raise ModelError(f"{DETECTOR}: wanted floats [1, K, 6], got {_describe(rows)}")
-    found = namespace(rows).asarray(to_cpu(rows[0]), dtype=namespace(rows).float32)
-    if not len(found):
+    if rows.ndim != 3 or tuple(rows.shape[::2]) != (pictures, 6) or not _are_floats(rows):
+        raise ModelError(f"{DETECTOR}: wanted floats [{pictures}, K, 6], got {_describe(rows)}")
+    found = namespace(rows).asarray(to_cpu(rows), dtype=namespace(rows).float32)
+    if not found.shape[1]:
         return found
     if not math.isfinite(found.sum().item()):
-        for index, row in enumerate(found.tolist()):
+        for index, row in enumerate(found.reshape(-1, 6).tolist()):
             if not all(map(math.isfinite, row)):
                 got = "NaN" if any(map(math.isnan, row)) else "infinity"
                 raise ModelError(f"{DETECTOR}: wanted finite numbers, got {got} in row {index}")
-    low, high = found[:, 4].min().item(), found[:, 4].max().item()
+    low, high = found[..., 4].min().item(), found[..., 4].max().item()
     if low < 0 or high > 1:
         wrong = low if low < 0 else high
         raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {wrong:g}")

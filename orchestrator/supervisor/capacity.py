@@ -20,7 +20,7 @@ class Capacity:
         threads: CPU threads of one inference.
         instances: Inferences of the detector, and of the reader, at once.
         pictures: Pictures processed at once; the rest wait in the queue.
-        on_gpu: The networks run on a GPU, where one instance of each takes all calls.
+        on_gpu: The networks run on a GPU.
         pictures_on_cpu: Pictures stay on the CPU all the same, and only the inputs of the networks
             go to the GPU.
         cuda_graphs: The detector runs as CUDA graphs.
@@ -36,7 +36,7 @@ class Capacity:
     decode_on_gpu: bool = False
 
 
-def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
+def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: int = 0) -> Capacity:
     """Return the capacity that fits the cores, or the values that were asked for.
 
     The inference of a single client has several threads. Two instances use the time that one leaves
@@ -47,12 +47,14 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
     Args:
         cores: Cores to use; 0 means all cores that this process may use.
         threads: Threads of one inference; 0 means as many as fit.
+        instances: Inferences of the detector, and of the reader, at once; 0 means as many as fit,
+            and no more than pictures.
         pictures: Pictures processed at once; 0 means as many as fit.
     """
     cores = cores or usable_cores()
-    instances = max(min(cores, 2), cores // 2)
-    if pictures:
-        instances = min(instances, pictures)
+    if not instances:
+        instances = max(min(cores, 2), cores // 2)
+        instances = min(instances, pictures or instances)
     return Capacity(
         threads=threads or min(cores, MOST_THREADS),
         instances=instances,
@@ -63,15 +65,20 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
 def fitting_gpu(
     *,
     threads: int = 0,
+    instances: int = 0,
     pictures: int = 0,
     pictures_on_cpu: bool = False,
     cuda_graphs: bool = False,
     decode_on_gpu: bool = False,
 ) -> Capacity:
-    """Return the capacity of a GPU, or the values that were asked for."""
+    """Return the capacity of a GPU, or the values that were asked for.
+
+    One instance of a network takes all calls, in batches. A second one overlaps its launches with
+    the first one's kernels; it takes another CUDA context of some 0.5 GB.
+    """
     return Capacity(
         threads or usable_cores(),
-        1,
+        instances or 1,
         pictures or PICTURES_ON_A_GPU,
         on_gpu=True,
         pictures_on_cpu=pictures_on_cpu,

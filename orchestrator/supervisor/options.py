@@ -48,6 +48,8 @@ class ServerOptions:
         device: `auto` uses GPUs if there are any, `cpu` hides them, `gpu` requires one.
         engine: The engine of the networks; `auto` chooses the one that fits the machine.
         threads: CPU threads of one inference; 0 means as many as fit the machine.
+        instances: Inferences of the detector, and of the reader, at once; 0 means as many as fit
+            the machine.
         pictures: Pictures processed at once; 0 means as many as fit the machine.
         pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
             networks alone.
@@ -79,6 +81,7 @@ class ServerOptions:
     device: str = "auto"
     engine: Engine = Engine.AUTO
     threads: int = 0
+    instances: int = 0
     pictures: int = 0
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
@@ -111,12 +114,13 @@ class ServerOptions:
         if self.on_gpu() and not self.choose_engine().is_openvino:
             return fitting_gpu(
                 threads=self.threads,
+                instances=self.instances,
                 pictures=self.pictures,
                 pictures_on_cpu=self.pictures_on_cpu,
                 cuda_graphs=self.cuda_graphs,
                 decode_on_gpu=self.decode_on_gpu,
             )
-        return fitting(threads=self.threads, pictures=self.pictures)
+        return fitting(threads=self.threads, instances=self.instances, pictures=self.pictures)
 
     @property
     def is_made_here(self) -> bool:

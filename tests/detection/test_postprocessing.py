@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from orchestrator.detection.letterbox import Letterbox
-from orchestrator.detection.postprocessing import Detections, best_of, keep_best, to_picture
+from orchestrator.detection.postprocessing import Detections, best_of, keep_best, to_pictures
 from orchestrator.detection.tiles import tiles_around
 from orchestrator.errors import ModelError
 from orchestrator.settings import Settings
@@ -141,13 +141,14 @@ SHRUNK = Letterbox(torch.zeros(1, 544, 960, 3, dtype=torch.uint8), 0.5, (0, 2))
 
 
 def faint_in(*boxes: tuple[float, ...]) -> Detections:
-    return to_picture(rows(*boxes), SHRUNK, (1920, 1080), Settings())
+    return to_pictures(rows(*boxes), [SHRUNK], (1920, 1080), Settings())[0]
 
 
 def test_faint_finds_count_only_where_the_picture_was_shrunk_much() -> None:
     faint = (100.0, 102.0, 120.0, 108.0, 0.1)
     assert faint_in(faint).xyxy.tolist() == [[200, 200, 240, 212]]
-    assert len(to_picture(rows(faint), BOX, (640, 480), Settings()).scores) == 0
+    (found,) = to_pictures(rows(faint), [BOX], (640, 480), Settings())
+    assert len(found.scores) == 0
 
 
 def test_tiles_lie_round_faint_and_small_finds() -> None:
@@ -195,7 +196,7 @@ def test_a_box_needs_a_tile_of_its_own_where_no_other_holds_it(box, tiles: int) 
 def test_a_tile_at_an_edge_is_as_large_as_others(
     find: tuple[float, ...], size_wh: tuple[int, int], tile: tuple[int, int, int, int]
 ) -> None:
-    found = to_picture(rows(find), SHRUNK, size_wh, Settings())
+    (found,) = to_pictures(rows(find), [SHRUNK], size_wh, Settings())
     assert tiles_around(found, 0.5, size_wh) == [tile]
 
 

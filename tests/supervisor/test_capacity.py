@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.supervisor.capacity import Capacity, fitting
+from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,13 @@ def test_workers_grow_with_the_cores(cores: int, capacity: Capacity) -> None:
 
 def test_what_is_asked_for_is_kept() -> None:
     assert fitting(8, threads=3, pictures=6) == Capacity(threads=3, instances=4, pictures=6)
+    assert fitting(2, instances=4, pictures=3) == Capacity(threads=2, instances=4, pictures=3)
+    assert fitting(2, instances=4) == Capacity(threads=2, instances=4, pictures=5)
+
+
+def test_a_gpu_has_one_instance_of_a_network_unless_more_are_asked_for() -> None:
+    assert fitting_gpu(threads=2).instances == 1
+    assert fitting_gpu(threads=2, instances=2).instances == 2
 
 
 def test_no_more_inferences_than_pictures() -> None:

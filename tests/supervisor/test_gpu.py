@@ -102,8 +102,8 @@ def test_triton_keeps_memory_of_a_gpu_for_tensors(device: str, has_pool: bool) -
 
 
 def test_a_server_of_a_gpu_gets_as_many_pictures_and_threads_as_asked_for() -> None:
-    fits = ServerOptions(device="gpu", pictures=7, threads=3).capacity()
-    assert (fits.on_gpu, fits.pictures, fits.instances, fits.threads) == (True, 7, 1, 3)
+    fits = ServerOptions(device="gpu", pictures=7, threads=3, instances=2).capacity()
+    assert (fits.on_gpu, fits.pictures, fits.instances, fits.threads) == (True, 7, 2, 3)
     assert ServerOptions(device="gpu", cuda_graphs=True).capacity().cuda_graphs
     folder = ServerFolder.make()
     try:

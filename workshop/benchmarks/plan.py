@@ -61,6 +61,7 @@ class Conditions:
     device: str = "auto"
     engine: str = Engine.AUTO.value
     threads: int = 0
+    instances: int = 0
     pictures: int = 0
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False

@@ -96,6 +96,7 @@ def choose_options(plan: Plan) -> ServerOptions:
         device=plan.device,
         engine=Engine(plan.engine),
         threads=plan.threads,
+        instances=plan.instances,
         pictures=plan.pictures,
         pictures_on_cpu=plan.pictures_on_cpu,
         cuda_graphs=plan.cuda_graphs,

@@ -30,6 +30,7 @@ OPTIONS = {
     "pictures-on-cpu": ("--engine=torchscript", "--pictures-on-cpu"),
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
+    "instances": ("--engine=torchscript", "--instances=2"),
     MPS: ("--engine=torchscript",),
 }
 """Options of the ways to run a server, by the names of the ways."""
