@@ -20,7 +20,7 @@ from orchestrator.cli.app import app
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 INTRODUCTION = """# Commands
 
-What `plates COMMAND --help` says of each command. In a checkout the program is `.venv/bin/plates`.
+The texts of `plates COMMAND --help`, for each command. In a checkout it is `.venv/bin/plates`.
 `evaluate`, `bench`, `soak`, `quantize` and `train` are there in a checkout alone. This page is
 written by `scripts/command_reference.py`.
 """

@@ -68,14 +68,14 @@ class Camera:
         motion_threshold: Least share of the frame that must change before frames are sent; 0 sends
             frames always.
         zones: Parts of the frame to report.
-        only_in_zones: Whether plates outside all zones are ignored.
+        only_in_zones: True if plates outside all zones are ignored.
         masks: Parts of the frame that are ignored.
         lines: Lines whose crossings are reported.
         schedule: Hours in which the camera is watched.
         lists: Names of the plate lists that are looked up for this camera.
         retention_days: Days after which its passes are deleted; None for the store's.
         group: Name of the group of cameras that it belongs to; roles can be limited to groups.
-        verify_tls: Whether the certificate of `rtsps://` and `https://` is verified.
+        verify_tls: True if the certificate of `rtsps://` and `https://` is verified.
         tls_ca_file: PEM file of the certificates to trust, which may be the camera's own; None for
             the system's.
     """
@@ -124,7 +124,7 @@ class Store:
             configuration.
         retention_days: Days after which passes are deleted.
         audit_days: Days after which the records of searches and exports are deleted.
-        keep_frames: Whether the whole frame is kept beside the plate's crop.
+        keep_frames: True if the whole frame is kept beside the plate's crop.
         blur: The choice of what is made unrecognisable in kept frames and stills: `surroundings`
             (all but the vehicle's front, and other plates), `plates` (other plates), or `none`.
     """
@@ -156,7 +156,7 @@ class Sink:
         cameras: Cameras whose events it gets; all if empty.
         secrets: Secrets of a webhook's signatures, the newest first. `env:NAME` takes the value of
             an environment variable.
-        private_addresses: Whether a webhook may go to private addresses.
+        private_addresses: True if a webhook may go to private addresses.
         options: More settings of its type.
     """
 
@@ -181,7 +181,7 @@ class ControlRoomSettings:
     """Settings of the control room, see `orchestrator.control_room`.
 
     Attributes:
-        reasons_required: Whether every search and export must name its reason.
+        reasons_required: True if every search and export must name its reason.
         session_hours: Hours after which people must log in again.
     """
 

@@ -33,7 +33,7 @@ class Gate:
         side: `left` or `right`, the side on which it arrived at the last crossing; empty for any.
         schedule: Hours in which it opens.
         agreement_threshold: Least score of the text; the camera's counts if that is higher.
-        fuzzy: Whether a text that differs from an entry may open it, where the entry allows edits.
+        fuzzy: True if a text that differs from an entry may open it, where the entry allows edits.
         hold_off_s: Time after an opening in which it does not open for the same plate.
         open_s: Time that it stays open, in which no other vehicle triggers it.
         pulse_s: Time after which the relay is switched off, if it does not do that by itself.

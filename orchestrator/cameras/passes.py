@@ -73,7 +73,7 @@ class Pass:
     Attributes:
         id: Id of the pass, the same in all its events. Ids sort by their time of creation.
         camera: Name of the camera.
-        progress: Whether the text is settled, and whether the vehicle has left.
+        progress: Provisional, agreed or closed; see `Progress`.
         first_seen_s: Time of the first frame, see `Frame`.
         last_seen_s: Time of the last frame.
         clock: The clock of both times.
@@ -113,7 +113,7 @@ class LeaseClaim:
 
     Attributes:
         epoch: Epoch of the lease.
-        is_certain: Whether the lease was valid until the last frame that shows the pass.
+        is_certain: True if the lease was valid until the last frame that shows the pass.
     """
 
     epoch: int

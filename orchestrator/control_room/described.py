@@ -22,10 +22,10 @@ class Described:
         text_body: Content type of a body that is not JSON.
         media: Other content types of the answer, with what they hold.
         status: HTTP status of the answer.
-        creates: Whether the status may also be 201.
+        creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
-        is_searching: Whether it takes a query and a reason.
-        is_public: Whether it needs no key.
+        is_searching: True if it takes a query and a reason.
+        is_public: True if it needs no key.
     """
 
     id: str

@@ -23,9 +23,10 @@ def tiles_around(
         size_wh: Size of the picture, pixels.
     """
     tiles: list[tuple[int, int, int, int]] = []
+    boxes, scores = found.xyxy.tolist(), found.scores.tolist()
     for index in rank_descending(found.scores):
-        x0, y0, x1, y1 = found.xyxy[index].tolist()
-        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
+        x0, y0, x1, y1 = boxes[index]
+        is_clear = scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
             continue
         tiles.append(_tile_around(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))

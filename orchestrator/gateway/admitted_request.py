@@ -24,7 +24,7 @@ class AdmittedRequest:
         model: Name of the model; empty before the call is parsed.
         id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
         plates: Number of plates in the responses.
-        is_audited: Whether the audit gets a line even if the call is answered.
+        is_audited: True if the audit gets a line even if the call is answered.
     """
 
     service: DataPlane

@@ -64,7 +64,7 @@ class Certificate:
             self.refresh()
 
     def refresh(self) -> None:
-        """Read the files if they have changed. What cannot be used is logged, and not used."""
+        """Read the files if they have changed. Unusable files are logged and ignored."""
         stamps = [stamp_of(file) for file in self.files]
         if stamps == self._stamps:
             return

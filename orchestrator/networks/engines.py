@@ -33,8 +33,8 @@ class Engine(str, Enum):
         TORCHSCRIPT: For GPUs and CPUs, in float32.
         TORCHSCRIPT_FP16: For GPUs. The detector runs in float16, the other networks in float32.
         OPENVINO: For CPUs, in float32.
-        OPENVINO_INT8: For CPUs. Detector and reader run in 8-bit integers and STN in float32. What
-            stays in floats of the reader runs in bfloat16 if the CPU multiplies that.
+        OPENVINO_INT8: For CPUs. Detector and reader run in 8-bit integers and STN in float32. The
+            floats that remain in the reader run in bfloat16 if the CPU multiplies that.
     """
 
     AUTO = "auto"

@@ -98,8 +98,8 @@ class HttpCamera:
     Attributes:
         frames: The pictures.
         rate: Pictures a second.
-        repeats: Whether the same picture is sent again and again.
-        ends: Whether every connection is closed after its next picture.
+        repeats: True if the same picture is sent again and again.
+        ends: True if every connection is closed after its next picture.
         connections: Number of connections so far.
         files: Bodies by path.
     """

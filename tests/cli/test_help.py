@@ -1,4 +1,4 @@
-"""What a new user meets first: the help of each command, and suggestions for misspelt names."""
+"""The first texts for a new user: the help of each command, and suggestions for misspelt names."""
 
 import click
 import pytest

@@ -21,8 +21,8 @@ def write_doubling(repository: Path, name: str, datatype: str, more: str = "") -
 
     Args:
         repository: Its folder is made below this one.
-        name: Of the model.
-        datatype: Of its numbers, as config.pbtxt has it: `TYPE_INT32`.
+        name: The name of the model.
+        datatype: The type of its numbers, as config.pbtxt has it: `TYPE_INT32`.
         more: Further text of its config.pbtxt.
     """
     folder = repository / name

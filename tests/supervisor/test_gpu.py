@@ -1,4 +1,4 @@
-"""Whether a GPU can be used, by made-up devices and by what their first use says."""
+"""The search for a usable GPU, with made-up devices and results of their first use."""
 
 import logging
 import re

@@ -75,7 +75,7 @@ class SeenPlate:
     Attributes:
         vehicle: Index of its vehicle.
         quad: Its corners, (4, 2) pixels.
-        is_readable: Whether it is whole in the picture, large enough, and nothing hides it.
+        is_readable: True if it is whole in the picture, large enough, and nothing hides it.
     """
 
     vehicle: int

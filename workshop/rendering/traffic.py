@@ -35,7 +35,7 @@ class Course:
     Attributes:
         times_s: (N,) increasing.
         places: (N, 2) x and y of the middle of its face, metres.
-        front: Whether the camera sees its front.
+        front: True if the camera sees its front.
     """
 
     times_s: Track = field(repr=False)

@@ -3,9 +3,9 @@
 This is post-training quantisation: weights per channel, activations per tensor. Our pictures give
 the ranges, and the biases are corrected layer by layer. Some operations stay in float32:
 
-- Of the detector those after the last convolutions. Eight bits are too few for the position of a
-  box on a picture of 960 pixels.
-- Of the reader the first convolution, the last two, and the contexts between them. In 8 bits these
+- The detector's operations after its last convolutions. Eight bits are too few for the position
+  of a box on a picture of 960 pixels.
+- The reader's first convolution, its last two, and the contexts between them. In 8 bits these
   cost one plate in thirteen. The other convolutions make 97 % of the multiplications; in 8 bits
   they cost 2 plates of 1,712.
 

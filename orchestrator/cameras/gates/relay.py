@@ -43,7 +43,7 @@ class Relay(Protocol):
 
     @property
     def needs_off(self) -> bool:
-        """Whether the relay stays on until it is switched off."""
+        """True if the relay stays on until it is switched off."""
 
     async def prepare(self) -> None:
         """Connect, and find out whether the relay is there. Called now and then.

@@ -52,7 +52,7 @@ class SinkStatus:
         waiting: Events that the receiver has not accepted yet, at the last look.
         last_success_s: Unix time of the last accepted event; 0 if there was none.
         last_error: Reason of the last failure, empty after a success.
-        is_disabled: Whether the receiver wants no more events.
+        is_disabled: True if the receiver wants no more events.
     """
 
     name: str
@@ -121,7 +121,7 @@ class SinkQueue:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the receiver does not answer, so that new events change nothing."""
+        """True if the receiver does not answer, so that new events change nothing."""
         return self._failures > 1
 
     async def close(self) -> None:

@@ -22,8 +22,8 @@ class Address:
     Attributes:
         url: Address for FFmpeg, secrets included.
         shown: The address without user, password, path and query, which may all hold secrets.
-        is_file: Whether it is a file on this machine.
-        has_tls: Whether the connection is encrypted.
+        is_file: True if it is a file on this machine.
+        has_tls: True if the connection is encrypted.
         format: FFmpeg's name of the input format; None lets FFmpeg find it.
         options: Options of FFmpeg.
     """

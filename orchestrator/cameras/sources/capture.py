@@ -26,8 +26,8 @@ class Capture:
     """An open source.
 
     Attributes:
-        is_clip: Whether it is a file, here or on a web server, and not a live stream.
-        has_times: Whether its time stamps come from the source.
+        is_clip: True if it is a file, here or on a web server, and not a live stream.
+        has_times: True if its time stamps come from the source.
         start_s: Time stamp of the first frame of a file.
     """
 

@@ -69,7 +69,7 @@ class DecoderGroup:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its process ended because its last camera was closed."""
+        """True if its process ended because its last camera was closed."""
         return self._task is not None and self._task.done()
 
     def _remove(self, stream: CameraStream) -> None:

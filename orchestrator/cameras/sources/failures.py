@@ -38,7 +38,7 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
         error: The error; its own text may hold the URL and is not used.
         address: Address of the source.
         doing: The step that failed, `open` or `read`.
-        timed_out: Whether it took as long as the limit. FFmpeg says of RTSP servers that are
+        timed_out: True if it took as long as the limit. FFmpeg says of RTSP servers that are
             silent that their data are not valid.
     """
     if timed_out:

@@ -50,7 +50,7 @@ class LookSlot:
 
         Args:
             look: The look. It replaces one that waits.
-            due: Whether it begins a new interval. One that waits then counts as dropped. A look
+            due: True if it begins a new interval. One that waits then counts as dropped. A look
                 that is not due only replaces another.
         """
         with self._condition:

@@ -91,7 +91,7 @@ class SelectiveDecoder:
         Args:
             packet: The next packet.
             now_s: Time of its arrival, seconds.
-            moves: Whether something moves, so that all frames are wanted.
+            moves: True if something moves, so that all frames are wanted.
         """
         unusual = self._keep(packet, now_s)
         wants_all = self._wants_all(unusual, now_s, moves=moves)

@@ -27,7 +27,7 @@ class SourceStatus:
         size_wh: Size of the newest frame, pixels.
         clock: Clock of the newest frame.
         last_frame_s: Time of the newest frame by its clock.
-        motion: Whether something moves, so that all frames are decoded.
+        motion: True if something moves, so that all frames are decoded.
     """
 
     state: State = "connecting"

@@ -95,7 +95,7 @@ class BufferedWriter:
 
     @property
     def is_database_up(self) -> bool:
-        """Whether the database answered the last time."""
+        """True if the database answered the last time."""
         return not self._failures
 
     def check(self) -> None:

@@ -53,7 +53,7 @@ class CameraLeases:
             watcher: Name of the watcher.
             cameras: Names of all cameras that are shared.
             most: Most cameras that it takes; 0 for no limit.
-            takes: Whether it has a share. Without one it only renews what it holds.
+            takes: True if it has a share. Without one it only renews what it holds.
 
         Raises:
             StoreError: The database cannot be used.

@@ -39,7 +39,7 @@ def open_store(
         folder: The folder of the configuration, for what the settings leave out.
         spool_bytes: Largest size of the spool.
         clock: Returns the Unix time.
-        is_shared: Whether other processes of this machine write with the same settings. Each of
+        is_shared: True if other processes of this machine write with the same settings. Each of
             them gets a spool of its own.
 
     Raises:

@@ -22,7 +22,7 @@ class KeptFrames:
     """The choice of what is kept of frames.
 
     Attributes:
-        is_kept: Whether frames are kept at all.
+        is_kept: True if frames are kept at all.
         blur: The choice of what is made unrecognisable in them, see `blur_frame`.
     """
 

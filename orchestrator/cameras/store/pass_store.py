@@ -227,7 +227,7 @@ class PassStore:
         Args:
             text: The plate's text.
             requester: The person who asks.
-            entries: Whether it is removed from the lists, too.
+            entries: True if it is removed from the lists, too.
         """
         cleaned = clean_text(text)
         with self.writer.locked():

@@ -40,7 +40,7 @@ class Person:
         name: Unique name: small letters, digits, `.`, `_`, `@` and `-`.
         role: One of `ROLES`.
         groups: Groups of cameras that the person may see; empty for all.
-        is_disabled: Whether the person may not log in now.
+        is_disabled: True if the person may not log in now.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Person:
 
     @property
     def administers_all(self) -> bool:
-        """Whether the person may log in and administer the cameras of all groups."""
+        """The person may log in and administer the cameras of all groups."""
         return self.role == ADMINISTRATOR and not self.groups and not self.is_disabled
 
 
@@ -127,7 +127,7 @@ class People:
             person: The person with the new values.
             requester: The person who changes it.
             password_hash: Hash of the new password; None leaves the old one.
-            keeps_administrator: Whether the last administrator must stay one.
+            keeps_administrator: True if the last administrator must stay one.
 
         Raises:
             UnknownName: There is none of this name.
@@ -155,7 +155,7 @@ class People:
             password_hash: Hash of the new password.
 
         Returns:
-            Whether it was changed: somebody else may have changed the person during the check.
+            True if it was changed: somebody else may have changed the person during the check.
         """
         same = sa.and_(people.c.name == name, people.c.password_hash == checked_hash)
         same = sa.and_(same, people.c.is_disabled.is_(False))

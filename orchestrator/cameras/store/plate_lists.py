@@ -157,7 +157,7 @@ class PlateLists:
         Args:
             name: Name of the list.
             content: The file.
-            replacing: Whether all other entries are removed.
+            replacing: True if all other entries are removed.
             requester: The person who imports it.
 
         Returns:

@@ -1,7 +1,8 @@
 """Deletes what is older than it may be, in small transactions.
 
-A list's time precedes a camera's, and a camera's that of the store. Of several lists, the longest
-time counts. Age counts from the last frame of a pass; for a file's clock, from when it was stored.
+A list's time precedes a camera's, and a camera's that of the store. The longest time of
+several lists counts. Age counts from the last frame of a pass; for a file's clock, from when it was
+stored.
 """
 
 from __future__ import annotations

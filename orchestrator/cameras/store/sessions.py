@@ -41,7 +41,7 @@ class Sessions:
             lifetime_s: Seconds until the session ends.
 
         Returns:
-            Whether it began: the person may have been changed during the check.
+            True if it began: the person may have been changed during the check.
         """
         now_s = self._clock()
         same = people.c.password_hash == checked_hash

@@ -26,7 +26,7 @@ class StorageStatus:
     """The state of the storage.
 
     Attributes:
-        is_database_up: Whether the database answered the last time.
+        is_database_up: True if the database answered the last time.
         spool_limit_bytes: Largest size of the spool.
         disks: Disks by what lies on them: `spool`, and `pictures` unless they are in S3.
     """

@@ -47,7 +47,7 @@ class TextCondition:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the text itself is known."""
+        """True if the text itself is known."""
         return not self.edits and not any(char in self.pattern for char in WILDCARDS)
 
     @property
@@ -56,7 +56,7 @@ class TextCondition:
 
     @property
     def is_short(self) -> bool:
-        """Whether all pieces are short."""
+        """True if all pieces are short."""
         pieces = (run for pattern in self._patterns for run in re.split(r"[*?]", pattern))
         return not self.edits and max(map(len, pieces)) <= SHORT
 

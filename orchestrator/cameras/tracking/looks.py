@@ -39,7 +39,7 @@ class Look:
         place: Its middle in frame widths.
         size: Its width in frame widths.
         shape: Logarithm of its width over its height.
-        is_cut: Whether the frame's edge cuts it, so that text and shape may lack a part.
+        is_cut: True if the frame's edge cuts it, so that text and shape may lack a part.
         others: Boxes of all other plates in the frame, also of those that do not count.
     """
 

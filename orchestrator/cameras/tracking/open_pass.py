@@ -44,11 +44,11 @@ class OpenPass:
         looks: Number of all its looks.
         missed_s: Time of the frames since the last look that did not show it.
         missed_frames: Number of these frames.
-        is_doubtful: Whether it began where another pass was expected and not seen: its text may be
+        is_doubtful: True if it began where another pass was expected and not seen: its text may be
             a misreading of that vehicle's plate.
         zones: Its zones, in their order.
         crossings: Its crossings, in their order.
-        is_told: Whether its event `agreed` was given.
+        is_told: True if its event `agreed` was given.
         told: The text and state that the last event had.
         agreed_text: The last text on which frames have agreed.
         direction: The last direction that was known.
@@ -110,7 +110,7 @@ class OpenPass:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """What others want to know at once when it changes, except the text."""
+        """The parts whose changes others want to know at once, except the text."""
         return self.zones, self.crossings, self.direction, self.agreed_text
 
     def settle(self, *, is_agreed: bool) -> None:

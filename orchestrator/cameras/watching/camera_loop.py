@@ -98,7 +98,7 @@ class CameraLoop:
         clock: A clock that no one sets.
         tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
-        is_ending: Whether no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
+        is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
             swallow the cancellation of the task.
     """
 

@@ -101,7 +101,7 @@ class Input:
 
     @property
     def is_one_picture(self) -> bool:
-        """Whether a single picture is named; a server with one worker starts sooner for it."""
+        """True if a single picture is named; a server with one worker starts sooner for it."""
         return self.listed is None and len(self.named) == 1 and names_one_picture(self.named[0])
 
 

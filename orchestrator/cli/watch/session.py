@@ -54,7 +54,7 @@ class Watch:
         client: The service.
         at_once: Frames that may be at the service at once.
         table: Turns events into lines.
-        store: Where passes are kept; None for nowhere.
+        store: Keeps the passes; None keeps none.
         is_once: The sources end by themselves.
         is_shared: Other watchers follow some of the cameras; wants a store.
         has_live_table: The state of the cameras is drawn in the terminal.

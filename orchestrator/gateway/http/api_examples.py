@@ -1,4 +1,4 @@
-"""What the API's description shows: its parameters, its refusals and an answer, as examples."""
+"""Examples in the API's description: its parameters, its refusals and an answer."""
 
 from __future__ import annotations
 

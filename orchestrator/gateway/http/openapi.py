@@ -28,7 +28,7 @@ from orchestrator.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
 VERSION = "1.3.0"
-"""Of the API, not of the program."""
+"""The version of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
 HOST = "http://localhost:8000"  # of the examples
 KEYED: list[Json] = [{"bearer": []}, {"key": []}]
@@ -39,7 +39,7 @@ def document(wants_keys: bool, limits: Limits, more: ApiPart = NO_PART) -> Json:
 
     Args:
         wants_keys: Every call needs a key.
-        limits: What callers may ask for.
+        limits: The limits of requests.
         more: The part of an extension.
     """
     return {

@@ -1,4 +1,4 @@
-"""What the REST API answers: made here, described from here.
+"""The answers of the REST API: made here, described from here.
 
 A picture that failed among others has a `problem` where those have what was found.
 """
@@ -48,14 +48,14 @@ class Candidate(Model):
 
 
 class Region(Model):
-    """Where a plate is registered."""
+    """The region where a plate is registered."""
 
     code: str = Field(description="As the plate bears it", examples=["77"])
     name: str = Field(description="Of the region", examples=["Moscow"])
 
 
 class Reading(Model):
-    """What a plate says."""
+    """The text of a plate."""
 
     text: str = Field(
         description='Latin look-alikes; "" when it could not be read surely enough or has no '

@@ -1,4 +1,4 @@
-"""What `/v1/plate-reader/` takes and answers: the fields of Plate Recognizer's snapshot API.
+"""Requests and answers of `/v1/plate-reader/`: the fields of Plate Recognizer's snapshot API.
 
 Source: guides.platerecognizer.com, "Snapshot API Reference".
 """

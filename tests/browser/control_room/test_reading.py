@@ -19,7 +19,7 @@ READY = {
     "gates": "#openings tr",
     "people": "#audit tr",
 }
-"""What a page shows when it is complete. The login is seen in its own room."""
+"""Elements that a page shows when it is complete. The login is seen in its own room."""
 
 
 def open_ready(open_quiet: Open, path: str, **options: Any) -> Any:

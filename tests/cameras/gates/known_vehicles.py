@@ -55,7 +55,7 @@ class ScriptedRelay:
         script: Failures of the calls, in turn.
         needs_off: See `Relay`.
         switched: Its answers, in their order.
-        is_closed: Whether it was closed.
+        is_closed: True if it was closed.
     """
 
     script: list[str | None] = field(default_factory=list)

@@ -27,7 +27,7 @@ class OnvifDevice:
 
     Attributes:
         mode: `Monostable` or `Bistable`.
-        has_io: Whether it has the service DeviceIO; else the management service has the outputs.
+        has_io: True if it has the service DeviceIO; else the management service has the outputs.
         states: States that were set, with the path of the service.
         rejected: Reasons of requests that were not accepted.
     """

@@ -28,7 +28,7 @@ class Driveway:
         relay: Its relay.
         now_s: The Unix time.
         present: Ids of the passes whose vehicles are there.
-        openings: What was recorded.
+        openings: The recorded openings.
     """
 
     relay: ScriptedRelay = field(default_factory=ScriptedRelay)

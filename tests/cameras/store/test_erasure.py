@@ -222,7 +222,7 @@ def test_no_dump_and_no_statistics_hold_a_deleted_plate(
     assert query(url, dead) == [("alembic_version",)]
     store.close()
 
-    # What docs/privacy.md says about the unused space within PostgreSQL's files.
+    # docs/privacy.md: the unused space within PostgreSQL's files.
     execute(url, "VACUUM FULL")
     execute(url, "CHECKPOINT")
     [(number,)] = query(url, "SELECT oid FROM pg_database WHERE datname = current_database()")

@@ -1,4 +1,4 @@
-"""What the control room gets of a watch, in a real database."""
+"""The status of a watch that the control room gets, in a real database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hinders a start, with fakes of programs and drivers."""
+"""Hindrances of a start, with fakes of programs and drivers."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""Who asks, by key, session or place, and who is refused."""
+"""Callers, known by key, session or place; and those that are refused."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who asks and why: the reason's header and parameter."""
+"""Reasons of searches: their header and parameter."""
 
 import pytest
 from starlette.datastructures import Headers

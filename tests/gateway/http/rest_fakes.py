@@ -52,7 +52,7 @@ PLATE_AS_JSON = {
     "corners": [[10.0, 20.0], [110.0, 21.0], [110.5, 45.0], [11.0, 44.0]],
 }
 SIZE_AS_JSON = {"width": 20, "height": 10}
-"""Of a `picture_file`."""
+"""The size of a `picture_file`."""
 SECONDS_AS_JSON = {
     "picture": 0.5,
     "letterbox": 0.25,

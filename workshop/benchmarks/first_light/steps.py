@@ -1,4 +1,4 @@
-"""What the steps have in common: their results, and the size of a run."""
+"""The common parts of the steps: their results, and the size of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StepResult:
         title: The heading on the page.
         header: The names of the columns.
         rows: The rows of the table.
-        wrong: What was wanted and did not come; empty when all is right.
+        wrong: Wanted results that did not come; empty when all is right.
         figures: Numbers for machines, by name.
     """
 

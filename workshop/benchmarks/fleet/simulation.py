@@ -59,7 +59,7 @@ class Outcome:
         put_s: Unix time at which each event was there.
         written_s: Unix time at which it was stored.
         posted: Events that the webhook wants.
-        arrivals: What came to the outside.
+        arrivals: The events and answers that came to the outside.
         waited: Most events that waited for the store at once.
         writes: Number of transactions.
         busy_share: Share of the time in which the store wrote.

@@ -24,7 +24,7 @@ class Texts:
         script: Texts of the script. The script replaces each `{name}` in them.
         problems: Texts about failed calls, by the reason of the problem.
         stages: Names of the stages of processing.
-        formats: What has such a plate, by the name of the format.
+        formats: The kinds of vehicles with such a plate, by the name of the format.
         regions: Names of regions, by their English names. Others keep those.
     """
 
