@@ -47,6 +47,12 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
     assert wide == view["viewport"]["width"]
 
 
+def test_openings_of_gates_do_not_scroll_sideways_on_a_phone(open_quiet: Open) -> None:
+    page = open_ready(open_quiet, "gates", locale="ru-RU", **PHONE)
+    box = page.get_by_role("group", name="\u041e\u0442\u043a\u0440\u044b\u0442\u0438\u044f")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
 def test_axe_finds_nothing_in_the_editor(open_quiet: Open) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
     page = open_ready(open_quiet, "cameras", color_scheme="dark")
