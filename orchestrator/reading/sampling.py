@@ -1,7 +1,11 @@
-"""Samples the pixels of a picture along an affine map, bilinear, with NumPy or PyTorch."""
+"""Samples the pixels of a picture along an affine map, on a CPU or a GPU.
+
+`sample` is bilinear. `enlarge` is bicubic, for plates of few pixels.
+"""
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -29,11 +33,33 @@ def sample(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
     return _sample_by_pytorch(picture, theta, size_hw)
 
 
+def enlarge(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
+    """Sample a picture like `sample`, but bicubic: between its pixels it stays sharper.
+
+    Sources: Keys 1981, "Cubic Convolution Interpolation for Digital Image Processing"; PyTorch,
+    `torch.nn.functional.grid_sample` with `mode="bicubic"`.
+    """
+    if isinstance(picture, np.ndarray):
+        return _enlarge_by_opencv(picture, theta, size_hw)
+    return _sample_by_pytorch(picture, theta, size_hw, "bicubic")
+
+
+def _enlarge_by_opencv(picture: Array, theta: Floats, size_hw: tuple[int, int]) -> Array:
+    """Sample with OpenCV. It rounds places to 1/32 of a pixel, which changes values by up to 2."""
+    height, width = picture.shape[:2]
+    x, y = _map_centres(theta, size_hw)
+    enlarged: Array = cv2.remap(
+        picture,
+        _to_pixels(x, width),
+        _to_pixels(y, height),
+        cv2.INTER_CUBIC,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return enlarged
+
+
 def _sample_by_numpy(picture: Array, theta: Floats, size_hw: tuple[int, int]) -> Array:
-    down, right = (_centres(size) for size in size_hw)
-    (x_by_x, x_by_y, x_at), (y_by_x, y_by_y, y_at) = theta
-    x = right * x_by_x + (down * x_by_y)[:, None] + x_at
-    y = right * y_by_x + (down * y_by_y)[:, None] + y_at
+    x, y = _map_centres(theta, size_hw)
     height, width = picture.shape[:2]
     (left, x_share), (top, y_share) = _locate(x, width), _locate(y, height)
     near = (top * width + left).ravel()
@@ -54,6 +80,15 @@ def _sample_by_numpy(picture: Array, theta: Floats, size_hw: tuple[int, int]) ->
     return rounded
 
 
+def _map_centres(theta: Floats, size_hw: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Return the places x and y from -1 to 1 that a map gives the sampled pixels, [h, w] each."""
+    down, right = (_centres(size) for size in size_hw)
+    (x_by_x, x_by_y, x_at), (y_by_x, y_by_y, y_at) = theta
+    x = right * x_by_x + (down * x_by_y)[:, None] + x_at
+    y = right * y_by_x + (down * y_by_y)[:, None] + y_at
+    return x, y
+
+
 def _centres(size: int) -> Floats:
     """Return the places of the pixels' centres from -1 to 1, rounded as PyTorch rounds them."""
     step, index = float(np.float32(2) / np.float32(max(size - 1, 1))), np.arange(size)
@@ -64,16 +99,23 @@ def _centres(size: int) -> Floats:
 
 def _locate(place: Floats, size: int) -> tuple[npt.NDArray[np.intp], Floats]:
     """Return the pixel before each place from -1 to 1, and the share of the pixel after it."""
-    exact = (place + 1).astype(np.float64) * size / 2 - 0.5
-    pixels = np.clip(exact.astype(np.float32), 0, size - 1)
+    pixels = np.clip(_to_pixels(place, size), 0, size - 1)
     before = np.floor(pixels)
     return before.astype(np.intp), pixels - before
 
 
-def _sample_by_pytorch(picture: Array, theta: Array, size_hw: tuple[int, int]) -> Array:
+def _to_pixels(place: Floats, size: int) -> Floats:
+    """Turn places from -1 to 1 along a row of pixels into pixels."""
+    exact = (place + 1).astype(np.float64) * size / 2 - 0.5
+    return exact.astype(np.float32)
+
+
+def _sample_by_pytorch(
+    picture: Array, theta: Array, size_hw: tuple[int, int], mode: str = "bilinear"
+) -> Array:
     import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 
     grid = F.affine_grid(theta[None].to(picture.device), [1, 3, *size_hw], align_corners=False)
     planes = picture.permute(2, 0, 1)[None].float()
-    sampled = F.grid_sample(planes, grid, padding_mode="border", align_corners=False)
-    return sampled[0].permute(1, 2, 0).round_().byte()
+    sampled = F.grid_sample(planes, grid, mode=mode, padding_mode="border", align_corners=False)
+    return sampled[0].permute(1, 2, 0).round_().clamp_(0, 255).byte()

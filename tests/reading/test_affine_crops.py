@@ -72,6 +72,16 @@ def test_an_upright_frame_is_cut_as_its_box_is(lines: int) -> None:
     assert torch.allclose(upright, crop_plates(picture, boxes, (0, 0), lines=lines), atol=0.01)
 
 
+def test_a_small_plate_between_pixels_keeps_its_contrast() -> None:
+    """Samples at the plate's own resolution would lie halfway between pixels: all 120."""
+    columns = np.where(np.arange(60) % 2 < 1, 40, 200).astype(np.uint8)
+    picture = torch.from_numpy(np.tile(columns[None, :, None], (20, 1, 3)))
+    cut = cut_frame(picture, frames_of([(10.5, 5.0, 50.5, 15.0)], IDENTITY)[0])
+    middle = cut[0, 0, 12, 10:-10] * 128 + 127.5
+    assert middle.min() < 50
+    assert middle.max() > 190
+
+
 @pytest.mark.parametrize("angle", [-20.0, 12.0])
 def test_a_turned_plate_is_cut_upright(angle: float) -> None:
     flat = np.repeat(np.linspace(20, 230, 94, dtype=np.uint8)[None], 24, axis=0)

@@ -6,7 +6,7 @@ import torch
 
 from orchestrator.reading.affine_crops import compose, cut_frame, frames_of
 from orchestrator.reading.deblurring import Motion, deconvolve, find_motions
-from orchestrator.reading.sampling import sample
+from orchestrator.reading.sampling import enlarge, sample
 
 UPRIGHT = np.eye(2, 3, dtype=np.float32)
 
@@ -34,6 +34,35 @@ def test_a_picture_is_sampled_as_pytorch_does(size_hw: tuple[int, int]) -> None:
     tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
     wanted = sample(torch.from_numpy(draw(40, 130)), torch.from_numpy(tilted), size_hw)
     assert np.array_equal(sample(draw(40, 130), tilted, size_hw), wanted.numpy())
+
+
+@pytest.mark.parametrize("picture_hw", [(1, 1), (2, 3), (15, 43)])
+def test_a_picture_is_enlarged_as_pytorch_does(picture_hw: tuple[int, int]) -> None:
+    picture = blur(draw(*picture_hw), 3)
+    tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
+    wanted = enlarge(torch.from_numpy(picture), torch.from_numpy(tilted), (24, 94)).numpy()
+    apart = np.abs(enlarge(picture, tilted, (24, 94)).astype(int) - wanted)
+    assert apart.mean() < 0.5
+    assert apart.max() <= 4
+
+
+def test_a_picture_enlarged_to_its_own_size_is_unchanged() -> None:
+    assert np.array_equal(enlarge(draw(9, 13), UPRIGHT, (9, 13)), draw(9, 13))
+
+
+def test_an_edge_between_pixels_overshoots_when_enlarged() -> None:
+    # Keys' kernel at half a pixel: weights of -3/32, 19/32, 19/32 and -3/32.
+    row = np.repeat(np.array([40, 40, 40, 200, 200, 200], np.uint8)[None, :, None], 3, axis=2)
+    half = UPRIGHT + np.array([[0, 0, 1 / 6], [0, 0, 0]], np.float32)
+    assert enlarge(row, half, (1, 6))[0, :, 0].tolist() == [40, 25, 120, 215, 200, 200]
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_small_plate_is_cut_as_pytorch_does(lines: int) -> None:
+    (frame,) = compose(frames_of([(20, 30, 60, 43)], UPRIGHT), UPRIGHT[None] * np.float32(0.9))
+    picture = blur(draw(90, 160), 3)
+    wanted = cut_frame(torch.from_numpy(picture), torch.from_numpy(frame), lines).numpy()
+    assert np.allclose(cut_frame(picture, frame, lines), wanted, atol=6 / 128)
 
 
 def test_a_plate_is_cut_as_pytorch_does() -> None:
