@@ -123,10 +123,12 @@ def write_data(published: Published) -> str:
     scenes = (
         f'"Scenes" below are photos of Russian cars from near, one labelled plate each: '
         f"{reading.std.plates} of the standard format and {reading.other.plates} of others that "
-        "can be read. They were never trained on and chose no checkpoint; they were looked at, and "
-        "chose the detector's input size and the crops' margins, so they are no blind test."
+        "can be read. They were never trained on. They were looked at, and chose the detector's "
+        "input size and the crops' margins; every second one chose the share of the reader's last "
+        "training in its weights. So they are no blind test."
     )
-    return _paragraphs(scenes, f"Measured on {machine.cpu}, {machine.cores} cores, {versions}.")
+    cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
+    return _paragraphs(scenes, f"Measured on {machine.cpu}, {cores}, {versions}.")
 
 
 def write_sides(published: Published) -> str:
