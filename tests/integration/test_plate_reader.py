@@ -84,7 +84,7 @@ def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
         for one, plate in zip(read, wanted, strict=True)
         if one.text_score > SURE_FROM and tilt_of(plate) < TILTED_DEG - 2
     ]
-    assert len(at_once) >= 20
+    assert len(at_once) >= 15
     for one, plate in at_once:
         assert (one.text, one.format) == (plate.text, plate.format)
         assert one.text_score == pytest.approx(plate.text_score, abs=1e-3)
