@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from orchestrator.arrays import Array, floats_like, namespace, to_numpy
@@ -150,7 +150,7 @@ def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
     again at full size. A picture without a sure detection may be a close-up: it is searched again
     at a small size.
     """
-    found, box = detect(picture, infer, settings)
+    (found,), (box,) = detect([picture], infer, settings)
     best = best_of([found, *_detect_in_tiles(picture, found, box, infer, settings)], settings)
     if not may_be_close_up(best, box.net):
         return best
@@ -160,35 +160,33 @@ def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
     return best_of([drop_parts(best, close_ups), close_ups], settings)
 
 
-def detect(picture: Array, infer: Infer, settings: Settings) -> tuple[Detections, Letterbox]:
-    """Return the detector's plates in a picture, also faint ones, and the letterbox."""
-    box = letterbox(picture, settings.detector_side_px)
-    rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
-    height, width = picture.shape[:2]
-    (found,) = to_pictures(rows, [box], (width, height), settings)
-    return found, box
+def detect(
+    pictures: Sequence[Array], infer: Infer, settings: Settings
+) -> tuple[list[Detections], list[Letterbox]]:
+    """Return the detector's plates in pictures of one size, also faint ones, and the letterboxes.
+
+    The detector gets the pictures as one batch.
+    """
+    boxes = [letterbox(picture, settings.detector_side_px) for picture in pictures]
+    nets = [box.net for box in boxes]
+    batch = nets[0] if len(nets) == 1 else namespace(nets[0]).concatenate(nets)
+    rows = infer(DETECTOR, {INPUT: batch})[OUTPUT]
+    height, width = pictures[0].shape[:2]
+    return to_pictures(rows, boxes, (width, height), settings), boxes
 
 
 def _detect_in_tiles(
     picture: Array, found: Detections, box: Letterbox, infer: Infer, settings: Settings
 ) -> list[Detections]:
-    """Search a picture that was scaled down much at full size, around some detections.
-
-    All tiles of a picture have one size: the detector gets them as one batch.
-    """
+    """Search a picture that was scaled down much at full size, around some detections."""
     height, width = picture.shape[:2]
     if box.scale > MOST_SHRUNK or not (tiles := tiles_around(found, box.scale, (width, height))):
         return []
-    parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]
-    boxes = [letterbox(part, settings.detector_side_px) for part in parts]
-    nets = namespace(picture).concatenate([one.net for one in boxes])
-    rows = infer(DETECTOR, {INPUT: nets})[OUTPUT]
-    high, wide = parts[0].shape[:2]
+    parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
+    seen, _ = detect(parts, infer, settings)
     return [
         replace(closer, xyxy=closer.xyxy + floats_like(closer.xyxy, [x0, y0, x0, y0]))
-        for closer, (x0, y0, *_) in zip(
-            to_pictures(rows, boxes, (wide, high), settings), tiles, strict=True
-        )
+        for closer, (x0, y0, *_) in zip(seen, tiles, strict=True)
     ]
 
 
@@ -197,7 +195,7 @@ def _detect_close_ups(
 ) -> Detections:
     """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
     trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
-    seen, _ = detect(trimmed.net[0], infer, small)
+    (seen,), _ = detect([trimmed.net[0]], infer, small)
     height, width = picture.shape[:2]
     xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
     return keep_close_ups(replace(seen, xyxy=xyxy), width)

@@ -52,9 +52,8 @@ def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: i
         pictures: Pictures processed at once; 0 means as many as fit.
     """
     cores = cores or usable_cores()
-    if not instances:
-        instances = max(min(cores, 2), cores // 2)
-        instances = min(instances, pictures or instances)
+    fits = max(min(cores, 2), cores // 2)
+    instances = instances or min(fits, pictures or fits)
     return Capacity(
         threads=threads or min(cores, MOST_THREADS),
         instances=instances,
