@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, MODEL, READER
+from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, INPUT, MODEL, READER
+from orchestrator.detection.tiles import MOST_TILES, TILE_WH
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
@@ -131,8 +132,26 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
         config.parameters[HANG].string_value = HANG_ON_A_GPU
     if name == MODEL and capacity.decode_on_gpu:
         config.parameters[DECODE_ON_GPU].string_value = "true"
+    if name == DETECTOR and capacity.on_gpu:
+        _warm_batches(config, max(capacity.pictures, MOST_TILES))
     if name == DETECTOR and capacity.cuda_graphs:
         config.optimization.cuda.graphs = True
+
+
+def _warm_batches(config: Any, most: int) -> None:
+    """Add a tile, and batches of up to `most`, to the pictures that warm the detector up.
+
+    A GPU prepares its kernels for each new shape, or captures a graph of them.
+    """
+    tile = config.model_warmup.add()
+    tile.CopyFrom(config.model_warmup[0])
+    tile.name = "tile"
+    tile.inputs[INPUT].dims[:2] = TILE_WH[::-1]
+    for alone in list(config.model_warmup):
+        for batch in range(2, min(most, config.max_batch_size) + 1):
+            several = config.model_warmup.add()
+            several.CopyFrom(alone)
+            several.name, several.batch_size = f"{alone.name}, {batch} at once", batch
 
 
 def is_python(source: ModelSource, name: str) -> bool:

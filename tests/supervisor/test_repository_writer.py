@@ -7,13 +7,13 @@ from google.protobuf import text_format
 from google.protobuf.json_format import MessageToDict
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import DECODE, DETECTOR, MODEL, PLATE_READER, PREPARE, READER
+from orchestrator.contract import DECODE, DETECTOR, INPUT, MODEL, PLATE_READER, PREPARE, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import list_sums
 from orchestrator.settings import Settings
-from orchestrator.supervisor.capacity import Capacity, fitting_gpu
+from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, export_networks
 from orchestrator.supervisor.plate_models import MODELS
 from orchestrator.supervisor.repository_writer import canary_folder, configure, lay_out
@@ -118,6 +118,21 @@ def test_a_network_joins_calls_on_a_gpu_alone(source, name) -> None:
     on_cpu, on_gpu = Capacity(1, 1, 1), Capacity(1, 1, 1, on_gpu=True)
     assert not config_of(configure(source, name, on_cpu)).HasField("dynamic_batching")
     assert config_of(configure(source, name, on_gpu)).HasField("dynamic_batching")
+
+
+def test_a_gpu_is_warmed_up_for_tiles_and_batches(source) -> None:
+    def list_warmed(capacity: Capacity) -> list[tuple[int, ...]]:
+        config = config_of(configure(source, DETECTOR, capacity))
+        assert len({one.name for one in config.model_warmup}) == len(config.model_warmup)
+        return [(one.batch_size, *one.inputs[INPUT].dims) for one in config.model_warmup]
+
+    alone = list_warmed(fitting(2))
+    assert {batch for batch, *_ in alone} == {1}
+    shapes = {tuple(shape) for _, *shape in alone} | {(192, 320, 3)}
+    warmed = list_warmed(fitting_gpu(pictures=4))
+    assert sorted(warmed) == sorted((batch, *one) for batch in (1, 2, 3, 4) for one in shapes)
+    assert max(list_warmed(fitting_gpu(pictures=1)))[0] == 2
+    assert max(list_warmed(fitting_gpu(pictures=64)))[0] == 8
 
 
 def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> None:

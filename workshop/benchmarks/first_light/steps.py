@@ -12,7 +12,7 @@ WAYS = {
     "pictures-on-cpu": "pictures on the CPU",
     "float16": "detector in float16",
     "graphs": "detector in float16, CUDA graphs",
-    "instances": "two instances of each network",
+    "instances": "two instances of detector and reader",
     "mps": "processes under MPS",
 }
 """The ways to run a server, by the names of their steps."""
