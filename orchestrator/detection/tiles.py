@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from orchestrator.detection.boxes import rank_descending
-from orchestrator.detection.postprocessing import Detections
+
+if TYPE_CHECKING:  # a client alone has no OpenCV, and `serve` reads the sizes before it says so
+    from orchestrator.detection.postprocessing import Detections
 
 CLEAR, SMALL_PX = 0.5, 40.0
 """A tile covers each box with a score below the first value, and each box that is narrower in the

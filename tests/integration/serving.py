@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,16 +46,17 @@ class Serving:
 
 
 @contextmanager
-def serve(*flags: str | Path) -> Iterator[Serving]:
+def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Serving]:
     """Run `plates serve` on free ports for the length of a `with` block; nothing outlives it.
 
     It processes one picture at once where the flags say nothing else: fewer workers start sooner.
+    Its environment is this process's, unless another one is given.
     """
     http, grpc, metrics = free_ports(3)
     process = subprocess.Popen(
         [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
          f"--metrics-port={metrics}", "--pictures=1", *flags],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
     )  # fmt: skip
     lines = []
     for line in process.stdout or ():

@@ -38,10 +38,15 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def lasting() -> Iterator[Serving]:
-    """One for the tests that it outlives; killed at last, it takes everything along."""
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One for the tests that it outlives; killed at last, it takes everything along.
+
+    It has a folder for temporary files of its own: the next service in the same folder would speak
+    of it, and tests that run at the same time read every word of theirs.
+    """
     prepare(ServerOptions())
-    with serve("--pictures=2") as served:
+    own = tmp_path_factory.mktemp("killed")
+    with serve("--pictures=2", env={**os.environ, "TMPDIR": str(own)}) as served:
         yield served
         family = find_tree(served.process.pid)
         served.process.kill()
