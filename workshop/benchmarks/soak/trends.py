@@ -7,8 +7,8 @@ judged. Four effects look like growth for a while, and must not count as growth:
   picture in each of its arenas, eight for each core. It takes hundreds of calls until each arena
   has had one. So `WARM_UP` calls are not judged, but at most half of a run and at least a third.
 - **A saw-tooth.** Garbage collectors and pools make values rise and fall. The rest of the run is
-  split into `MARKS` equal parts. Only the lowest value of each part counts, the low-water mark.
-  The marks of a saw-tooth stay level, those of a leak rise.
+  split into up to `MARKS` equal parts of at least `FEWEST_SAMPLES`. Only the lowest value of each
+  part counts, the low-water mark. The marks of a saw-tooth stay level, those of a leak rise.
 - **Outliers and single steps.** The slope is Theil and Sen's, the median of the slopes between
   all pairs of marks. It stays right while up to 29 % of the marks have any value. So a pool that
   grows once is not a leak, and neither is a machine that is busy for a moment.
@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 WARM_UP = 500
-MARKS = 20
+MARKS, FEWEST_SAMPLES = 20, 4
 FEWEST_MARKS = 4
 MOST_DRIFT = 1.5
 """The highest allowed ratio of latencies: the last quarter of a run over the second quarter.
@@ -122,8 +122,9 @@ def find_warm_up(calls: Sequence[float]) -> float:
 
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return x and y (M,) of the lowest points of `MARKS` equal parts of (N,) samples; M <= N."""
-    parts = np.array_split(np.arange(len(y)), min(MARKS, len(y)))
+    """Return x and y (M,) of the lowest points of up to `MARKS` equal parts of (N,) samples."""
+    most = max(len(y) // FEWEST_SAMPLES, min(FEWEST_MARKS, len(y)))
+    parts = np.array_split(np.arange(len(y)), min(MARKS, most))
     lowest = np.array([part[np.argmin(y[part])] for part in parts])
     return x[lowest], y[lowest]
 

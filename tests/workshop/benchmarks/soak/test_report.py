@@ -76,7 +76,7 @@ def test_each_growing_quantity_is_named(made: list[Sample], found: list[tuple[st
         pytest.param({"left": ("2 files in /dev/shm",)}, "2 files in", id="left behind"),
         pytest.param(
             {"quantities": judge_samples(samples(leak_kb=20))},
-            "GROWS: gateway, memory, MiB: 19.5 per 1,000 calls, at most 10.1",
+            "GROWS: gateway, memory, MiB: 19.5 per 1,000 calls, at most 10.3",
             id="grows",
         ),
         pytest.param({"ended": "interrupted"}, "ended early: interrupted", id="ended early"),

@@ -108,10 +108,16 @@ def test_the_warm_up_has_a_length(calls: list[int], over: int) -> None:
     assert find_warm_up(calls) == over
 
 
+def test_a_slow_saw_tooth_in_a_short_run_is_not_growth() -> None:
+    calls = np.linspace(40, 100, 45)
+    values = 130 + 8 * np.concatenate([np.arange(28) % 14, np.arange(16), [0]])
+    assert not judge(calls, values, ALLOWANCE).grows
+
+
 def test_low_water_is_the_least_of_each_part() -> None:
-    x = np.arange(2.0 * MARKS)
-    marks_x, marks_y = find_low_water(x, np.tile([5.0, 1.0], MARKS))
-    np.testing.assert_array_equal(marks_x, x[1::2])
+    x = np.arange(4.0 * MARKS)
+    marks_x, marks_y = find_low_water(x, np.tile([5.0, 1.0, 6.0, 7.0], MARKS))
+    np.testing.assert_array_equal(marks_x, x[1::4])
     np.testing.assert_array_equal(marks_y, np.ones(MARKS))
     few = np.arange(3.0)
     np.testing.assert_array_equal(find_low_water(few, few + 1), (few, few + 1))
