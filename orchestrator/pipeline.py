@@ -23,7 +23,7 @@ from orchestrator.detection.close_ups import (
 )
 from orchestrator.detection.letterbox import Letterbox, letterbox
 from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_pictures
-from orchestrator.detection.tiles import tiles_around
+from orchestrator.detection.tiles import drop_seen, split_cut, tiles_around
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.imaging.decoding import check_picture
@@ -151,7 +151,7 @@ def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
     at a small size.
     """
     (found,), (box,) = detect([picture], infer, settings)
-    best = best_of([found, *_detect_in_tiles(picture, found, box, infer, settings)], settings)
+    best = _with_tiles(picture, found, box, infer, settings)
     if not may_be_close_up(best, box.net):
         return best
     close_ups = _detect_close_ups(picture, box, infer, settings)
@@ -175,19 +175,24 @@ def detect(
     return to_pictures(rows, boxes, (width, height), settings), boxes
 
 
-def _detect_in_tiles(
+def _with_tiles(
     picture: Array, found: Detections, box: Letterbox, infer: Infer, settings: Settings
-) -> list[Detections]:
-    """Search a picture that was scaled down much at full size, around some detections."""
+) -> Detections:
+    """Return the best of the detections in a picture and in its tiles, if it needs any.
+
+    Detections that an edge of a tile may cut count where no whole one is.
+    """
     height, width = picture.shape[:2]
     if box.scale > MOST_SHRUNK or not (tiles := tiles_around(found, box.scale, (width, height))):
-        return []
+        return best_of([found], settings)
     parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
     seen, _ = detect(parts, infer, settings)
-    return [
-        replace(closer, xyxy=closer.xyxy + floats_like(closer.xyxy, [x0, y0, x0, y0]))
-        for closer, (x0, y0, *_) in zip(seen, tiles, strict=True)
-    ]
+    whole, cut = zip(
+        *(split_cut(one, tile, (width, height)) for one, tile in zip(seen, tiles, strict=True)),
+        strict=True,
+    )
+    best = best_of([found, *whole], settings)
+    return best_of([best, *(drop_seen(one, best) for one in cut)], settings)
 
 
 def _detect_close_ups(

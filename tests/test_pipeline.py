@@ -183,6 +183,22 @@ def test_two_tiles_are_one_batch_and_each_answers_for_its_own_part() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("known", "wanted"),
+    [
+        pytest.param([(180.0, 102.0, 220.0, 112.0, 0.8)], (360, 200, 440, 220), id="found before"),
+        pytest.param([], (360, 200, 380, 220), id="found in the tile alone"),
+    ],
+)
+def test_a_plate_that_a_tile_cuts_is_reported_once(known, wanted) -> None:
+    # The tile around the faint box covers x of 60 to 380 and sees a quarter of the plate.
+    faint, part = (100.0, 102.0, 120.0, 108.0, 0.1), (300.0, 90.0, 320.0, 110.0, 0.9)
+    infer = CloserInfer(rows(faint, *known), rows(part), texts=("A001AA77",))
+    (plate,) = recognize(picture(1080, 1920), infer)
+    assert infer.nets == [(544, 960), (192, 320)]
+    assert plate.xyxy == pytest.approx(wanted)
+
+
 def test_an_answer_for_fewer_tiles_is_refused() -> None:
     faint = (100.0, 102.0, 120.0, 108.0, 0.2), (700.0, 302.0, 780.0, 322.0, 0.1)
     infer = CloserInfer(rows(*faint), rows())

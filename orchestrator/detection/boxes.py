@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from orchestrator.arrays import Array, floats_like, namespace
 
+INSIDE = 0.7
+"""A box with a larger share of its area in another box is a part of it, such as a region code."""
+
 
 def clip(xyxy: Array, size_wh: tuple[int, int]) -> Array:
     """Clip boxes [N, 4] to a picture of the given width and height."""
@@ -28,6 +31,14 @@ def intersection(first: Array, second: Array) -> Array:
     top_left = xp.maximum(first[:, None, :2], second[None, :, :2])
     bottom_right = xp.minimum(first[:, None, 2:], second[None, :, 2:])
     return xp.clip(bottom_right - top_left, 0, None).prod(2)
+
+
+def are_parts(xyxy: Array, wholes: Array) -> Array:
+    """Tell for boxes [N, 4] and others [M, 4] which is a part of which: bool [N, M].
+
+    A part has more than `INSIDE` of its area in common with the other box.
+    """
+    return intersection(xyxy, wholes) > INSIDE * area(xyxy)[:, None]
 
 
 def iou(first: Array, second: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.arrays import Array
-from orchestrator.detection.boxes import area, intersection
+from orchestrator.detection.boxes import are_parts
 from orchestrator.detection.postprocessing import Detections
 
 CLOSE_UP_SIDE_PX = 128
@@ -14,8 +14,6 @@ SURE = 0.7
 LEAST_SCORE, LEAST_SHARE = 0.5, 0.3
 """Least score of a close-up, and its least width as a share of the picture's width. In the small
 letterbox, boxes of smaller plates are noise."""
-INSIDE = 0.7
-"""A detection with a larger share of its area inside a better close-up is a part of that plate."""
 
 
 def may_be_close_up(found: Detections, net: Array) -> bool:
@@ -37,6 +35,6 @@ def keep_close_ups(found: Detections, width_px: int) -> Detections:
 
 def drop_parts(found: Detections, close_ups: Detections) -> Detections:
     """Drop detections that are parts of a close-up with a higher score, such as its region code."""
-    inside = intersection(found.xyxy, close_ups.xyxy) > INSIDE * area(found.xyxy)[:, None]
+    inside = are_parts(found.xyxy, close_ups.xyxy)
     kept = ~(inside & (close_ups.scores > found.scores[:, None])).any(1)
     return Detections(found.xyxy[kept], found.scores[kept])

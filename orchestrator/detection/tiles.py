@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchestrator.detection.boxes import rank_descending
+from orchestrator.arrays import floats_like
+from orchestrator.detection.boxes import are_parts, rank_descending
 
 if TYPE_CHECKING:  # a client alone has no OpenCV, and `serve` reads the sizes before it says so
     from orchestrator.detection.postprocessing import Detections
@@ -14,6 +16,8 @@ CLEAR, SMALL_PX = 0.5, 40.0
 letterbox than the second."""
 TILE_WH, MOST_TILES = (320, 192), 2
 """Size of the tiles for the second pass, and the most tiles of one picture."""
+EDGE_PX = 3.0
+"""A box that comes this near to an edge of its tile may be a part of a plate."""
 
 
 def tiles_around(
@@ -37,6 +41,41 @@ def tiles_around(
         if len(tiles) == MOST_TILES:
             break
     return tiles
+
+
+def split_cut(
+    seen: Detections, tile: tuple[int, int, int, int], size_wh: tuple[int, int]
+) -> tuple[Detections, Detections]:
+    """Move detections from a tile to its picture; split off those that an edge of the tile may cut.
+
+    A part of a plate often scores higher than the whole plate, and would replace it.
+
+    Args:
+        seen: Detections in the tile, in its pixels.
+        tile: The tile, xyxy.
+        size_wh: Size of the picture, pixels.
+
+    Returns:
+        Whole detections, and those that may be cut.
+    """
+    x0, y0, x1, y1 = tile
+    xyxy = seen.xyxy + floats_like(seen.xyxy, [x0, y0, x0, y0])
+    least = [start + EDGE_PX if start else 0.0 for start in (x0, y0)]
+    most = [
+        end - EDGE_PX if end < side else end for end, side in zip((x1, y1), size_wh, strict=True)
+    ]
+    whole = (xyxy[:, :2] >= floats_like(xyxy, least)) & (xyxy[:, 2:] <= floats_like(xyxy, most))
+    whole = whole.all(1)
+    return (
+        replace(seen, xyxy=xyxy[whole], scores=seen.scores[whole]),
+        replace(seen, xyxy=xyxy[~whole], scores=seen.scores[~whole]),
+    )
+
+
+def drop_seen(cut: Detections, wholes: Detections) -> Detections:
+    """Drop detections cut by a tile that are parts of whole ones."""
+    kept = ~are_parts(cut.xyxy, wholes.xyxy).any(1)
+    return replace(cut, xyxy=cut.xyxy[kept], scores=cut.scores[kept])
 
 
 def _tile_around(

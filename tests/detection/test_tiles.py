@@ -1,0 +1,46 @@
+"""Detections in tiles: whole plates, and those that an edge of a tile may cut."""
+
+import pytest
+import torch
+
+from orchestrator.detection.postprocessing import Detections
+from orchestrator.detection.tiles import drop_seen, split_cut
+
+PICTURE_WH = (1920, 1080)
+WHOLE = (40.0, 60.0, 120.0, 80.0)
+
+
+def detections(*boxes: tuple[float, ...]) -> Detections:
+    xyxy = torch.tensor(boxes).reshape(-1, 4)
+    return Detections(xyxy, torch.linspace(0.9, 0.5, len(xyxy)))
+
+
+@pytest.mark.parametrize(
+    ("box", "tile", "is_whole"),
+    [
+        pytest.param(WHOLE, (60, 110, 380, 302), True, id="inside"),
+        pytest.param((2, 60, 80, 80), (60, 110, 380, 302), False, id="at the left edge"),
+        pytest.param((40, 1, 120, 20), (60, 110, 380, 302), False, id="at the upper edge"),
+        pytest.param((250, 60, 318, 80), (60, 110, 380, 302), False, id="at the right edge"),
+        pytest.param((40, 170, 120, 191), (60, 110, 380, 302), False, id="at the lower edge"),
+        pytest.param((0, 0, 80, 20), (0, 0, 320, 192), True, id="where the picture begins"),
+        pytest.param((250, 170, 320, 192), (1600, 888, 1920, 1080), True, id="where it ends"),
+    ],
+)
+def test_a_detection_at_an_edge_of_a_tile_may_be_cut(box, tile, is_whole) -> None:
+    whole, cut = split_cut(detections(box), tile, PICTURE_WH)
+    assert (len(whole.scores), len(cut.scores)) == (is_whole, not is_whole)
+    (moved,) = (whole if is_whole else cut).xyxy.tolist()
+    assert moved == [at + tile[index % 2] for index, at in enumerate(box)]
+
+
+def test_a_part_of_a_whole_plate_is_dropped_whatever_its_score() -> None:
+    part, other = (100.0, 58.0, 120.0, 82.0), (100.0, 70.0, 120.0, 100.0)
+    left = drop_seen(detections(part, other), detections((0.0, 0.0, 5.0, 5.0), WHOLE))
+    assert left.xyxy.tolist() == [list(other)]
+    assert left.scores.tolist() == pytest.approx([0.5])
+
+
+def test_without_whole_plates_each_part_stays() -> None:
+    parts = detections(WHOLE)
+    assert torch.equal(drop_seen(parts, detections()).xyxy, parts.xyxy)
