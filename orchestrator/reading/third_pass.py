@@ -4,32 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from orchestrator.arrays import Array, namespace, to_cpu, to_numpy
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
+    cut_frame,
     cut_upright,
     frames_of,
     grow_frames,
+    sizes_of,
     to_input,
     unfold_at,
 )
+from orchestrator.reading.ctc import Reading
 from orchestrator.reading.deblurring import deconvolve, find_motions
 from orchestrator.reading.reader import (
+    SURE_FROM,
+    UNREADABLE_BELOW,
     PlateReadings,
     Reader,
     are_square,
     infer_logits,
-    list_unsure,
     rectify,
 )
 from orchestrator.reading.readings import read_lines
+from orchestrator.reading.skew import find_skew, turn_frame
 
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
 """Margins around a plate whose motion blur is removed."""
+LEAST_TURNED_PX, LEAST_TURN_DEG = 60.0, 5.0
+"""Least width of the box of a plate of two lines whose angle is looked for, and the least angle
+along which it is cut."""
+RATIOS, TURNED_MARGIN_XY = (1.32, 1.7), (0.04, 0.06)
+"""Ratios of width to height, and the margins, with which turned plates of two lines are cut."""
 UPPER_LINE = (0.44, 0.56)
 """Shares of the height at which the third pass divides plates of two lines; the second pass divides
 them in the middle."""
+
+
+class Cut(NamedTuple):
+    """A cut of a plate for the third pass.
+
+    Attributes:
+        lines: Lines of the plate.
+        crop: float32 [1, 3, 24, 94].
+        frame: The frame [2, 3] along which a turned plate was cut; None for others.
+    """
+
+    lines: int
+    crop: Array
+    frame: Array | None = None
 
 
 def read_unsure(
@@ -41,37 +66,59 @@ def read_unsure(
     wrong row between the lines, would spoil a mean.
     """
     cuts = [
-        (plate, lines, crop)
-        for plate in list_unsure(before)
-        for lines, crop in _cut(picture, before.frames[plate], xyxy[plate], reader.formats)
+        (plate, cut)
+        for plate, reading in enumerate(before.readings)
+        if reading.score < SURE_FROM
+        for cut in _cut(picture, before.frames[plate], xyxy[plate], reading, reader.formats)
     ]
     if not cuts:
         return before
-    plates, counts, crops = zip(*cuts, strict=True)
-    straight, _ = rectify(namespace(picture).concatenate(crops), reader.infer)
+    plates, made = zip(*cuts, strict=True)
+    straight, _ = rectify(namespace(picture).concatenate([cut.crop for cut in made]), reader.infer)
     seen = to_cpu(infer_logits(straight, reader.infer))
-    texts = read_lines(to_numpy(seen), list(counts), reader.formats, reader.temperature)
-    readings, logits = list(before.readings), [*before.logits]
-    for plate, reading, of_cut in zip(plates, texts, seen, strict=True):
+    counts = [cut.lines for cut in made]
+    texts = read_lines(to_numpy(seen), counts, reader.formats, reader.temperature)
+    readings, logits, frames = list(before.readings), [*before.logits], [*before.frames]
+    for plate, cut, reading, of_cut in zip(plates, made, texts, seen, strict=True):
         if reading.score > readings[plate].score:
             readings[plate], logits[plate] = reading, of_cut
-    stacked = namespace(seen).stack(logits)
-    return replace(before, readings=tuple(readings), logits=stacked)
+            frames[plate] = before.frames[plate] if cut.frame is None else cut.frame
+    stack = namespace(seen).stack
+    return replace(before, readings=tuple(readings), logits=stack(logits), frames=stack(frames))
 
 
-def _cut(picture: Array, frame: Array, box: Array, formats: Formats) -> Iterator[tuple[int, Array]]:
-    """Cut one plate for the third pass: without its motion blur, and at other rows in two.
+def _cut(
+    picture: Array, frame: Array, box: Array, before: Reading, formats: Formats
+) -> Iterator[Cut]:
+    """Cut one plate for the third pass: without its motion blur, at other rows in two, and turned.
 
-    Yields:
-        Lines of the plate, and a crop [1, 3, 24, 94].
+    A plate whose reading is no better than nothing may be a turned one; nothing else would help.
     """
-    if formats.layouts(1):
+    may_have_one = bool(formats.layouts(1)) and before.score >= UNREADABLE_BELOW
+    if may_have_one:
         (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
         strip = cut_upright(picture, grown)
         for motion in find_motions(strip):
-            yield 1, to_input(deconvolve(strip, motion))
-    if formats.layouts(2) and bool(are_square(frame[None])[0]):
-        (whole,) = frames_of(box[None].tolist(), frame)
+            yield Cut(1, to_input(deconvolve(strip, motion)))
+    if not formats.layouts(2):
+        return
+    (whole,) = frames_of(box[None].tolist(), frame)
+    if before.score >= UNREADABLE_BELOW and bool(are_square(frame[None])[0]):
         upright = cut_upright(picture, whole)
         for share in UPPER_LINE:
-            yield 2, unfold_at(upright, share)
+            yield Cut(2, unfold_at(upright, share))
+    if bool(are_square(whole[None])[0]):
+        yield from _cut_turned(picture, whole)
+
+
+def _cut_turned(picture: Array, whole: Array) -> Iterator[Cut]:
+    """Cut a plate of two lines along its own edges, if it is turned in its box's frame [2, 3]."""
+    width, height = sizes_of(whole[None])[0].tolist()
+    if width < LEAST_TURNED_PX:
+        return
+    degrees = find_skew(cut_upright(picture, whole), (width, height))
+    if abs(degrees) < LEAST_TURN_DEG:
+        return
+    for ratio in RATIOS:
+        (frame,) = grow_frames(turn_frame(whole, degrees, ratio)[None], TURNED_MARGIN_XY)
+        yield Cut(2, cut_frame(picture, frame, lines=2), frame)

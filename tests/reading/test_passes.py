@@ -1,5 +1,6 @@
 """Plates that get a second look, and the choice between two looks."""
 
+import math
 from collections.abc import Mapping
 
 import pytest
@@ -137,6 +138,40 @@ def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_too(
     for given, share in zip(infer.given, UPPER_LINE, strict=True):
         assert torch.allclose(given, unfold_at(upright, share)[0], atol=0.02)
     assert read.readings[0].candidates[0][0] == kept
+
+
+def street_with_turned_lines(degrees: float) -> Tensor:
+    """Return a street with a turned plate of two lines in the box 100, 100 to 300, 250."""
+    rows_of, columns = torch.meshgrid(torch.arange(480.0), torch.arange(640.0), indexing="ij")
+    radians = math.radians(degrees)
+    down = (rows_of - 175) * math.cos(radians) - (columns - 200) * math.sin(radians)
+    along = (rows_of - 175) * math.sin(radians) + (columns - 200) * math.cos(radians)
+    is_line = ((down.abs() - 22).abs() < 14) & (along.abs() < 70)
+    is_dark = is_line & (torch.rand(480, 640, generator=torch.Generator().manual_seed(3)) < 0.5)
+    return torch.where(is_dark, 20, 200)[:, :, None].repeat(1, 1, 3).byte()
+
+
+@pytest.mark.parametrize(
+    ("before", "divided"),
+    [pytest.param(1.0, 0, id="nothing was read"), pytest.param(4.0, len(UPPER_LINE), id="unsure")],
+)
+def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(before: float, divided: int) -> None:
+    texts = ("A001AA77",) * (4 + divided) + ("B002BB77", "C003CC77")
+    infer = Remembering(rows(), texts, logits=(1.0, *[before] * (3 + divided), 9.0, 12.0))
+    box = torch.tensor([[100.0, 100.0, 300.0, 250.0]])
+    read = read_plates(street_with_turned_lines(20), box, reader_of(infer, russian()))
+    assert infer.batches[4:] == [2 + divided] * 2
+    assert read.readings[0].candidates[0][0] == "C003CC77"
+    right, down = read.frames[0, :, 0]
+    assert math.degrees(math.atan2(down, right)) == pytest.approx(20, abs=2)
+
+
+def test_a_turned_plate_in_a_small_box_is_not_cut_along_its_edges() -> None:
+    infer = Remembering(rows(), ("A001AA77",) * 4, logits=(1.0,) * 4)
+    street = F.interpolate(street_with_turned_lines(20).movedim(2, 0)[None], scale_factor=0.25)
+    box = torch.tensor([[25.0, 25.0, 75.0, 62.0]])
+    read_plates(street[0].movedim(0, 2), box, reader_of(infer, russian()))
+    assert len(infer.batches) == 4
 
 
 def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> None:

@@ -1,0 +1,71 @@
+"""The angle by which a plate is turned, found without reading it, and its frame at that angle."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.arrays import Array
+from orchestrator.reading.affine_crops import corners_of
+from orchestrator.reading.skew import find_skew, turn_frame
+
+SIZE_WH = (200, 130)
+
+
+def plate_of_two_lines(degrees: float) -> tuple[Array, tuple[int, int]]:
+    """Draw a plate that is turned clockwise, on grey; return its box's pixels and their size."""
+    ground = np.full((400, 400, 3), 128, np.uint8)
+    left, top = (200 - side // 2 for side in SIZE_WH)
+    cv2.rectangle(ground, (left, top), (left + SIZE_WH[0], top + SIZE_WH[1]), (240,) * 3, -1)
+    for line, text in enumerate(("A123", "BC 77")):
+        at = left + 20, top + 55 + 60 * line
+        cv2.putText(ground, text, at, cv2.FONT_HERSHEY_SIMPLEX, 1.9, (20,) * 3, 5)
+    turn = cv2.getRotationMatrix2D((200, 200), -degrees, 1)
+    turned = cv2.warpAffine(ground, turn, (400, 400), borderValue=(128,) * 3)
+    radians = np.deg2rad(abs(degrees))
+    (wide, high), (cosine, sine) = SIZE_WH, (np.cos(radians), np.sin(radians))
+    width, height = round(wide * cosine + high * sine), round(wide * sine + high * cosine)
+    x0, y0 = 200 - width // 2, 200 - height // 2
+    return turned[y0 : y0 + height, x0 : x0 + width], (width, height)
+
+
+@pytest.mark.parametrize("degrees", [-34, -20, -9, 0, 7, 15, 28])
+@pytest.mark.parametrize("library", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_the_angle_of_a_plate_is_found(library, degrees: int) -> None:
+    crop, size_wh = plate_of_two_lines(degrees)
+    assert find_skew(library(np.ascontiguousarray(crop)), size_wh) == pytest.approx(degrees, abs=2)
+
+
+def test_the_resolution_of_the_crop_does_not_matter() -> None:
+    crop, size_wh = plate_of_two_lines(20)
+    pressed = cv2.resize(crop, (150, 40), interpolation=cv2.INTER_AREA)
+    assert find_skew(pressed, size_wh) == pytest.approx(20, abs=4)
+
+
+@pytest.mark.parametrize(
+    "crop",
+    [
+        pytest.param(np.full((60, 90, 3), 77, np.uint8), id="one colour"),
+        pytest.param(np.random.default_rng(0).integers(256, size=(60, 90, 3)), id="noise"),
+        pytest.param(np.zeros((1, 1, 3)), id="one pixel"),
+    ],
+)
+def test_without_lines_of_text_there_is_no_angle(crop) -> None:
+    assert find_skew(crop.astype(np.uint8), crop.shape[1::-1]) == 0
+
+
+def test_a_high_and_narrow_crop_is_no_harder() -> None:
+    assert abs(find_skew(np.zeros((4000, 10, 3), np.uint8), (10, 4000))) == 0
+
+
+@pytest.mark.parametrize("degrees", [-30.0, 0.0, 12.0])
+def test_the_frame_of_a_turned_plate_is_as_wide_as_its_box(degrees: float) -> None:
+    upright = torch.tensor([[50.0, 0, 150], [0, 40, 112]])
+    frame = turn_frame(upright, degrees, 1.5)
+    corners = corners_of(frame[None])[0]
+    assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((100, 200))
+    assert corners.mean(0).tolist() == pytest.approx([150, 112])
+    edge, other = corners[1] - corners[0], corners[3] - corners[0]
+    assert edge.norm() / other.norm() == pytest.approx(1.5)
+    assert torch.rad2deg(torch.atan2(edge[1], edge[0])) == pytest.approx(degrees, abs=1e-3)
+    assert float(edge @ other) == pytest.approx(0, abs=1e-2)
