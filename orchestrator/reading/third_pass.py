@@ -90,25 +90,33 @@ def read_unsure(
 def _cut(
     picture: Array, frame: Array, box: Array, before: Reading, formats: Formats
 ) -> Iterator[Cut]:
-    """Cut one plate for the third pass: without its motion blur, at other rows in two, and turned.
+    """Cut one plate for the third pass in all ways that may help it.
 
-    A plate whose reading is no better than nothing may be a turned one; nothing else would help.
+    Where nothing was read, a turned plate of two lines may be; other cuts would not help.
     """
-    may_have_one = bool(formats.layouts(1)) and before.score >= UNREADABLE_BELOW
-    if may_have_one:
-        (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
-        strip = cut_upright(picture, grown)
-        for motion in find_motions(strip):
-            yield Cut(1, to_input(deconvolve(strip, motion)))
-    if not formats.layouts(2):
-        return
     (whole,) = frames_of(box[None].tolist(), frame)
-    if before.score >= UNREADABLE_BELOW and bool(are_square(frame[None])[0]):
-        upright = cut_upright(picture, whole)
-        for share in UPPER_LINE:
-            yield Cut(2, unfold_at(upright, share))
-    if bool(are_square(whole[None])[0]):
+    was_read, may_have_two = before.score >= UNREADABLE_BELOW, bool(formats.layouts(2))
+    if was_read and formats.layouts(1):
+        yield from _cut_deblurred(picture, frame)
+    if was_read and may_have_two and bool(are_square(frame[None])[0]):
+        yield from _cut_at_other_rows(picture, whole)
+    if may_have_two and bool(are_square(whole[None])[0]):
         yield from _cut_turned(picture, whole)
+
+
+def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
+    """Cut a plate of one line along its frame [2, 3], without its motion blur, if any is seen."""
+    (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
+    strip = cut_upright(picture, grown)
+    for motion in find_motions(strip):
+        yield Cut(1, to_input(deconvolve(strip, motion)))
+
+
+def _cut_at_other_rows(picture: Array, whole: Array) -> Iterator[Cut]:
+    """Cut a plate of two lines in its box's frame [2, 3], a little above and below its middle."""
+    upright = cut_upright(picture, whole)
+    for share in UPPER_LINE:
+        yield Cut(2, unfold_at(upright, share))
 
 
 def _cut_turned(picture: Array, whole: Array) -> Iterator[Cut]:
