@@ -92,7 +92,7 @@ def _cut(
 ) -> Iterator[Cut]:
     """Cut one plate for the third pass in all ways that may help it.
 
-    Where nothing was read, a turned plate of two lines may be; other cuts would not help.
+    A box in which nothing was read may hold a turned plate of two lines: no other cut helps it.
     """
     (whole,) = frames_of(box[None].tolist(), frame)
     was_read, may_have_two = before.score >= UNREADABLE_BELOW, bool(formats.layouts(2))
