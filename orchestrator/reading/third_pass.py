@@ -98,10 +98,15 @@ def _cut(
     was_read, may_have_two = before.score >= UNREADABLE_BELOW, bool(formats.layouts(2))
     if was_read and formats.layouts(1):
         yield from _cut_deblurred(picture, frame)
-    if was_read and may_have_two and bool(are_square(frame[None])[0]):
-        yield from _cut_at_other_rows(picture, whole)
-    if may_have_two and bool(are_square(whole[None])[0]):
-        yield from _cut_turned(picture, whole)
+    is_divided = was_read and may_have_two and bool(are_square(frame[None])[0])
+    may_be_turned = may_have_two and _may_be_turned(whole)
+    if not (is_divided or may_be_turned):
+        return
+    upright = cut_upright(picture, whole)
+    if is_divided:
+        yield from (Cut(2, unfold_at(upright, share)) for share in UPPER_LINE)
+    if may_be_turned:
+        yield from _cut_turned(picture, whole, upright)
 
 
 def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
@@ -112,19 +117,22 @@ def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
         yield Cut(1, to_input(deconvolve(strip, motion)))
 
 
-def _cut_at_other_rows(picture: Array, whole: Array) -> Iterator[Cut]:
-    """Cut a plate of two lines in its box's frame [2, 3], a little above and below its middle."""
-    upright = cut_upright(picture, whole)
-    for share in UPPER_LINE:
-        yield Cut(2, unfold_at(upright, share))
+def _may_be_turned(whole: Array) -> bool:
+    """Tell whether a box's frame [2, 3] may hold a turned plate of two lines, large enough."""
+    wide_enough = bool(sizes_of(whole[None])[0, 0] >= LEAST_TURNED_PX)
+    return wide_enough and bool(are_square(whole[None])[0])
 
 
-def _cut_turned(picture: Array, whole: Array) -> Iterator[Cut]:
-    """Cut a plate of two lines along its own edges, if it is turned in its box's frame [2, 3]."""
+def _cut_turned(picture: Array, whole: Array, upright: Array) -> Iterator[Cut]:
+    """Cut a plate of two lines along its own edges, if it is turned in its box.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        whole: The box's frame, float32 [2, 3].
+        upright: uint8 [h, w, 3] BGR, the pixels in that frame.
+    """
     width, height = sizes_of(whole[None])[0].tolist()
-    if width < LEAST_TURNED_PX:
-        return
-    degrees = find_skew(cut_upright(picture, whole), (width, height))
+    degrees = find_skew(upright, (width, height))
     if abs(degrees) < LEAST_TURN_DEG:
         return
     for ratio in RATIOS:
