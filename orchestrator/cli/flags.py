@@ -121,6 +121,24 @@ DecodeOnGpuOption = Annotated[
         help="With a GPU: decode JPEG files there, with nvImageCodec (extra `gpu-decoding`).",
     ),
 ]
+MpsOption = Annotated[
+    bool,
+    typer.Option(
+        "--mps",
+        rich_help_panel=NETWORKS_PANEL,
+        help="With a GPU: run kernels of different processes at once, under NVIDIA's MPS.",
+    ),
+]
+CudaPoolOption = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=65536,
+        metavar="MB",
+        rich_help_panel=NETWORKS_PANEL,
+        help="With a GPU: its memory that Triton keeps for the tensors between models.",
+    ),
+]
 PortOption = Annotated[
     int,
     typer.Option(

@@ -12,12 +12,14 @@ from orchestrator.cli.flags import (
     ADDRESSES_PANEL,
     TRITON_PANEL,
     CudaGraphsOption,
+    CudaPoolOption,
     DecodeOnGpuOption,
     Device,
     DeviceOption,
     EngineOption,
     FormatsOption,
     InstancesOption,
+    MpsOption,
     PicturesOnCpuOption,
     PicturesOption,
     PortOption,
@@ -50,6 +52,7 @@ from orchestrator.cli.gateway_flags import (
 from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
+from orchestrator.supervisor.capacity import CUDA_POOL_MB
 
 # Heavy modules are imported when a command runs, so that --help is quick.
 
@@ -96,6 +99,8 @@ def serve(
     pictures_on_cpu: PicturesOnCpuOption = False,
     cuda_graphs: CudaGraphsOption = False,
     decode_on_gpu: DecodeOnGpuOption = False,
+    mps: MpsOption = False,
+    cuda_pool_mb: CudaPoolOption = CUDA_POOL_MB,
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
@@ -182,6 +187,8 @@ def serve(
             pictures_on_cpu=pictures_on_cpu,
             cuda_graphs=cuda_graphs,
             decode_on_gpu=decode_on_gpu,
+            mps=mps,
+            cuda_pool_mb=cuda_pool_mb,
             explicit=explicit,
             admin_key=admin_key or None,
             traces=traces,

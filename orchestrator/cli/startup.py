@@ -17,6 +17,7 @@ from orchestrator.gateway.options import GatewayOptions
 from orchestrator.protocol.gateway_events import Event, TritonMoved
 from orchestrator.supervisor.local_server import keep_models
 from orchestrator.supervisor.model_repository import list_models
+from orchestrator.supervisor.mps import with_mps
 from orchestrator.supervisor.options import ServerOptions, fill_ports
 from orchestrator.supervisor.ports import ListenAddress
 from orchestrator.supervisor.preflight import check
@@ -42,7 +43,11 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     options, gateway = check_services(options, flags)
     if gateway and options.is_made_here:
         draw_canary(options.weights, options.formats)
-    with suppress(KeyboardInterrupt), keep_models(options) as models:  # Ctrl-C stops them
+    with (
+        suppress(KeyboardInterrupt),  # Ctrl-C stops them
+        with_mps(options) as options,
+        keep_models(options) as models,
+    ):
         front = gateway and GatewayService(_with_canary(gateway, models))
         triton = TritonService(options, models, front.notify if front else ignore, keeps_ports)
         specs = [ServiceSpec("Triton", triton.start, triton.restart, Server.needs_restart)]

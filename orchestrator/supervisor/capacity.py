@@ -10,6 +10,9 @@ MOST_THREADS = 4
 """Most threads of one inference; more make one picture hardly faster."""
 PICTURES_ON_A_GPU = 4
 """Pictures processed at once on a GPU, unless another number is asked for."""
+CUDA_POOL_MB = 256
+"""Megabytes of a GPU that Triton keeps for the tensors between models; its own 64 hold ten pictures
+of two megapixels."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from orchestrator.supervisor.plate_models import MODELS, holds_plates
 from orchestrator.supervisor.server_folder import ServerFolder
 from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.system.loopback import is_loopback, without_proxy
-from orchestrator.system.memory import keep_freed, usable_memory
+from orchestrator.system.memory import MIB, keep_freed, usable_memory
 from orchestrator.system.subprocesses import without_secrets
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -29,9 +29,6 @@ CALLS_IN_FLIGHT = 8
 More calls of one worker wait for a free thread. Triton starts all these threads at once, and 32
 without this option: with two cores, 320 of the service's 460 threads. Models of Python-based
 backends have as many as Python models."""
-CUDA_POOL = 256 * 1024 * 1024
-"""Bytes of a GPU that Triton keeps for the tensors between models; its own 64 MB hold ten pictures
-of two megapixels."""
 UNLESS_SET = {
     # Idle threads of one worker must not spin on cores that another worker needs.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -63,6 +60,7 @@ def command(
             all start at once also wait for each other.
     """
     is_ipv6 = ":" in options.host
+    pool_bytes = options.cuda_pool_mb * MIB
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
         "backend-directory": backends,
@@ -83,7 +81,7 @@ def command(
         *(f"--{name}={value}" for name, value in flags.items()),
         *(("--model-load-thread-count=1",) if one_by_one else ()),
         *(f"--model-repository={folder}" for folder in repositories),
-        *((f"--cuda-memory-pool-byte-size=0:{CUDA_POOL}",) if options.on_gpu() else ()),
+        *((f"--cuda-memory-pool-byte-size=0:{pool_bytes}",) if options.on_gpu() else ()),
         *options.flags,
         *_loading(options),
         *_restrictions(options),
@@ -151,4 +149,5 @@ def environment(
         HEARTBEATS: folder.heartbeats,
         **({VISIBLE: ""} if options.device == "cpu" else {}),
         **(choose_gpu(given) if options.on_gpu() else {}),
+        **options.variables,
     }

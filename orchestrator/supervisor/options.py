@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
+from orchestrator.supervisor.capacity import CUDA_POOL_MB, Capacity, fitting, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource
 from orchestrator.supervisor.gpu import has_gpu
 from orchestrator.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
@@ -55,6 +55,8 @@ class ServerOptions:
             networks alone.
         cuda_graphs: On a GPU, run the detector as CUDA graphs.
         decode_on_gpu: On a GPU, decode JPEG files there, with nvImageCodec.
+        mps: On a GPU, run kernels of different processes at once, under NVIDIA's MPS.
+        cuda_pool_mb: Megabytes of a GPU that Triton keeps for the tensors between models.
         start_timeout_s: How long the models may take to load on a CPU.
         explicit: Serve the repository as it lies, and load and unload models on request. Our models
             are loaded at the start, other models are not.
@@ -66,6 +68,7 @@ class ServerOptions:
         trace_rate: One of this many requests is traced, and also each request whose client traces
             it.
         flags: Further options of tritonserver, unchanged.
+        variables: Further variables of its environment.
         tritonserver: Program of an installed Triton to run; None means the embedded one.
         trust_network: Also listen to other machines, which could end the server with one request.
     """
@@ -86,6 +89,8 @@ class ServerOptions:
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
     decode_on_gpu: bool = False
+    mps: bool = False
+    cuda_pool_mb: int = CUDA_POOL_MB
     start_timeout_s: float = 180.0
     explicit: bool = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
@@ -93,6 +98,7 @@ class ServerOptions:
     traces: str = ""
     trace_rate: int = 1
     flags: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
     tritonserver: Path | None = None
     trust_network: bool = False
 
@@ -130,6 +136,11 @@ class ServerOptions:
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
+
+    @property
+    def uses_mps(self) -> bool:
+        """Processes share the GPU under MPS; so an error of one may end the work of all there."""
+        return self.mps and self.on_gpu()
 
     @property
     def longest_start_s(self) -> float:

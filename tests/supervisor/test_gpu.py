@@ -95,10 +95,18 @@ def test_of_several_gpus_a_server_uses_the_first(
     assert choose_gpu({"CUDA_VISIBLE_DEVICES": "1"}) == {}
 
 
-@pytest.mark.parametrize(("device", "has_pool"), [("gpu", True), ("cpu", False)])
-def test_triton_keeps_memory_of_a_gpu_for_tensors(device: str, has_pool: bool) -> None:
-    line = command(ServerOptions(device=device), find_installation(), (), Path(), "plates_1")
-    assert any(one.startswith("--cuda-memory-pool-byte-size=0:") for one in line) is has_pool
+@pytest.mark.parametrize(
+    ("options", "pools"),
+    [
+        pytest.param(ServerOptions(device="cpu", cuda_pool_mb=64), [], id="cpu"),
+        pytest.param(ServerOptions(device="gpu"), [256 * 2**20], id="gpu"),
+        pytest.param(ServerOptions(device="gpu", cuda_pool_mb=64), [64 * 2**20], id="asked for"),
+    ],
+)
+def test_triton_keeps_memory_of_a_gpu_for_tensors(options: ServerOptions, pools: list[int]) -> None:
+    line = command(options, find_installation(), (), Path(), "plates_1")
+    name = "--cuda-memory-pool-byte-size=0:"
+    assert [int(one.removeprefix(name)) for one in line if one.startswith(name)] == pools
 
 
 def test_a_server_of_a_gpu_gets_as_many_pictures_and_threads_as_asked_for() -> None:

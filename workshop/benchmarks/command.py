@@ -9,11 +9,13 @@ import typer
 
 from orchestrator.cli.flags import (
     CudaGraphsOption,
+    CudaPoolOption,
     DecodeOnGpuOption,
     Device,
     DeviceOption,
     EngineOption,
     InstancesOption,
+    MpsOption,
     PicturesOnCpuOption,
     PicturesOption,
     RepositoryOption,
@@ -23,6 +25,7 @@ from orchestrator.cli.flags import (
     show_errors,
 )
 from orchestrator.networks.engines import Engine
+from orchestrator.supervisor.capacity import CUDA_POOL_MB
 from orchestrator.system.optional_dependencies import check_packages
 from workshop.benchmarks import plan
 from workshop.benchmarks.peers import cells
@@ -79,6 +82,8 @@ def bench(
     pictures_on_cpu: PicturesOnCpuOption = False,
     cuda_graphs: CudaGraphsOption = False,
     decode_on_gpu: DecodeOnGpuOption = False,
+    mps: MpsOption = False,
+    cuda_pool_mb: CudaPoolOption = CUDA_POOL_MB,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
@@ -115,6 +120,8 @@ def bench(
             pictures_on_cpu=pictures_on_cpu,
             cuda_graphs=cuda_graphs,
             decode_on_gpu=decode_on_gpu,
+            mps=mps,
+            cuda_pool_mb=cuda_pool_mb,
             repository=model_repository,
             weights=weights,
             against=against,

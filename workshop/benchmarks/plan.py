@@ -8,6 +8,7 @@ from pathlib import Path
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
+from orchestrator.supervisor.capacity import CUDA_POOL_MB
 from orchestrator.system.toml_files import check_range
 
 HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
@@ -66,6 +67,8 @@ class Conditions:
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
     decode_on_gpu: bool = False
+    mps: bool = False
+    cuda_pool_mb: int = CUDA_POOL_MB
 
 
 @dataclass(frozen=True, kw_only=True)

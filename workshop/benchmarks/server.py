@@ -11,6 +11,7 @@ from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.mps import with_mps
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.repository_writer import RepositoryWriter
 from orchestrator.supervisor.triton_server import Server
@@ -76,8 +77,10 @@ def start_server(
         models: Writes its models; ours without it.
         model: The model whose settings are in the facts.
     """
-    options = on_free_ports(prepare(options))
-    with run_server(options, models) as server:
+    with (
+        with_mps(on_free_ports(prepare(options))) as options,
+        run_server(options, models) as server,
+    ):
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
             _read_facts(address, model),
@@ -101,6 +104,8 @@ def choose_options(plan: Plan) -> ServerOptions:
         pictures_on_cpu=plan.pictures_on_cpu,
         cuda_graphs=plan.cuda_graphs,
         decode_on_gpu=plan.decode_on_gpu,
+        mps=plan.mps,
+        cuda_pool_mb=plan.cuda_pool_mb,
     )
 
 

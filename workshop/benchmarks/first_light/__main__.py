@@ -16,11 +16,11 @@ import torch
 import typer
 
 from orchestrator.errors import PlateError
+from orchestrator.supervisor.mps import has_mps
 from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers
 from workshop.benchmarks.first_light.machine_step import look_at_machine
-from workshop.benchmarks.first_light.mps import has_mps
 from workshop.benchmarks.first_light.networks_step import COMPILED, FORMS, measure_networks
 from workshop.benchmarks.first_light.page import SETTINGS, write_page
 from workshop.benchmarks.first_light.server_steps import MPS, check_tensors, measure_settings

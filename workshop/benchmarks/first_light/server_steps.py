@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.first_light.gpu_memory import watch_gpu_memory
-from workshop.benchmarks.first_light.mps import run_mps
 from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
 from workshop.benchmarks.gpu_check import check_server, find_slow
 from workshop.benchmarks.pictures import render
@@ -31,7 +28,7 @@ OPTIONS = {
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
     "instances": ("--engine=torchscript", "--instances=2"),
-    MPS: ("--engine=torchscript",),
+    MPS: ("--engine=torchscript", "--mps"),
 }
 """Options of the ways to run a server, by the names of the ways."""
 
@@ -73,9 +70,7 @@ def measure_settings(way: str, scope: Scope) -> StepResult:
 
 def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
     """Run `plates bench` on a server that processes so many pictures at once."""
-    no_variables: AbstractContextManager[Mapping[str, str]] = nullcontext({})
-    mps = run_mps() if way == MPS else no_variables
-    with TemporaryDirectory() as folder, mps as variables:
+    with TemporaryDirectory() as folder:
         line = [
             str(PLATES), "bench", f"--device={scope.device}",
             f"--pictures={workers}", f"--concurrency={','.join(map(str, scope.calls))}",
@@ -83,9 +78,8 @@ def _measure(scope: Scope, workers: int, way: str) -> Iterator[Row]:
             f"--transport={TRANSPORT}", f"--out={folder}/bench",
             *OPTIONS[way],
         ]  # fmt: skip
-        env = {**os.environ, **variables}
         with watch_gpu_memory() as gpu:
-            done = subprocess.run(line, capture_output=True, text=True, env=env, check=False)
+            done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ServerError(f"bench: {done.stderr.strip()[-300:]}")
         report = read_report(BenchReport, Path(folder, "bench", "report.json"))

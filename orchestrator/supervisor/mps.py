@@ -10,10 +10,15 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
+from orchestrator.supervisor.gpu import VISIBLE
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.server_folder import writing
+from orchestrator.system.locked_folders import LockedFolder
+from orchestrator.system.subprocesses import ignore_stops, without_secrets
 
 PROGRAM = "nvidia-cuda-mps-control"
 PIPES, LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
@@ -29,6 +34,20 @@ def has_mps() -> bool:
 
 
 @contextmanager
+def with_mps(options: ServerOptions) -> Iterator[ServerOptions]:
+    """Run MPS for the length of a `with` block, if a server asks for it; give its options.
+
+    Raises:
+        ServerError: The daemon cannot be started.
+    """
+    if not options.uses_mps:
+        yield options
+        return
+    with run_mps() as variables:
+        yield replace(options, variables={**options.variables, **variables})
+
+
+@contextmanager
 def run_mps() -> Iterator[Mapping[str, str]]:
     """Run the daemon for the length of a `with` block; give the variables for its clients.
 
@@ -40,25 +59,37 @@ def run_mps() -> Iterator[Mapping[str, str]]:
     if Path(os.environ.get(PIPES, DEFAULT_PIPES), CONTROL).exists():
         yield {}
         return
-    with TemporaryDirectory(prefix="mps-") as folder:
-        variables = {PIPES: f"{folder}/pipes", LOGS: f"{folder}/logs"}
+    with writing():
+        owned = LockedFolder.make("mps-")
+    try:
+        variables = {PIPES: f"{owned.folder}/pipes", LOGS: f"{owned.folder}/logs"}
         for made in variables.values():
             Path(made).mkdir()
-        _control(["-d"], "", variables)
+        _control(["-d"], "", variables, owned.children)
         try:
             yield variables
         finally:
-            _control([], "quit\n", variables)
+            with ignore_stops():
+                _control([], "quit\n", variables)
+    finally:
+        owned.remove()
 
 
-def _control(options: list[str], said: str, variables: Mapping[str, str]) -> None:
+def _control(options: list[str], said: str, variables: Mapping[str, str], *kept: int) -> None:
+    """Run the program; a daemon keeps descriptors open, so that a later service can end it.
+
+    The daemon offers all GPUs. It would number those that it offers anew, but its clients number
+    all of them.
+    """
+    given = {name: value for name, value in without_secrets().items() if name != VISIBLE}
     # The daemon goes on and keeps what it inherits, so its messages go to a file, not a pipe.
     messages = Path(variables[LOGS], "messages")
     with messages.open("ab") as file:
         try:
             done = subprocess.run(
                 [PROGRAM, *options], input=said, text=True, stdout=file, stderr=file,
-                env={**os.environ, **variables}, timeout=TIMEOUT_S, check=False,
+                env={**given, **variables}, pass_fds=kept, timeout=TIMEOUT_S, check=False,
+                start_new_session=True,  # Ctrl-C ends the server first
             )  # fmt: skip
         except FileNotFoundError as error:
             raise ServerError(f"{PROGRAM}: no such program; NVIDIA's driver brings it") from error

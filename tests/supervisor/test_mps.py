@@ -1,17 +1,27 @@
 """The daemon of MPS, with a stand-in for NVIDIA's program."""
 
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import ServerError
+from orchestrator.supervisor.command import environment
+from orchestrator.supervisor.installation import find_installation
+from orchestrator.supervisor.mps import DEFAULT_PIPES, PIPES, PROGRAM, run_mps, with_mps
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.server_folder import ServerFolder, remove_leftovers
+from tests.waiting import until
 from workshop.benchmarks.first_light.__main__ import list_steps
-from workshop.benchmarks.first_light.mps import DEFAULT_PIPES, PIPES, PROGRAM, run_mps
 from workshop.benchmarks.first_light.steps import WHOLE
 
 DAEMON = """#!/bin/sh
 if [ "$1" = "-d" ]; then
+    env > "$FOLDER/environment"
     echo $$ > "$CUDA_MPS_PIPE_DIRECTORY/control"
     sleep 60 &
     echo $! > "$FOLDER/daemon"
@@ -47,6 +57,55 @@ def test_a_daemon_runs_for_its_clients_and_is_told_to_quit(install) -> None:
         assert Path(variables[PIPES], "control").exists()
     assert (folder / "said").read_text() == "quit\n"
     assert not Path(variables[PIPES]).exists()
+
+
+def test_a_server_that_asks_for_it_finds_the_daemon(
+    install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install(DAEMON)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    with with_mps(ServerOptions(device="gpu", mps=True)) as options:
+        files = ServerFolder.make()
+        try:
+            variables = environment(options, find_installation(), files)
+        finally:
+            files.remove()
+        assert Path(variables[PIPES], "control").exists()
+    assert variables["CUDA_VISIBLE_DEVICES"] == "1"
+    # The daemon would number the GPUs that it offers anew: GPU 1 of a single one does not exist.
+    assert "CUDA_VISIBLE_DEVICES" not in (folder / "environment").read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(ServerOptions(device="gpu"), id="not asked for"),
+        pytest.param(ServerOptions(device="cpu", mps=True), id="no GPU"),
+    ],
+)
+def test_other_servers_start_no_daemon(install, options: ServerOptions) -> None:
+    folder = install(DAEMON)
+    with with_mps(options) as given:
+        assert given is options
+    assert not (folder / "daemon").exists()
+
+
+def test_the_daemon_of_a_killed_service_is_ended_by_the_next(
+    install, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = install(DAEMON)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    wait = "import time; from orchestrator.supervisor.mps import run_mps\n"
+    wait += "with run_mps(): time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", wait]) as service:
+        until(lambda: (folder / "daemon").exists() and (folder / "daemon").read_text(), "a daemon")
+        service.send_signal(signal.SIGKILL)
+    daemon = Path("/proc", (folder / "daemon").read_text().strip())
+    assert daemon.exists()
+    remove_leftovers()
+    until(lambda: not daemon.exists(), "its end")
+    assert not [*tmp_path.glob("plates-mps-*")]
 
 
 def test_a_daemon_quits_after_an_error_too(install) -> None:
