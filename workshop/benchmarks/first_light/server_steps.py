@@ -28,6 +28,7 @@ OPTIONS = {
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
     "instances": ("--engine=torchscript", "--instances=2"),
+    "pool": ("--engine=torchscript", "--cuda-pool-mb=64"),
     MPS: ("--engine=torchscript", "--mps"),
 }
 """Options of the ways to run a server, by the names of the ways."""
