@@ -24,15 +24,19 @@ STRONGEST = 90
 """Percentile of the edges above which all count alike: one bright edge is not a line of text."""
 FEWEST_PX = 8
 """Shorter lines, at the corners of the crop, count as if they had this length."""
+MOST_SOLVED_DEG = 12.0
+"""Greatest angle at which a plate's width and height follow from those of its box."""
+RATIOS = (1.32, 1.7)
+"""Ratios of width to height of plates of two lines."""
 LEAST_CONTRAST = 2.5
 """Least contrast at the angle of a plate, divided by the median over all angles: of rendered plates
 99 % have more, of noise 1 %."""
 
 
-def find_skew(crop: Array, size_wh: tuple[float, float]) -> float:
+def find_skew(crop: Array, size_wh: tuple[float, float]) -> float | None:
     """Return the angle, degrees, by which a plate is turned clockwise in its upright box.
 
-    It is 0 if the crop has no lines of text at any angle.
+    It is None if the crop has no lines of text at any angle.
 
     Args:
         crop: uint8 [h, w, 3] BGR, the box of a plate, of any resolution.
@@ -48,21 +52,36 @@ def find_skew(crop: Array, size_wh: tuple[float, float]) -> float:
     contrast = [_contrast(line, edges.ravel()) for line in lines]
     best = int(np.argmax(contrast))
     stands_out = contrast[best] > LEAST_CONTRAST * np.median(contrast)
-    return float(ANGLES_DEG[best]) if stands_out else 0.0
+    return float(ANGLES_DEG[best]) if stands_out else None
 
 
-def turn_frame(upright: Array, degrees: float, ratio: float) -> Array:
-    """Return the frame [2, 3] of a plate that is turned clockwise in the frame of its upright box.
+def frames_inside(upright: Array, degrees: float) -> list[Array]:
+    """Return the frames [2, 3] that a plate of two lines may have in its upright box.
+
+    A small angle leaves one frame with the box's own width and height. At a large one these hardly
+    tell the plate's shape, so each usual shape has a frame.
 
     Args:
-        upright: float32 [2, 3].
-        degrees: The angle.
-        ratio: The plate's width divided by its height.
+        upright: The frame of the box, float32 [2, 3].
+        degrees: The angle by which the plate is turned clockwise.
     """
+    wide, high = float(upright[0, 0]), float(upright[1, 1])
+    cosine, sine = math.cos(math.radians(degrees)), abs(math.sin(math.radians(degrees)))
+    if abs(degrees) > MOST_SOLVED_DEG:
+        widths = [wide / (cosine + sine / ratio) for ratio in RATIOS]
+        halves = [(width, width / ratio) for width, ratio in zip(widths, RATIOS, strict=True)]
+    else:
+        square = cosine**2 - sine**2
+        width, height = wide * cosine - high * sine, high * cosine - wide * sine
+        halves = [(max(width / square, wide / 2), max(height / square, high / 2))]
+    return [_turn(upright, degrees, half) for half in halves]
+
+
+def _turn(upright: Array, degrees: float, half: tuple[float, float]) -> Array:
+    """Return the frame of a plate by its angle, and half its width and height."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    half = upright[0, 0] / (cosine + abs(sine) / ratio)
-    turn = floats_like(upright, [[cosine, -sine / ratio], [sine, cosine / ratio]])
-    return namespace(upright).concatenate((half * turn, upright[:, 2:]), 1)
+    turned = floats_like(upright, [[cosine, -sine], [sine, cosine]]) * floats_like(upright, half)
+    return namespace(upright).concatenate((turned, upright[:, 2:]), 1)
 
 
 def _edges(grey: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

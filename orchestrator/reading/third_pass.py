@@ -9,7 +9,6 @@ from typing import NamedTuple
 from orchestrator.arrays import Array, namespace, to_cpu, to_numpy
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
-    cut_frame,
     cut_upright,
     frames_of,
     grow_frames,
@@ -29,18 +28,14 @@ from orchestrator.reading.reader import (
     rectify,
 )
 from orchestrator.reading.readings import read_lines
-from orchestrator.reading.skew import find_skew, turn_frame
+from orchestrator.reading.skew import find_skew, frames_inside
 
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
 """Margins around a plate whose motion blur is removed."""
-LEAST_TURNED_PX, LEAST_TURN_DEG = 60.0, 5.0
-"""Least width of the box of a plate of two lines whose angle is looked for, and the least angle
-along which it is cut."""
-RATIOS, TURNED_MARGIN_XY = (1.32, 1.7), (0.04, 0.06)
-"""Ratios of width to height, and the margins, with which turned plates of two lines are cut."""
-UPPER_LINE = (0.44, 0.56)
-"""Shares of the height at which the third pass divides plates of two lines; the second pass divides
-them in the middle."""
+LEAST_UNREAD_PX = 60.0
+"""Least width of a box in which nothing was read, but which may hold a plate of two lines."""
+TWO_LINE_MARGINS_XY, UPPER_LINE = ((0.0, 0.0), (0.05, 0.06), (0.1, 0.12)), (0.46, 0.54)
+"""Margins around a plate of two lines, and shares of its height at which it is divided."""
 
 
 class Cut(NamedTuple):
@@ -49,7 +44,7 @@ class Cut(NamedTuple):
     Attributes:
         lines: Lines of the plate.
         crop: float32 [1, 3, 24, 94].
-        frame: The frame [2, 3] along which a turned plate was cut; None for others.
+        frame: The frame [2, 3] of a plate of two lines; None for one line.
     """
 
     lines: int
@@ -94,19 +89,12 @@ def _cut(
 
     A box in which nothing was read may hold a turned plate of two lines: no other cut helps it.
     """
-    (whole,) = frames_of(box[None].tolist(), frame)
-    was_read, may_have_two = before.score >= UNREADABLE_BELOW, bool(formats.layouts(2))
+    was_read = before.score >= UNREADABLE_BELOW
     if was_read and formats.layouts(1):
         yield from _cut_deblurred(picture, frame)
-    is_divided = was_read and may_have_two and bool(are_square(frame[None])[0])
-    may_be_turned = may_have_two and _may_be_turned(whole)
-    if not (is_divided or may_be_turned):
-        return
-    upright = cut_upright(picture, whole)
-    if is_divided:
-        yield from (Cut(2, unfold_at(upright, share)) for share in UPPER_LINE)
-    if may_be_turned:
-        yield from _cut_turned(picture, whole, upright)
+    (whole,) = frames_of([box.tolist()], frame)
+    if formats.layouts(2) and are_square(whole[None])[0]:
+        yield from _cut_two_lines(picture, whole, was_read=was_read)
 
 
 def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
@@ -117,24 +105,22 @@ def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
         yield Cut(1, to_input(deconvolve(strip, motion)))
 
 
-def _may_be_turned(whole: Array) -> bool:
-    """Tell whether a box's frame [2, 3] may hold a turned plate of two lines, large enough."""
-    wide_enough = bool(sizes_of(whole[None])[0, 0] >= LEAST_TURNED_PX)
-    return wide_enough and bool(are_square(whole[None])[0])
-
-
-def _cut_turned(picture: Array, whole: Array, upright: Array) -> Iterator[Cut]:
-    """Cut a plate of two lines along its own edges, if it is turned in its box.
+def _cut_two_lines(picture: Array, whole: Array, *, was_read: bool) -> Iterator[Cut]:
+    """Cut a plate of two lines along these, with several margins, divided at several rows.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        whole: The box's frame, float32 [2, 3].
-        upright: uint8 [h, w, 3] BGR, the pixels in that frame.
+        whole: The frame [2, 3] of the plate's box.
+        was_read: Something was read in the box. If not, it must hold lines, and be wide enough.
     """
     width, height = sizes_of(whole[None])[0].tolist()
-    degrees = find_skew(upright, (width, height))
-    if abs(degrees) < LEAST_TURN_DEG:
+    if not was_read and width < LEAST_UNREAD_PX:
         return
-    for ratio in RATIOS:
-        (frame,) = grow_frames(turn_frame(whole, degrees, ratio)[None], TURNED_MARGIN_XY)
-        yield Cut(2, cut_frame(picture, frame, lines=2), frame)
+    degrees = find_skew(cut_upright(picture, whole), (width, height))
+    if degrees is None and not was_read:
+        return
+    for frame in frames_inside(whole, degrees or 0.0):
+        for margin_xy in TWO_LINE_MARGINS_XY:
+            (grown,) = grow_frames(frame[None], margin_xy)
+            upright = cut_upright(picture, grown)
+            yield from (Cut(2, unfold_at(upright, share), frame) for share in UPPER_LINE)

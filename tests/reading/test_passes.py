@@ -12,6 +12,7 @@ from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
+    corners_of,
     cut_frame,
     grow_frames,
     unfold_at,
@@ -24,7 +25,8 @@ from orchestrator.reading.passes import (
 )
 from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.readings import read_lines
-from orchestrator.reading.third_pass import UPPER_LINE
+from orchestrator.reading.skew import RATIOS
+from orchestrator.reading.third_pass import TWO_LINE_MARGINS_XY, UPPER_LINE
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
 
 BOX = torch.tensor([[100.0, 100.0, 200.0, 125.0]])
@@ -118,26 +120,33 @@ def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
     assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
 
 
+CUTS = len(TWO_LINE_MARGINS_XY) * len(UPPER_LINE)
+"""Cuts of the third pass along one frame of a plate of two lines."""
+
+
 @pytest.mark.parametrize(
-    ("third", "kept"),
+    ("last", "kept"),
     [
-        pytest.param((3.0, 9.0), "B002BB77", id="surer at another row"),
-        pytest.param((3.0, 3.0), "A001AA77", id="surest in the middle"),
+        pytest.param(9.0, "B002BB77", id="surer at another row"),
+        pytest.param(3.0, "A001AA77", id="surest in the middle"),
     ],
 )
-def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_too(
-    third: tuple[float, float], kept: str
+def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_with_several_margins(
+    last: float, kept: str
 ) -> None:
-    texts = ("A001AA77",) * 4 + ("C003CC77", "B002BB77")
-    infer = Remembering(rows(), texts, logits=(1.0, *[4.0] * 3, *third))
+    texts = ("A001AA77",) * (3 + CUTS) + ("B002BB77",)
+    infer = Remembering(rows(), texts, logits=(1.0, *[4.0] * 3, *[3.0] * (CUTS - 1), last))
     street = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(2)).byte()
     box = torch.tensor([[100.0, 100.0, 200.0, 150.0]])
     read = read_plates(street, box, reader_of(infer, russian()))
-    assert infer.batches == [1, 1, 3, 3, 2, 2]
+    assert infer.batches == [1, 1, 3, 3, CUTS, CUTS]
     upright = street[100:150, 100:200]
-    for given, share in zip(infer.given, UPPER_LINE, strict=True):
+    for given, share in zip(infer.given, UPPER_LINE, strict=False):
         assert torch.allclose(given, unfold_at(upright, share)[0], atol=0.02)
+    assert not torch.allclose(infer.given[-1], infer.given[len(UPPER_LINE) - 1], atol=0.1)
     assert read.readings[0].candidates[0][0] == kept
+    if kept == "B002BB77":  # the plate's place is its box, without the margin of that cut
+        assert corners_of(read.frames)[0, ::2].tolist() == [[100, 100], [200, 150]]
 
 
 def street_with_turned_lines(degrees: float) -> Tensor:
@@ -152,25 +161,39 @@ def street_with_turned_lines(degrees: float) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("before", "divided"),
-    [pytest.param(1.0, 0, id="nothing was read"), pytest.param(4.0, len(UPPER_LINE), id="unsure")],
+    "before", [pytest.param(1.0, id="nothing was read"), pytest.param(4.0, id="unsure")]
 )
-def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(before: float, divided: int) -> None:
-    texts = ("A001AA77",) * (4 + divided) + ("B002BB77", "C003CC77")
-    infer = Remembering(rows(), texts, logits=(1.0, *[before] * (3 + divided), 9.0, 12.0))
+def test_a_turned_plate_of_two_lines_is_cut_along_its_edges(before: float) -> None:
+    cuts = CUTS * len(RATIOS)
+    texts = ("A001AA77",) * (3 + cuts) + ("C003CC77",)
+    infer = Remembering(rows(), texts, logits=(1.0, *[before] * (2 + cuts), 12.0))
     box = torch.tensor([[100.0, 100.0, 300.0, 250.0]])
     read = read_plates(street_with_turned_lines(20), box, reader_of(infer, russian()))
-    assert infer.batches[4:] == [2 + divided] * 2
+    assert infer.batches[4:] == [cuts] * 2
     assert read.readings[0].candidates[0][0] == "C003CC77"
     right, down = read.frames[0, :, 0]
     assert math.degrees(math.atan2(down, right)) == pytest.approx(20, abs=2)
 
 
-def test_a_turned_plate_in_a_small_box_is_not_cut_along_its_edges() -> None:
-    infer = Remembering(rows(), ("A001AA77",) * 4, logits=(1.0,) * 4)
+@pytest.mark.parametrize(
+    ("before", "calls"),
+    [pytest.param(1.0, 4, id="nothing was read"), pytest.param(4.0, 6, id="unsure")],
+)
+def test_a_small_box_is_cut_along_lines_only_if_something_was_read_in_it(
+    before: float, calls: int
+) -> None:
+    infer = Remembering(rows(), ("A001AA77",) * 30, logits=(1.0, *[before] * 29))
     street = F.interpolate(street_with_turned_lines(20).movedim(2, 0)[None], scale_factor=0.25)
     box = torch.tensor([[25.0, 25.0, 75.0, 62.0]])
     read_plates(street[0].movedim(0, 2), box, reader_of(infer, russian()))
+    assert len(infer.batches) == calls
+
+
+def test_a_large_box_without_lines_in_which_nothing_was_read_is_not_cut_again() -> None:
+    infer = Remembering(rows(), ("A001AA77",) * 4, logits=(1.0,) * 4)
+    street = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(2)).byte()
+    box = torch.tensor([[100.0, 100.0, 300.0, 250.0]])
+    read_plates(street, box, reader_of(infer, russian()))
     assert len(infer.batches) == 4
 
 

@@ -1,5 +1,7 @@
 """The angle by which a plate is turned, found without reading it, and its frame at that angle."""
 
+from dataclasses import dataclass
+
 import cv2
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import torch
 
 from orchestrator.arrays import Array
 from orchestrator.reading.affine_crops import corners_of
-from orchestrator.reading.skew import find_skew, turn_frame
+from orchestrator.reading.skew import RATIOS, find_skew, frames_inside
 
 SIZE_WH = (200, 130)
 
@@ -51,21 +53,59 @@ def test_the_resolution_of_the_crop_does_not_matter() -> None:
     ],
 )
 def test_without_lines_of_text_there_is_no_angle(crop) -> None:
-    assert find_skew(crop.astype(np.uint8), crop.shape[1::-1]) == 0
+    assert find_skew(crop.astype(np.uint8), crop.shape[1::-1]) is None
 
 
 def test_a_high_and_narrow_crop_is_no_harder() -> None:
-    assert abs(find_skew(np.zeros((4000, 10, 3), np.uint8), (10, 4000))) == 0
+    assert find_skew(np.zeros((4000, 10, 3), np.uint8), (10, 4000)) is None
 
 
-@pytest.mark.parametrize("degrees", [-30.0, 0.0, 12.0])
-def test_the_frame_of_a_turned_plate_is_as_wide_as_its_box(degrees: float) -> None:
-    upright = torch.tensor([[50.0, 0, 150], [0, 40, 112]])
-    frame = turn_frame(upright, degrees, 1.5)
-    corners = corners_of(frame[None])[0]
-    assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((100, 200))
-    assert corners.mean(0).tolist() == pytest.approx([150, 112])
+@dataclass(frozen=True)
+class Shape:
+    """The bounds, middle, angle and size of a frame."""
+
+    bounds: tuple[float, ...]
+    middle: tuple[float, ...]
+    degrees: float
+    size_wh: tuple[float, float]
+
+
+def measure(frame: torch.Tensor) -> Shape:
+    """Measure a frame, and check that its corners are right angles."""
+    corners = corners_of(frame[None])[0].double()
     edge, other = corners[1] - corners[0], corners[3] - corners[0]
-    assert edge.norm() / other.norm() == pytest.approx(1.5)
-    assert torch.rad2deg(torch.atan2(edge[1], edge[0])) == pytest.approx(degrees, abs=1e-3)
     assert float(edge @ other) == pytest.approx(0, abs=1e-2)
+    return Shape(
+        (*corners.amin(0).tolist(), *corners.amax(0).tolist()),
+        tuple(corners.mean(0).tolist()),
+        float(torch.rad2deg(torch.atan2(edge[1], edge[0]))),
+        (float(edge.norm()), float(other.norm())),
+    )
+
+
+@pytest.mark.parametrize("degrees", [-12.0, 0.0, 7.0])
+def test_a_plate_that_is_turned_a_little_fills_its_box(degrees: float) -> None:
+    (frame,) = frames_inside(torch.tensor([[50.0, 0, 150], [0, 40, 112]]), degrees)
+    shape = measure(frame)
+    assert shape.bounds == pytest.approx((100, 72, 200, 152), abs=1e-3)
+    assert shape.degrees == pytest.approx(degrees, abs=1e-3)
+
+
+@pytest.mark.parametrize("degrees", [-30.0, 14.0])
+def test_a_plate_that_is_turned_far_is_as_wide_as_its_box_and_of_a_usual_shape(
+    degrees: float,
+) -> None:
+    frames = frames_inside(torch.tensor([[50.0, 0, 150], [0, 40, 112]]), degrees)
+    for frame, ratio in zip(frames, RATIOS, strict=True):
+        shape = measure(frame)
+        assert shape.bounds[::2] == pytest.approx((100, 200), abs=1e-3)
+        assert shape.middle == pytest.approx((150, 112), abs=1e-3)
+        assert shape.degrees == pytest.approx(degrees, abs=1e-3)
+        assert shape.size_wh[0] / shape.size_wh[1] == pytest.approx(ratio)
+
+
+def test_a_box_that_no_plate_at_its_angle_fills_still_has_a_frame() -> None:
+    (frame,) = frames_inside(torch.tensor([[10.0, 0, 150], [0, 80, 112]]), 12.0)
+    width, height = measure(frame).size_wh
+    assert width == pytest.approx(10)
+    assert 80 < height < 180
