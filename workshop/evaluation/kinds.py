@@ -39,10 +39,10 @@ from workshop.rendering.camera import moderate_view
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.glyph_jitter import jitter_glyphs
 from workshop.rendering.glyphs import glyph_mask
+from workshop.rendering.inexact_frames import jitter_box
 from workshop.rendering.painting import GlyphSource
 from workshop.rendering.photos import Photo, photograph_flat
 from workshop.rendering.russia import load_font
-from workshop.rendering.synth import jitter_box
 from workshop.reporting.files import explain_write_errors, prepare_folder
 from workshop.reporting.sheets import write_sheets
 from workshop.reporting.tables import format_percent, format_table
@@ -105,7 +105,7 @@ def draw_kinds(
         flat = country.random_plate(rng, name, glyphs=jitter_glyphs(rng, font))
         photo = photograph_flat(rng, flat, WIDTHS_PX, moderate_view)
         height, width = photo.picture.shape[:2]
-        box = jitter_box(rng, photo.quad).clip(0, [width, height, width, height])
+        box = jitter_box(rng, photo.quad, photo.lines).clip(0, [width, height, width, height])
         yield Seen(photo, box)
 
 

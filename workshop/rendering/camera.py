@@ -18,6 +18,8 @@ Light = NDArray[np.float32]
 """(H, W, 3) float32 BGR, 0 to 255, not clipped."""
 
 
+NIGHTS = 0.2
+"""Share of the pictures that are taken at night."""
 SMEARED = 0.2
 """Share of the pictures that are smeared much, beside those with a little motion blur."""
 SMEARS = (0.03, 0.18)
@@ -76,7 +78,7 @@ def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 3
     return View(
         yaw=float(rng.uniform(-50, 50)),
         pitch=float(rng.uniform(-15, 40)),
-        roll=float(rng.uniform(-26, 26) if is_turned else rng.normal(0, 4)),
+        roll=float(rng.uniform(-34, 34) if is_turned else rng.normal(0, 4)),
         width_px=size_px,
         slope=float(rng.normal(0, 4) if is_turned else rng.uniform(-26, 26)),
     )
@@ -181,7 +183,7 @@ def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = 
             may stay readable. The picture's width when None.
     """
     light = picture.astype(np.float32)
-    is_night = rng.random() < 0.12
+    is_night = rng.random() < NIGHTS
     light = _darken(rng, light) if is_night else _expose(rng, light)
     light = _blur(rng, light, width_px or light.shape[1])
     if is_night:

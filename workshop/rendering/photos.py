@@ -32,6 +32,10 @@ WIDTHS_PX = (28.0, 300.0)
 """Least and greatest width of photographed plates of 520 x 112 mm, from far to near."""
 LINE_PX = 112
 """Height of a line in a flat plate's picture before it is photographed; less saves time."""
+HIDDEN_LEFT, HIDDEN_RIGHT = (0.02, 0.085), (0.935, 0.985)
+"""Places of the edge of what hides a plate's end, as shares of the plate's width."""
+BEYOND = 3.0
+"""Size of what hides all beyond that edge, in widths or heights of the plate."""
 FILMED = 0.06
 """Share of the plates that are frames of a video; each takes as long as two others."""
 
@@ -110,6 +114,26 @@ def photograph_flat(
     seen = photograph(rng, warp(plate, behind, quad))
     picture = as_frame(rng, seen) if rng.random() < FILMED else seen
     return Photo(picture, quad, flat.text, flat.format, flat.lines)
+
+
+def hide_end(rng: np.random.Generator, photo: Photo) -> Bgr:
+    """Hide one end of a plate up to its text, as a post does, or the edge of the camera's picture.
+
+    Returns:
+        (H, W, 3) uint8 BGR, a copy of the photo's picture.
+    """
+    corner, across = photo.quad[0], photo.quad[1] - photo.quad[0]
+    down = photo.quad[3] - photo.quad[0]
+    width = float(rng.uniform(0.05, 0.2)) if rng.random() < 0.5 else BEYOND
+    is_left = rng.random() < 0.5
+    edge = float(rng.uniform(*(HIDDEN_LEFT if is_left else HIDDEN_RIGHT)))
+    near, far = corner + across * edge, corner + across * (edge + (-width if is_left else width))
+    tall = BEYOND * down
+    bar = np.array([near - tall, near + tall, far + tall, far - tall])
+    hidden = photo.picture.copy()
+    colour = random_colour(rng) if rng.random() < 0.6 else (int(rng.choice([0, 114, 255])),) * 3
+    cv2.fillConvexPoly(hidden, np.round(bar * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
+    return hidden
 
 
 def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:

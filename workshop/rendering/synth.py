@@ -22,25 +22,21 @@ from torch import Tensor
 
 from orchestrator.imaging.files import Bgr
 from orchestrator.reading.affine_crops import (
-    SECOND_PASS_MARGINS_XY,
     cut_frame,
     cut_upright,
     frames_around,
-    grow_frames,
-    sizes_of,
     tilts_of,
     to_input,
 )
 from orchestrator.reading.crops import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.reading.deblurring import deconvolve, find_motions
 from orchestrator.reading.passes import TILTED_DEG
-from workshop.rendering.camera import (
-    Quad,
-)
+from workshop.rendering.camera import Quad
 from workshop.rendering.commands import Command, at_least, check_sheet
 from workshop.rendering.country import Country, country_of
+from workshop.rendering.inexact_frames import Frame, frame_inside_box, jitter_box, jitter_frame
 from workshop.rendering.painting import GlyphSource
-from workshop.rendering.photos import WIDTHS_PX, Photo, photograph_plate
+from workshop.rendering.photos import WIDTHS_PX, Photo, hide_end, photograph_plate
 from workshop.rendering.russia import load_font
 from workshop.reporting.sheets import add_caption, arrange, write_png
 
@@ -50,9 +46,12 @@ Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 are the crop's edges, NaN is unknown."""
 DEBLURRED = 0.5
 """Share of the second pass's plates whose motion blur is removed, if any is seen."""
+INSIDE_BOX = 0.6
+"""Share of the second pass's plates of two lines that are cut along their angle in the detector's
+box."""
+HIDDEN_ENDS = 0.1
+"""Share of the plates one end of which is hidden up to the text."""
 UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
-Frame = Tensor
-"""float32 [2, 3], see `orchestrator.reading.affine_crops`."""
 
 
 class Sample(NamedTuple):
@@ -82,44 +81,6 @@ class Batch(NamedTuple):
         return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
 
 
-def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
-    """Return a box round the corners with a detector's usual error: (4,) x0 y0 x1 y1.
-
-    Most boxes include the plate's holder, or more. In a real detector's crops with margins, the
-    plate often fills at most three quarters of the width and half of the height.
-    """
-    low, high = quad.min(axis=0), quad.max(axis=0)
-    size = high - low
-    noise = rng.normal(0, [0.02, 0.06], (2, 2))
-    if rng.random() < 0.65:
-        noise += np.array([[-1], [1]]) * rng.uniform(0, [0.12, 0.35], (2, 2)) * rng.random()
-    box: NDArray[np.float64] = np.stack([low, high]) + noise * size
-    return box.reshape(4)
-
-
-def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
-    """Return a frame round the corners with STN's usual error and a second pass's margins.
-
-    Args:
-        rng: Source of all randomness.
-        quad: Corners, clockwise from top-left, pixels.
-        lines: Number of lines of the plate.
-    """
-    frame = frames_around(torch.from_numpy(quad)[None])
-    width, height = sizes_of(frame)[0].tolist()
-    angle, sheared = np.deg2rad(rng.normal(0, [2.5, 3.0]))
-    across, along = 1 + rng.normal(0, [0.03, 0.06])
-    right, down = rng.normal(0, [0.02, 0.04])
-    off = np.array([
-        [across * np.cos(angle), np.sin(sheared - angle) * height / width, right],
-        [np.sin(angle) * width / height, along * np.cos(angle), down],
-        [0, 0, 1],
-    ])  # fmt: skip
-    room_x, room_y = np.mean(SECOND_PASS_MARGINS_XY[lines], axis=0).tolist()
-    grown: Tensor = grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
-    return grown
-
-
 def cut_sample(
     rng: np.random.Generator, photo: Photo, again: float = 0.35, *, is_known: bool = True
 ) -> Sample:
@@ -134,16 +95,19 @@ def cut_sample(
         is_known: True if the corners are the plate's own, False if they are a rough guess.
     """
     picture, quad = photo.picture, photo.quad
+    if is_known and rng.random() < HIDDEN_ENDS:
+        picture = hide_end(rng, photo)
     frame = frames_around(torch.from_numpy(quad)[None])
     if photo.lines == 2 or float(tilts_of(frame)[0]) > TILTED_DEG:
         again = 0.7
     corners = UNKNOWN_CORNERS
     if rng.random() >= again:
-        box = jitter_box(rng, quad)
+        box = jitter_box(rng, quad, photo.lines)
         if is_known:
             corners = corners_in_crop(picture, box, quad)
         return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
-    looked = jitter_frame(rng, quad, photo.lines)
+    is_inside = photo.lines == 2 and rng.random() < INSIDE_BOX
+    looked = frame_inside_box(rng, quad) if is_inside else jitter_frame(rng, quad, photo.lines)
     crop = _to_bytes(_cut_again(rng, torch.from_numpy(picture), looked, photo.lines)[0])
     if is_known and photo.lines == 1:
         inverse = np.linalg.inv(looked[:, :2].numpy())

@@ -12,7 +12,6 @@ from workshop.rendering.synth import (
     cut,
     cut_sample,
     draw_sheet,
-    jitter_box,
     render_sample,
     render_samples,
 )
@@ -99,14 +98,6 @@ def test_weather_and_camera_leave_their_input_alone() -> None:
 def test_views_keep_the_plate_as_wide_as_asked() -> None:
     view = random_view(np.random.default_rng(0), (80, 90))
     assert 80 <= view.width_px <= 90
-
-
-def test_the_detector_box_stays_near_the_plate() -> None:
-    rng = np.random.default_rng(1)
-    one = photograph_plate(rng, "ru_car")
-    box = jitter_box(rng, one.quad)
-    assert np.abs(box[:2] - one.quad.min(axis=0)).max() < np.ptp(one.quad, axis=0).max() * 0.3
-    assert cut(one.picture, box).shape == (24, 94, 3)
 
 
 def test_corners_are_told_in_parts_of_the_crop() -> None:
