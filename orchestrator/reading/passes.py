@@ -3,8 +3,8 @@
 A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
 along their own edges. So are plates that may have two lines, and plates with a low score. The
 logits of all cuts of a plate are averaged. Plates whose score is still low are read once more:
-without their motion blur, if they have any. Those that may have two lines are divided at other
-rows, and cut along their lines, if these are turned. The surest of all these readings counts.
+without their motion blur, if they have any. Those that may have two lines are cut along
+these, and divided at other rows. The surest of all these readings counts.
 """
 
 from __future__ import annotations
