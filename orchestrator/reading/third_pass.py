@@ -87,7 +87,7 @@ def _cut(
 ) -> Iterator[Cut]:
     """Cut one plate for the third pass in all ways that may help it.
 
-    A box in which nothing was read may hold a plate of two lines, turned or not: no other cut helps it.
+    A box in which nothing was read may hold a plate of two lines: no other cut helps it.
     """
     was_read = before.score >= UNREADABLE_BELOW
     if was_read and formats.layouts(1):
