@@ -1,7 +1,7 @@
 // The header of every page: who is signed in, the reason, the language; and what a role may see.
 
 import { signOut } from "./api.js";
-import { keepQuery } from "./language.js";
+import "./language.js";
 import { changePassword } from "./own_password.js";
 import { reasonOf, showReason, wantReason } from "./reasons.js";
 import { may, session } from "./session.js";
@@ -22,7 +22,6 @@ export function showHeader() {
     if (await wantReason()) document.dispatchEvent(new CustomEvent("reason", { detail: reasonOf() }));
   });
   showReason();
-  keepQuery();
   if (session.problem) tell(session.problem);
 }
 

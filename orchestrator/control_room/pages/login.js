@@ -1,7 +1,7 @@
 // The login: a name, a password, and back to the page that was wanted.
 
 import { ROOT, address, get, send } from "./api.js";
-import { keepQuery } from "./language.js";
+import "./language.js";
 import { find, say } from "../page/words.js";
 
 // Returns the page to go to. Only pages of this service are taken.
@@ -40,7 +40,6 @@ async function signIn(event) {
 }
 
 find("login").addEventListener("submit", signIn);
-keepQuery();
 find("login").querySelector("button").disabled = false; // a browser would send the form by itself before
 find("name").focus();
 get("v1/session").then(() => location.replace(target()), () => {}); // signed in already

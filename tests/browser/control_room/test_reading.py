@@ -10,6 +10,7 @@ from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom, make_pass
 from tests.browser.looking import LAPTOP, PHONE
 
+RUSSIAN = "\u0420\u0443\u0441\u0441\u043a\u0438\u0439"
 READY = {
     "live": ".pass-row[data-id=pass-0]",
     "passes?until=2025-06-16": ".heat td button.some",
@@ -95,12 +96,21 @@ def test_a_pass_of_a_clip_has_its_place_in_the_clip_and_comes_last(
 
 
 def test_the_other_language_stays_on_the_next_page(open_quiet: Open) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
     page = open_quiet("passes?text=A123BC77")
-    page.get_by_role("link", name="\u0420\u0443\u0441\u0441\u043a\u0438\u0439").click()
+    page.get_by_role("link", name=RUSSIAN).click()
     page.wait_for_url("**lang=ru")
-    assert page.input_value("#text") == "A123BC77"
+    playwright.expect(page.locator("#text")).to_have_value("A123BC77")
     page.get_by_role("link", name="\u0421\u043f\u0438\u0441\u043a\u0438").click()
     page.locator("html[lang=ru]").wait_for()
     page.get_by_text(
         "\u041d\u043e\u0432\u044b\u0439 \u0441\u043f\u0438\u0441\u043e\u043a"
     ).wait_for()
+
+
+def test_a_search_is_kept_for_readers_who_do_not_wait_for_the_page(open_quiet: Open) -> None:
+    page = open_quiet("passes")
+    page.route("**/v1/session", lambda route: None)  # never answered
+    page.goto(f"{page.url}?text=A123BC77")
+    page.get_by_role("link", name=RUSSIAN).click()
+    page.wait_for_url("**text=A123BC77&lang=ru")
