@@ -44,3 +44,5 @@ export function toAddress(query) {
 export function hasMore(query) {
   return MORE.some((name) => query[name]);
 }
+
+toForm(fromAddress()); // at once: after the session it would undo what the reader has typed by then

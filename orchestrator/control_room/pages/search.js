@@ -92,7 +92,6 @@ function download(button, work) {
 }
 
 showHeader();
-toForm(query);
 find("more-filters").open = hasMore(query) || window.innerWidth >= 900;
 find("search").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -114,3 +114,15 @@ def test_a_search_is_kept_for_readers_who_do_not_wait_for_the_page(open_quiet: O
     page.goto(f"{page.url}?text=A123BC77")
     page.get_by_role("link", name=RUSSIAN).click()
     page.wait_for_url("**text=A123BC77&lang=ru")
+
+
+def test_what_is_typed_before_the_session_is_known_stays(open_quiet: Open) -> None:
+    asked: list[Any] = []
+    page = open_quiet("passes")
+    page.route("**/v1/session", lambda route: asked.append(route))
+    with page.expect_request("**/v1/session"):
+        page.goto(page.url)
+    page.fill("#text", "A12?BC77")
+    asked.pop().continue_()
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.wait_for_url("**/passes?text=A12%3FBC77")
