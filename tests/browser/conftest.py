@@ -5,6 +5,7 @@ Playwright keeps an event loop running in this thread, beside which other tests 
 
 from __future__ import annotations
 
+import logging
 import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from orchestrator.supervisor.ports import free_ports
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 
+LOG = logging.getLogger(__name__)
 CHROMIUM = "chromium"
 DISABLED = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),  # pages for an address bar that nobody sees
@@ -120,12 +122,17 @@ def open_page(browser: Any, url: str) -> Iterator[Open]:
         if message.type in ("error", "warning") and not is_refusal:
             said.append(message.text)
 
+    def tell_refusal(response: Any) -> None:
+        if response.status >= 400:
+            LOG.warning("%s %s %s", response.status, response.request.method, response.url)
+
     def open_one(query: str = "", **options: Any) -> Any:
         contexts.append(browser.new_context(**{"locale": "en-GB", **options}))
         page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
         page.on("console", note)
         page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("response", tell_refusal)
         page.goto(url + query)
         return page
 

@@ -67,6 +67,22 @@ def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, tmp_path: Path)
     assert len(sent.value.headers["x-csrf-token"]) == 64
 
 
+def test_a_full_service_does_not_hide_a_session(open_quiet: Open) -> None:
+    page = open_quiet("login?next=./")
+    answers = [503, 503]
+
+    def answer(route: Any) -> None:
+        status = answers.pop() if answers else None
+        route.fulfill(status=status) if status else route.continue_()
+
+    log_in(page, "boris")
+    page.locator("#signed-in").wait_for()
+    page.route("**/v1/session", answer)
+    page.reload()
+    page.locator("#signed-in").wait_for()
+    assert not answers
+
+
 def test_a_session_that_has_ended_makes_room_for_the_key(open_quiet: Open, tmp_path: Path) -> None:
     picture = tmp_path / "grey.jpg"
     picture.write_bytes(GREY)

@@ -1,5 +1,7 @@
 // The session of a reader who has logged in to the control room. It replaces a key.
 
+const REFUSED = [401, 403, 404];
+
 let loading;
 
 // Returns the session, as /v1/session describes it; undefined without one.
@@ -17,12 +19,16 @@ export async function csrfHeader() {
   return session ? { "x-csrf-token": session.csrf } : {};
 }
 
+// A service that is full for a moment does not make its reader look for a key.
 async function load() {
-  try {
-    const response = await fetch("v1/session");
-    const session = response.ok ? await response.json() : undefined;
-    return session?.via === "session" ? session : undefined;
-  } catch {
-    return undefined; // the next call tells
+  for (const wait_ms of [500, 1500, 3000, 0]) {
+    const response = await fetch("v1/session").catch(() => undefined); // the next call tells
+    if (response?.ok) {
+      const session = await response.json();
+      return session.via === "session" ? session : undefined;
+    }
+    if (response && REFUSED.includes(response.status)) return undefined;
+    await new Promise((resolve) => setTimeout(resolve, wait_ms));
   }
+  return undefined;
 }
