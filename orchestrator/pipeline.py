@@ -22,6 +22,7 @@ from orchestrator.detection.close_ups import (
     may_be_close_up,
 )
 from orchestrator.detection.letterbox import Letterbox, letterbox
+from orchestrator.detection.nearby import NEARBY_SIDE_PX, find_same, surroundings_of
 from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_pictures
 from orchestrator.detection.tiles import drop_seen, split_cut, tiles_around
 from orchestrator.errors import ParameterError, SettingsError
@@ -31,8 +32,8 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import corners_of, frames_of
 from orchestrator.reading.crops import normalize_crops, resize_crop
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.passes import choose_readable, read_plates
-from orchestrator.reading.reader import Infer, Reader, Tensors, infer_logits, rectify
+from orchestrator.reading.passes import choose_closer_look, choose_readable, read_plates
+from orchestrator.reading.reader import Infer, PlateReadings, Reader, Tensors, infer_logits, rectify
 from orchestrator.reading.readings import read_lines, with_text
 from orchestrator.settings import Roi, Settings
 
@@ -80,7 +81,8 @@ def recognize(
     readings: tuple[Reading, ...] = ()
     if readable := choose_readable(found.xyxy):
         reader = Reader(infer, formats, settings.temperature, reads=wants_text)
-        read = read_plates(view, found.xyxy[readable], reader)
+        boxes = found.xyxy[readable]
+        read = _look_closer(view, boxes, read_plates(view, boxes, reader), reader, settings)
         frames[readable], readings = read.frames, read.readings
     plates = _plates(found, origin_xy, corners_of(frames))
     for index, reading in zip(readable, readings, strict=wants_text):
@@ -204,6 +206,33 @@ def _detect_close_ups(
     height, width = picture.shape[:2]
     xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
     return keep_close_ups(replace(seen, xyxy=xyxy), width)
+
+
+def _look_closer(
+    picture: Array, xyxy: Array, before: PlateReadings, reader: Reader, settings: Settings
+) -> PlateReadings:
+    """Find unsure plates of two lines again, from nearby, and read them in those boxes, too.
+
+    The surer of both readings of a plate counts.
+    """
+    boxes = {
+        plate: box
+        for plate in choose_closer_look(xyxy, before, reader)
+        if (box := _find_nearby(picture, xyxy[plate], reader.infer, settings)) is not None
+    }
+    if not boxes:
+        return before
+    stacked = namespace(xyxy).stack([*boxes.values()])
+    return before.with_surer([*boxes], read_plates(picture, stacked, reader))
+
+
+def _find_nearby(picture: Array, box: Array, infer: Infer, settings: Settings) -> Array | None:
+    """Find the plate of a box [4] again in its surroundings; None if it is not found there."""
+    height, width = picture.shape[:2]
+    x0, y0, x1, y1 = surroundings_of(box.tolist(), (width, height))
+    nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
+    (found,), _ = detect([picture[y0:y1, x0:x1]], infer, nearby)
+    return find_same(best_of([found], nearby), box, (x0, y0))
 
 
 def _plates(

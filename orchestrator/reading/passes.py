@@ -95,6 +95,20 @@ def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
     return read_unsure(picture, xyxy, read_again(picture, xyxy, first, reader), reader)
 
 
+def choose_closer_look(xyxy: Array, before: PlateReadings, reader: Reader) -> list[int]:
+    """Return the indices of unsure plates that may have two lines: a better box may help them.
+
+    Args:
+        xyxy: The detector's boxes, float32 [N, 4].
+        before: The plates' readings.
+        reader: The networks and formats.
+    """
+    if not (reader.reads and reader.formats.layouts(2)):
+        return []
+    square = are_square(frames_of(xyxy.tolist(), before.frames)).tolist()
+    return [plate for plate in list_unsure(before) if square[plate]]
+
+
 def read_again(picture: Array, xyxy: Array, first: PlateReadings, reader: Reader) -> PlateReadings:
     """Read in the second pass those plates where it helps; see `read_plates`."""
     again = choose_second_pass(first, reader)

@@ -61,6 +61,22 @@ class PlateReadings:
     readings: tuple[Reading, ...]
     logits: Array
 
+    def with_surer(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
+        """Return these readings, with those of other cuts in place of less sure ones.
+
+        Args:
+            plates: For each other reading, the index of its plate.
+            others: The other readings.
+        """
+        readings, logits, frames = [*self.readings], [*self.logits], [*self.frames]
+        for plate, reading, seen, frame in zip(
+            plates, others.readings, others.logits, others.frames, strict=True
+        ):
+            if reading.score > readings[plate].score:
+                readings[plate], logits[plate], frames[plate] = reading, seen, frame
+        stack = namespace(self.frames).stack
+        return PlateReadings(stack(frames), tuple(readings), stack(logits))
+
 
 def list_unsure(readings: PlateReadings) -> list[int]:
     """Return the indices of plates that can be read, but not with a high score."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from orchestrator.arrays import Array, namespace, to_cpu, to_numpy
@@ -73,13 +72,12 @@ def read_unsure(
     seen = to_cpu(infer_logits(straight, reader.infer))
     counts = [cut.lines for cut in made]
     texts = read_lines(to_numpy(seen), counts, reader.formats, reader.temperature)
-    readings, logits, frames = list(before.readings), [*before.logits], [*before.frames]
-    for plate, cut, reading, of_cut in zip(plates, made, texts, seen, strict=True):
-        if reading.score > readings[plate].score:
-            readings[plate], logits[plate] = reading, of_cut
-            frames[plate] = before.frames[plate] if cut.frame is None else cut.frame
-    stack = namespace(seen).stack
-    return replace(before, readings=tuple(readings), logits=stack(logits), frames=stack(frames))
+    frames = [
+        before.frames[plate] if cut.frame is None else cut.frame
+        for plate, cut in zip(plates, made, strict=True)
+    ]
+    of_cuts = PlateReadings(namespace(seen).stack(frames), tuple(texts), seen)
+    return before.with_surer(plates, of_cuts)
 
 
 def _cut(
