@@ -21,14 +21,13 @@ export async function csrfHeader() {
 
 // A service that is full for a moment does not make its reader look for a key.
 async function load() {
-  for (const wait_ms of [500, 1500, 3000, 0]) {
-    const response = await fetch("v1/session").catch(() => undefined); // the next call tells
-    if (response?.ok) {
-      const session = await response.json();
-      return session.via === "session" ? session : undefined;
-    }
-    if (response && REFUSED.includes(response.status)) return undefined;
+  for (const wait_ms of [0, 500, 1500, 3000]) {
     await new Promise((resolve) => setTimeout(resolve, wait_ms));
+    const response = await fetch("v1/session").catch(() => undefined); // the next call tells
+    if (REFUSED.includes(response?.status)) return undefined;
+    if (!response?.ok) continue;
+    const session = await response.json().catch(() => undefined);
+    return session?.via === "session" ? session : undefined;
   }
   return undefined;
 }
