@@ -41,5 +41,4 @@ async function signIn(event) {
 
 find("login").addEventListener("submit", signIn);
 find("login").querySelector("button").disabled = false; // a browser would send the form by itself before
-find("name").focus();
 get("v1/session").then(() => location.replace(target()), () => {}); // signed in already

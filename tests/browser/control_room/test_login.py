@@ -54,6 +54,23 @@ def test_a_wrong_password_is_told_and_the_right_one_leads_back(open_quiet: Open)
     page.locator("tr[data-text=A123BC77]").wait_for()
 
 
+def test_a_page_that_is_complete_late_leaves_the_focus_to_its_reader(
+    open_quiet: Open, room: RunningRoom
+) -> None:
+    page = open_quiet("")
+    held: list[Any] = []
+    page.route("**/control/login.js", lambda route: held.append(route))
+    with page.expect_request("**/control/login.js"):
+        page.goto(f"{room.url}login", wait_until="commit")
+    page.locator("#name:focus").wait_for()
+    page.focus("#password")
+    held.pop().continue_()
+    page.locator("button.main:enabled").wait_for()
+    page.keyboard.type(PASSWORD)
+    assert page.input_value("#name") == ""
+    assert page.input_value("#password") == PASSWORD
+
+
 def test_the_first_page_wants_a_key_or_a_login(open_quiet: Open, tmp_path: Path) -> None:
     picture = tmp_path / "grey.jpg"
     picture.write_bytes(GREY)
