@@ -211,28 +211,33 @@ def _detect_close_ups(
 def _look_closer(
     picture: Array, xyxy: Array, before: PlateReadings, reader: Reader, settings: Settings
 ) -> PlateReadings:
-    """Find unsure plates of two lines again, from nearby, and read them in those boxes, too.
+    """Find unsure plates again, from nearby, and read them in those boxes, too.
 
     The surer of both readings of a plate counts.
     """
-    boxes = {
-        plate: box
-        for plate in choose_closer_look(xyxy, before, reader)
-        if (box := _find_nearby(picture, xyxy[plate], reader.infer, settings)) is not None
-    }
+    unsure = choose_closer_look(before)
+    nearby = _find_nearby(picture, xyxy[unsure], reader.infer, settings) if unsure else []
+    boxes = {plate: box for plate, box in zip(unsure, nearby, strict=True) if box is not None}
     if not boxes:
         return before
     stacked = namespace(xyxy).stack([*boxes.values()])
-    return before.with_surer([*boxes], read_plates(picture, stacked, reader))
+    return before.with_second_boxes([*boxes], read_plates(picture, stacked, reader))
 
 
-def _find_nearby(picture: Array, box: Array, infer: Infer, settings: Settings) -> Array | None:
-    """Find the plate of a box [4] again in its surroundings; None if it is not found there."""
-    height, width = picture.shape[:2]
-    x0, y0, x1, y1 = surroundings_of(box.tolist(), (width, height))
+def _find_nearby(
+    picture: Array, xyxy: Array, infer: Infer, settings: Settings
+) -> list[Array | None]:
+    """Find the plates of boxes [N, 4] again in their surroundings; None if one is not found there.
+
+    The detector gets all surroundings as one batch.
+    """
+    parts = [surroundings_of(picture, (x0, y0, x1, y1)) for x0, y0, x1, y1 in xyxy.tolist()]
     nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
-    (found,), _ = detect([picture[y0:y1, x0:x1]], infer, nearby)
-    return find_same(best_of([found], nearby), box, (x0, y0))
+    seen, _ = detect([part.net for part in parts], infer, nearby)
+    return [
+        find_same(part.to_picture(best_of([found], nearby)), box)
+        for part, found, box in zip(parts, seen, xyxy, strict=True)
+    ]
 
 
 def _plates(

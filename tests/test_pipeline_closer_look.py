@@ -1,7 +1,9 @@
-"""Unsure plates of two lines: found again from nearby, and read in the second box, too."""
+"""Unsure plates: found again from nearby, and read in the second box, too."""
 
 import pytest
+import torch
 
+from orchestrator.detection.nearby import MOST_NEARBY
 from orchestrator.formats.plate_formats import Formats, PlateFormat
 from orchestrator.pipeline import recognize
 from orchestrator.settings import Settings
@@ -9,35 +11,72 @@ from tests.scripted_networks import ALPHABET, CloserInfer, picture, rows
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
 BOTH, LONG_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (LONG,))
-SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
-NEARBY = (66.0, 76.0, 126.0, 116.0, 0.9)
-"""The same plate 6 px further right, in the net of 192x160 pixels of its surroundings."""
-CUTS, CUTS_ALONG = 4, 6
-"""Cuts of a square plate in the first two passes, and in the third."""
+SQUARE_BOX, LONG_BOX = (300.0, 100.0, 360.0, 140.0, 0.8), (300.0, 113.0, 360.0, 127.0, 0.8)
+NEARBY, LONG_NEARBY = (105.6, 121.6, 201.6, 185.6, 0.9), (105.6, 132.8, 201.6, 155.2, 0.9)
+"""The same plates 6 px further right, in the net of their surroundings."""
+CUTS, CUTS_ALONG, LONG_CUTS = 4, 6, 3
+"""Cuts of a square plate in the first two passes, and in the third; those of a long plate."""
 UNSURE, SURE = 6.0, 20.0
 """Logits of texts with scores below and above the limit."""
 
 
 def look(
-    first: str,
-    then: str,
-    logit: float,
-    *,
-    nearby: tuple[float, ...] = NEARBY,
-    formats: Formats = BOTH,
+    first: str, then: str, logit: float, *, nearby: tuple[float, ...] = NEARBY
 ) -> tuple[CloserInfer, str]:
     """Read a square plate; its first box says one text, and its second box another."""
     infer = CloserInfer(rows(SQUARE_BOX), rows(nearby) if nearby else rows())
     infer.texts = ["", *[first] * (CUTS - 1 + CUTS_ALONG), "", *[then] * (CUTS - 1)]
     infer.logits = (20.0, *[UNSURE] * (CUTS - 1 + CUTS_ALONG), *[logit] * CUTS)
-    (plate,) = recognize(picture(), infer, Settings(text_threshold=0.0), formats=formats)
+    (plate,) = recognize(picture(), infer, Settings(text_threshold=0.0), formats=BOTH)
     return infer, plate.text
+
+
+def look_at_long(first: str, then: str, logit: float) -> tuple[CloserInfer, str, float]:
+    """Read a plate of one line in two boxes; returns its text and the text's score, too."""
+    infer = CloserInfer(rows(LONG_BOX), rows(LONG_NEARBY))
+    infer.texts = [*[first] * LONG_CUTS, *[then] * LONG_CUTS]
+    infer.logits = (*[UNSURE] * LONG_CUTS, *[logit] * LONG_CUTS)
+    (plate,) = recognize(picture(), infer, Settings(text_threshold=0.0), formats=LONG_ONLY)
+    return infer, plate.text, plate.text_score
 
 
 def test_an_unsure_plate_of_two_lines_is_found_again_from_nearby() -> None:
     infer, text = look("123ABC", "456ABC", SURE)
-    assert infer.nets == [(480, 640), (160, 192)]
+    assert infer.nets == [(480, 640), (288, 288)]
     assert text == "456ABC"
+
+
+def test_an_unsure_plate_of_one_line_is_found_again_from_nearby() -> None:
+    infer, text, score = look_at_long("A123BC", "A123BC", SURE)
+    assert infer.nets == [(480, 640), (288, 288)]
+    assert text == "A123BC"
+    assert score > 0.99
+
+
+def test_two_texts_of_one_line_make_each_other_less_sure() -> None:
+    _, text, score = look_at_long("A123BC", "A124BC", SURE)
+    assert text == "A124BC"
+    assert 0.45 < score < 0.55
+
+
+def test_all_unsure_plates_of_a_picture_are_one_batch() -> None:
+    beside = (100.0, 313.0, 160.0, 327.0, 0.7)
+    infer = CloserInfer(rows(LONG_BOX, beside), torch.cat([rows(LONG_NEARBY)] * 2))
+    infer.texts = ["A123BC", "A124BC"] + ["A123BC"] * 2 + ["A124BC"] * 2
+    infer.texts += ["A123BC", "A129BC"] + ["A123BC"] * 2 + ["A129BC"] * 2
+    infer.logits = (*[UNSURE] * 6, *[SURE] * 6)
+    plates = recognize(picture(), infer, formats=LONG_ONLY)
+    assert plates.texts == ["A123BC", ""]
+    assert len(infer.net) == 2
+
+
+def test_the_surest_of_many_unsure_plates_are_found_again() -> None:
+    boxes = [(60.0, 40.0 * at, 120.0, 40.0 * at + 14, 0.9 - 0.01 * at) for at in range(11)]
+    infer = CloserInfer(rows(*boxes), torch.zeros(MOST_NEARBY, 0, 6))
+    infer.texts = ["A123BC"] * (11 * LONG_CUTS)
+    infer.logits = (UNSURE,) * (11 * LONG_CUTS)
+    recognize(picture(), infer, formats=LONG_ONLY)
+    assert len(infer.net) == MOST_NEARBY
 
 
 def test_a_less_sure_reading_of_the_second_box_does_not_count() -> None:
@@ -57,11 +96,6 @@ def test_a_plate_that_is_not_found_again_keeps_its_reading(nearby: tuple[float, 
 def test_a_sure_plate_is_not_searched_again() -> None:
     infer = CloserInfer(rows(SQUARE_BOX), texts=("", *["123ABC"] * 3))
     recognize(picture(), infer, formats=BOTH)
-    assert len(infer.nets) == 1
-
-
-def test_plates_of_one_line_are_not_searched_again() -> None:
-    infer, _ = look("A001AA", "A002AA", SURE, formats=LONG_ONLY)
     assert len(infer.nets) == 1
 
 

@@ -63,15 +63,16 @@ def letterbox(picture: Array, side_px: int) -> Letterbox:
     top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
     net = empty_like(picture, (1, net_h, net_w, 3))
     net[:] = PAD_GREY
-    _shrink(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
+    resize_into(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
     return Letterbox(net, scale, (left, top))
 
 
-def _shrink(picture: Array, out: Array) -> None:
-    """Scale uint8 [H, W, 3] down into `out`: halve by area means while possible, then bilinear.
+def resize_into(picture: Array, out: Array) -> None:
+    """Scale uint8 [H, W, 3] to the size of `out`.
 
-    This is twice as fast as bilinear sampling with antialiasing. Only the last row or column of an
-    odd side is skipped: with it, the means of PyTorch would blur the picture.
+    It is halved by area means while possible, then sampled with bilinear interpolation. This is
+    twice as fast as bilinear sampling with antialiasing. Only the last row or column of an odd side
+    is skipped: with it, the means of PyTorch would blur the picture.
     """
     height, width = out.shape[:2]
     while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:

@@ -1,48 +1,85 @@
-"""A closer look at one detection: its box is found again, in a picture of its surroundings.
+"""A closer look at detections: their boxes are found again, in pictures of their surroundings.
 
-The detector finds a plate's edges within some percent of its width. A second box, found at another
-size and place in the net, has errors of its own.
+The detector finds a plate's edges within some percent of its width, and those of a small plate less
+exactly. A second box, found at another size and place in the net, has errors of its own.
 """
 
 from __future__ import annotations
 
-from orchestrator.arrays import Array, floats_like
+from dataclasses import dataclass, replace
+
+from orchestrator.arrays import Array, empty_like, floats_like
 from orchestrator.detection.boxes import iou
+from orchestrator.detection.letterbox import PAD_GREY, resize_into
 from orchestrator.detection.postprocessing import Detections
 
 NEARBY_SIDE_PX = 288
-"""Longest side of the letterbox of the surroundings: a plate in it is 96 px wide."""
-ROOM = 1.0
-"""Room at each side of the box, as a share of its width."""
+"""Side of the surroundings in the net: a plate in it is 96 px wide."""
+TIMES_WIDER = 3
+"""The surroundings are a square, and this many times as wide as the box in their middle."""
+MOST_NEARBY = 8
+"""The most boxes of one picture that are found again: the detector's largest batch."""
 LEAST_IOU = 0.3
 """Least overlap of the two boxes of one plate."""
 
 
-def surroundings_of(
-    xyxy: tuple[float, float, float, float], size_wh: tuple[int, int]
-) -> tuple[int, int, int, int]:
-    """Return the part of a picture round a box, in whole pixels: x0 y0 x1 y1."""
-    (x0, y0, x1, y1), (width, height) = xyxy, size_wh
-    room = ROOM * (x1 - x0)
-    return (
-        max(0, int(x0 - room)),
-        max(0, int(y0 - room)),
-        min(width, int(x1 + room)),
-        min(height, int(y1 + room)),
+@dataclass(frozen=True)
+class Surroundings:
+    """The square around a box, at the size that the net has for all of them.
+
+    Attributes:
+        net: uint8 [288, 288, 3]; grey where the square leaves the picture.
+        scale: Net pixels per pixel of the picture.
+        origin_xy: The place of the net's first pixel in the picture, pixels.
+    """
+
+    net: Array
+    scale: float
+    origin_xy: tuple[int, int]
+
+    def to_picture(self, found: Detections) -> Detections:
+        """Map detections from net pixels to pixels of the picture."""
+        xyxy = found.xyxy / self.scale + floats_like(found.xyxy, self.origin_xy * 2)
+        return replace(found, xyxy=xyxy)
+
+
+def surroundings_of(picture: Array, xyxy: tuple[float, float, float, float]) -> Surroundings:
+    """Cut the surroundings of a box from a picture, uint8 [H, W, 3].
+
+    Small plates are enlarged, and large ones scaled down. All nets have one shape, so that a GPU
+    prepares its kernels for no other.
+    """
+    x0, y0, x1, y1 = xyxy
+    side = max(1, round(TIMES_WIDER * (x1 - x0)))
+    left, top = round((x0 + x1 - side) / 2), round((y0 + y1 - side) / 2)
+    scale = NEARBY_SIDE_PX / side
+    columns, rows = (
+        slice(max(0, at), min(size, at + side))
+        for at, size in zip((left, top), picture.shape[1::-1], strict=True)
     )
+    net = empty_like(picture, (NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3))
+    net[:] = PAD_GREY
+    resize_into(
+        picture[rows, columns], net[_scaled(rows, top, scale), _scaled(columns, left, scale)]
+    )
+    return Surroundings(net, scale, (left, top))
 
 
-def find_same(found: Detections, xyxy: Array, origin_xy: tuple[int, int]) -> Array | None:
+def _scaled(part: slice, start: int, scale: float) -> slice:
+    """Return where a part of the picture's rows or columns lies in the net: at least one pixel."""
+    begin = min(round((part.start - start) * scale), NEARBY_SIDE_PX - 1)
+    return slice(begin, max(begin + 1, round((part.stop - start) * scale)))
+
+
+def find_same(found: Detections, xyxy: Array) -> Array | None:
     """Return the box [4] that overlaps a given one [4] the most; None if none is the same plate.
 
     Args:
-        found: Detections in the surroundings of the given box.
-        xyxy: The given box, in pixels of the picture.
-        origin_xy: The place of the surroundings' first pixel in the picture.
+        found: Detections in the surroundings of the given box, in pixels of the picture.
+        xyxy: The given box.
     """
     if not len(found.scores):
         return None
-    boxes = found.xyxy + floats_like(found.xyxy, origin_xy * 2)
-    shared = iou(boxes, xyxy[None])[:, 0]
+    shared = iou(found.xyxy, xyxy[None])[:, 0]
     best = int(shared.argmax())
-    return boxes[best] if float(shared[best]) >= LEAST_IOU else None
+    return found.xyxy[best] if float(shared[best]) >= LEAST_IOU else None

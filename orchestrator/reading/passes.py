@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from orchestrator.arrays import Array, empty_floats, namespace, to_cpu, to_numpy
+from orchestrator.detection.nearby import MOST_NEARBY
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
@@ -95,18 +96,10 @@ def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
     return read_unsure(picture, xyxy, read_again(picture, xyxy, first, reader), reader)
 
 
-def choose_closer_look(xyxy: Array, before: PlateReadings, reader: Reader) -> list[int]:
-    """Return the indices of unsure plates that may have two lines: a better box may help them.
-
-    Args:
-        xyxy: The detector's boxes, float32 [N, 4].
-        before: The plates' readings.
-        reader: The networks and formats.
-    """
-    if not (reader.reads and reader.formats.layouts(2)):
-        return []
-    square = are_square(frames_of(xyxy.tolist(), before.frames)).tolist()
-    return [plate for plate in list_unsure(before) if square[plate]]
+def choose_closer_look(readings: PlateReadings) -> list[int]:
+    """Return the indices of those unsure plates that a better box may help, the surest first."""
+    unsure = list_unsure(readings)
+    return sorted(unsure, key=lambda plate: -readings.readings[plate].score)[:MOST_NEARBY]
 
 
 def read_again(picture: Array, xyxy: Array, first: PlateReadings, reader: Reader) -> PlateReadings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.arrays import Array, namespace, to_cpu
 from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
@@ -12,6 +12,7 @@ from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import sizes_of
 from orchestrator.reading.ctc import Reading
+from orchestrator.reading.readings import join_readings
 
 Tensors = Mapping[str, Array]
 Infer = Callable[[str, Tensors], Tensors]
@@ -76,6 +77,18 @@ class PlateReadings:
                 readings[plate], logits[plate], frames[plate] = reading, seen, frame
         stack = namespace(self.frames).stack
         return PlateReadings(stack(frames), tuple(readings), stack(logits))
+
+    def with_second_boxes(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
+        """Return these readings, joined with those of second boxes; see `join_readings`.
+
+        Args:
+            plates: For each other reading, the index of its plate.
+            others: The other readings.
+        """
+        readings = [*self.readings]
+        for plate, other in zip(plates, others.readings, strict=True):
+            readings[plate] = join_readings(readings[plate], other)
+        return replace(self.with_surer(plates, others), readings=tuple(readings))
 
 
 def list_unsure(readings: PlateReadings) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator.contract import Array
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.formats.regions import region_in
-from orchestrator.plates import Plate
+from orchestrator.plates import CANDIDATES, Plate
 from orchestrator.reading.ctc import Reading, decode
 from orchestrator.reading.grammar import Grammar
 
@@ -36,6 +36,26 @@ def read_lines(
         read = decode(logits[chosen], Grammar.of(formats, count), temperature=temperature)
         readings |= {i: replace(one, lines=count) for i, one in zip(chosen, read, strict=True)}
     return [readings[index] for index in range(len(lines))]
+
+
+def join_readings(first: Reading, second: Reading) -> Reading:
+    """Join two readings of one plate, which was cut along two boxes.
+
+    The surer one counts if both name the same text. It also counts on plates of two lines, where
+    the other has often lost a part of a line. In all other cases one of them is wrong, and nobody
+    knows which: each text gets the mean of its two probabilities.
+    """
+    surer, other = sorted((first, second), key=lambda reading: -reading.score)
+    in_one_line = surer.lines == other.lines == 1
+    if not (in_one_line and other.candidates):
+        return surer
+    if surer.candidates[0][0] == other.candidates[0][0]:
+        return surer
+    means: dict[str, float] = {}
+    for text, probability in surer.candidates + other.candidates:
+        means[text] = means.get(text, 0.0) + probability / 2
+    best = sorted(means.items(), key=lambda candidate: -candidate[1])[:CANDIDATES]
+    return replace(surer, candidates=tuple(best))
 
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:

@@ -53,14 +53,14 @@ def warm_up(
         Its plates: one, and a square one if plates may have two lines.
     """
     picture = decode(file, settings.max_pixels)
-    rows = floats_like(picture, [ROWS[: 2 if formats.layouts(2) else 1]])
+    rows = ROWS[: 2 if formats.layouts(2) else 1]
     theta, logits = _tilt(), _weak_logits(formats)
 
     def answer(model: str, tensors: Tensors) -> Tensors:
         """Answer as the networks might: tilted plates, and a text that is far from sure."""
         sent = tensors[INPUT]
         if model == DETECTOR:
-            return {OUTPUT: rows}
+            return {OUTPUT: floats_like(picture, [rows] * len(sent))}
         if model == RECTIFIER:
             return {OUTPUT: sent, THETA: floats_like(picture, [theta] * len(sent))}
         return {OUTPUT: floats_like(picture, np.stack([logits] * len(sent)))}

@@ -6,7 +6,7 @@ import torch
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.readings import read_lines, with_text
+from orchestrator.reading.readings import join_readings, read_lines, with_text
 from tests.scripted_networks import logits_of
 
 READING = Reading("A001AA7", (0.5,) * 7, (("A001AA77", 0.625), ("A001AA71", 0.25)))
@@ -36,3 +36,51 @@ def test_readings_have_the_order_of_the_crops_whatever_their_lines() -> None:
     readings = read_lines(logits, lines, russian(), 1.0)
     assert [reading.candidates[0][0] for reading in readings] == [*texts]
     assert [reading.lines for reading in readings] == [*lines]
+
+
+def reading(*candidates: tuple[str, float], lines: int = 1) -> Reading:
+    return Reading("", (), candidates, lines)
+
+
+FIRST = reading(("A001AA77", 0.75), ("A001AA71", 0.125))
+
+
+@pytest.mark.parametrize(
+    ("other", "joined"),
+    [
+        pytest.param(reading(("A001AA77", 0.5)), FIRST, id="the same text"),
+        pytest.param(reading(), FIRST, id="nothing"),
+        pytest.param(reading(("A001AA71", 0.7), lines=2), FIRST, id="other lines"),
+        pytest.param(
+            reading(("A001AA71", 0.5), ("A001AA77", 0.25), ("A001AA11", 0.125)),
+            reading(("A001AA77", 0.5), ("A001AA71", 0.3125), ("A001AA11", 0.0625)),
+            id="another text",
+        ),
+        pytest.param(
+            reading(("A001AA71", 0.72)),
+            reading(("A001AA71", 0.4225), ("A001AA77", 0.375)),
+            id="the second text of the surer one",
+        ),
+    ],
+)
+def test_a_text_that_only_one_of_two_readings_names_is_less_sure(
+    other: Reading, joined: Reading
+) -> None:
+    for both in (join_readings(FIRST, other), join_readings(other, FIRST)):
+        assert [text for text, _ in both.candidates] == [text for text, _ in joined.candidates]
+        assert both.candidates == tuple((text, pytest.approx(p)) for text, p in joined.candidates)
+
+
+def test_the_surer_reading_of_two_lines_counts() -> None:
+    surer, other = (
+        reading((text, p), lines=2) for text, p in (("A001AA77", 0.7), ("A001AA71", 0.6))
+    )
+    assert join_readings(surer, other) == join_readings(other, surer) == surer
+
+
+def test_joined_readings_keep_five_candidates() -> None:
+    first, second = (
+        reading(*((f"A00{digit}AA{region}", 0.2 - digit / 100) for digit in range(5)))
+        for region in (77, 99)
+    )
+    assert len(join_readings(first, second).candidates) == 5
