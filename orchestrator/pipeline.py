@@ -229,15 +229,15 @@ def _find_nearby(
 ) -> list[Array | None]:
     """Find the plates of boxes [N, 4] again in their surroundings; None if one is not found there.
 
-    The detector gets all surroundings as one batch.
+    The detector gets them one by one: a batch of another size would be another shape to prepare.
     """
-    parts = [surroundings_of(picture, (x0, y0, x1, y1)) for x0, y0, x1, y1 in xyxy.tolist()]
     nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
-    seen, _ = detect([part.net for part in parts], infer, nearby)
-    return [
-        find_same(part.to_picture(best_of([found], nearby)), box)
-        for part, found, box in zip(parts, seen, xyxy, strict=True)
-    ]
+    found: list[Array | None] = []
+    for box, (x0, y0, x1, y1) in zip(xyxy, xyxy.tolist(), strict=True):
+        part = surroundings_of(picture, (x0, y0, x1, y1))
+        (seen,), _ = detect([part.net], infer, nearby)
+        found.append(find_same(part.to_picture(best_of([seen], nearby)), box))
+    return found
 
 
 def _plates(

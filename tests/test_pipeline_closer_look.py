@@ -1,7 +1,6 @@
 """Unsure plates: found again from nearby, and read in the second box, too."""
 
 import pytest
-import torch
 
 from orchestrator.detection.nearby import MOST_NEARBY
 from orchestrator.formats.plate_formats import Formats, PlateFormat
@@ -59,24 +58,23 @@ def test_two_texts_of_one_line_make_each_other_less_sure() -> None:
     assert 0.45 < score < 0.55
 
 
-def test_all_unsure_plates_of_a_picture_are_one_batch() -> None:
+def test_each_unsure_plate_of_a_picture_is_found_again() -> None:
     beside = (100.0, 313.0, 160.0, 327.0, 0.7)
-    infer = CloserInfer(rows(LONG_BOX, beside), torch.cat([rows(LONG_NEARBY)] * 2))
-    infer.texts = ["A123BC", "A124BC"] + ["A123BC"] * 2 + ["A124BC"] * 2
-    infer.texts += ["A123BC", "A129BC"] + ["A123BC"] * 2 + ["A129BC"] * 2
-    infer.logits = (*[UNSURE] * 6, *[SURE] * 6)
+    infer = CloserInfer(rows(LONG_BOX, beside), rows(), rows(LONG_NEARBY))
+    infer.texts = ["A123BC", "A124BC"] + ["A123BC"] * 2 + ["A124BC"] * 2 + ["A124BC"] * 3
+    infer.logits = (*[UNSURE] * 6, *[SURE] * 3)
     plates = recognize(picture(), infer, formats=LONG_ONLY)
-    assert plates.texts == ["A123BC", ""]
-    assert len(infer.net) == 2
+    assert infer.nets == [(480, 640), (288, 288), (288, 288)]
+    assert plates.texts == ["", "A124BC"]
 
 
-def test_the_surest_of_many_unsure_plates_are_found_again() -> None:
+def test_a_picture_gets_no_more_than_so_many_closer_looks() -> None:
     boxes = [(60.0, 40.0 * at, 120.0, 40.0 * at + 14, 0.9 - 0.01 * at) for at in range(11)]
-    infer = CloserInfer(rows(*boxes), torch.zeros(MOST_NEARBY, 0, 6))
+    infer = CloserInfer(rows(*boxes), *[rows()] * MOST_NEARBY)
     infer.texts = ["A123BC"] * (11 * LONG_CUTS)
     infer.logits = (UNSURE,) * (11 * LONG_CUTS)
     recognize(picture(), infer, formats=LONG_ONLY)
-    assert len(infer.net) == MOST_NEARBY
+    assert infer.nets[1:] == [(288, 288)] * MOST_NEARBY
 
 
 def test_a_less_sure_reading_of_the_second_box_does_not_count() -> None:
