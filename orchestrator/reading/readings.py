@@ -47,9 +47,8 @@ def join_readings(first: Reading, second: Reading) -> Reading:
     """
     surer, other = sorted((first, second), key=lambda reading: -reading.score)
     in_one_line = surer.lines == other.lines == 1
-    if not (in_one_line and other.candidates):
-        return surer
-    if surer.candidates[0][0] == other.candidates[0][0]:
+    texts = {one.candidates[0][0] for one in (surer, other) if one.candidates}
+    if not in_one_line or len(texts) < 2:
         return surer
     means: dict[str, float] = {}
     for text, probability in surer.candidates + other.candidates:
