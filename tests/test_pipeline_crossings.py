@@ -16,14 +16,14 @@ from torch import Tensor
 from orchestrator.networks.export import Networks
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Tensors, recognize
-from tests.real_networks import large, load_int8, turned
+from tests.real_networks import far, large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render
 
 GPU = torch.device("cuda:0")
 TO_CPU, TO_GPU = "to the CPU", "to the GPU"
 LEAVING = {"cpu", "numpy", "tolist", "item", "nonzero", "__bool__", "__float__", "__int__"}
 """Names of the functions whose answers a GPU's tensor has on the CPU."""
-move = Tensor.to
+move, as_array = Tensor.to, torch.asarray
 
 
 class OnGpu(Tensor):
@@ -62,9 +62,15 @@ def move_to_gpu(tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return tensor.as_subclass(OnGpu)
 
 
+def as_array_there(given: Any, **options: Any) -> Tensor:
+    """Stand in for `torch.asarray`, which makes a plain tensor of each kind of tensor."""
+    return as_array(given, **options).as_subclass(OnGpu if isinstance(given, OnGpu) else Tensor)
+
+
 @pytest.fixture
 def crossings(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     monkeypatch.setattr(Tensor, "to", move_to_gpu)
+    monkeypatch.setattr(torch, "asarray", as_array_there)
     monkeypatch.setattr(OnGpu, "crossings", Counter())
     return OnGpu.crossings
 
@@ -82,6 +88,7 @@ def networks() -> Networks:
         pytest.param(lambda: render(20), 1, 0, id="20 plates"),
         pytest.param(turned, 2, 8, id="second pass"),
         pytest.param(large, 1, 0, id="two tiles"),
+        pytest.param(far, 8, 16, id="closer look"),
     ],
 )
 def test_a_picture_crosses_seldom(
@@ -93,7 +100,8 @@ def test_a_picture_crosses_seldom(
 ) -> None:
     """The picture itself, and the answers of two networks, which Triton brings, do not count.
 
-    A second pass moves the place of each cut to the GPU: two cuts for each of four plates.
+    A second pass moves the place of each cut to the GPU: two cuts for each of four plates. A plate
+    that gets a closer look is read in three passes, and in both boxes.
     """
 
     def infer(name: str, tensors: Tensors) -> Tensors:

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from orchestrator.networks.export import Networks
 from orchestrator.pipeline import Tensors, recognize
-from tests.real_networks import large, load_int8, turned
+from tests.real_networks import far, large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render
 
 
@@ -33,13 +33,14 @@ def networks() -> Networks:
 
 @pytest.mark.parametrize(
     ("draw", "launches", "calls"),
-    # Counted: 189, 245, 415, 769 and 529.
+    # Counted: 189, 245, 415, 769, 529 and 1209.
     [
         pytest.param(lambda: render(0), 210, {"yolo": 2}, id="no plate"),
         pytest.param(lambda: render(1), 270, {"yolo": 1, "stn": 1, "lprnet": 1}, id="1 plate"),
         pytest.param(lambda: render(20), 455, {"yolo": 1, "stn": 1, "lprnet": 1}, id="20 plates"),
         pytest.param(turned, 845, {"yolo": 1, "stn": 2, "lprnet": 2}, id="second pass"),
         pytest.param(large, 580, {"yolo": 2, "stn": 1, "lprnet": 1}, id="two tiles"),
+        pytest.param(far, 1330, {"yolo": 2, "stn": 6, "lprnet": 6}, id="closer look"),
     ],
 )
 def test_a_picture_costs_few_launches_and_calls_of_networks(
