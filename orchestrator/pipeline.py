@@ -235,8 +235,8 @@ def _find_nearby(
     found: list[Array | None] = []
     for box, (x0, y0, x1, y1) in zip(xyxy, xyxy.tolist(), strict=True):
         part = surroundings_of(picture, (x0, y0, x1, y1))
-        (seen,), _ = detect([part.net], infer, nearby)
-        found.append(find_same(part.to_picture(best_of([seen], nearby)), box))
+        (seen,), _ = detect([part.net[0]], infer, nearby)
+        found.append(find_same(part.to_source(best_of([seen], nearby).xyxy), box))
     return found
 
 

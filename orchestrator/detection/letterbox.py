@@ -28,11 +28,11 @@ class Letterbox:
 
     net: Array
     scale: float
-    offset_xy: tuple[int, int]
+    offset_xy: tuple[float, float]
 
     def trim(self) -> Letterbox:
         """Return the letterbox with less than `TRIM_PX` of padding at the left and at the top."""
-        (left, top), (height, width) = self.offset_xy, self.net.shape[1:3]
+        (left, top), (height, width) = map(int, self.offset_xy), self.net.shape[1:3]
         x, y = left - left % TRIM_PX, top - top % TRIM_PX
         net = self.net[:, y : height - y, x : width - x]
         return Letterbox(net, self.scale, (left - x, top - y))

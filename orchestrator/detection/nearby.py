@@ -6,12 +6,9 @@ exactly. A second box, found at another size and place in the net, has errors of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from orchestrator.arrays import Array, empty_like, floats_like
+from orchestrator.arrays import Array, empty_like
 from orchestrator.detection.boxes import iou
-from orchestrator.detection.letterbox import PAD_GREY, resize_into
-from orchestrator.detection.postprocessing import Detections
+from orchestrator.detection.letterbox import PAD_GREY, Letterbox, resize_into
 
 NEARBY_SIDE_PX = 288
 """Side of the surroundings in the net: a plate in it is 96 px wide."""
@@ -23,28 +20,8 @@ LEAST_IOU = 0.3
 """Least overlap of the two boxes of one plate."""
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """The square around a box, at the size that the net has for all of them.
-
-    Attributes:
-        net: uint8 [288, 288, 3]; grey where the square leaves the picture.
-        scale: Net pixels per pixel of the picture.
-        origin_xy: The place of the net's first pixel in the picture, pixels.
-    """
-
-    net: Array
-    scale: float
-    origin_xy: tuple[int, int]
-
-    def to_picture(self, found: Detections) -> Detections:
-        """Map detections from net pixels to pixels of the picture."""
-        xyxy = found.xyxy / self.scale + floats_like(found.xyxy, self.origin_xy * 2)
-        return replace(found, xyxy=xyxy)
-
-
-def surroundings_of(picture: Array, xyxy: tuple[float, float, float, float]) -> Surroundings:
-    """Cut the surroundings of a box from a picture, uint8 [H, W, 3].
+def surroundings_of(picture: Array, xyxy: tuple[float, float, float, float]) -> Letterbox:
+    """Cut the surroundings of a box from a picture, uint8 [H, W, 3]; grey where they leave it.
 
     Small plates are enlarged, and large ones scaled down. All nets have one shape: networks are
     prepared for each new one, which takes 60 ms and 30 MB on a CPU.
@@ -57,12 +34,12 @@ def surroundings_of(picture: Array, xyxy: tuple[float, float, float, float]) -> 
         slice(max(0, at), min(size, at + side))
         for at, size in zip((left, top), picture.shape[1::-1], strict=True)
     )
-    net = empty_like(picture, (NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3))
+    net = empty_like(picture, (1, NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3))
     net[:] = PAD_GREY
     resize_into(
-        picture[rows, columns], net[_scaled(rows, top, scale), _scaled(columns, left, scale)]
+        picture[rows, columns], net[0, _scaled(rows, top, scale), _scaled(columns, left, scale)]
     )
-    return Surroundings(net, scale, (left, top))
+    return Letterbox(net, scale, (-left * scale, -top * scale))
 
 
 def _scaled(part: slice, start: int, scale: float) -> slice:
@@ -71,15 +48,15 @@ def _scaled(part: slice, start: int, scale: float) -> slice:
     return slice(begin, max(begin + 1, round((part.stop - start) * scale)))
 
 
-def find_same(found: Detections, xyxy: Array) -> Array | None:
+def find_same(found: Array, xyxy: Array) -> Array | None:
     """Return the box [4] that overlaps a given one [4] the most; None if none is the same plate.
 
     Args:
-        found: Detections in the surroundings of the given box, in pixels of the picture.
+        found: Boxes [N, 4] in the surroundings of the given box, in pixels of the picture.
         xyxy: The given box.
     """
-    if not len(found.scores):
+    if not len(found):
         return None
-    shared = iou(found.xyxy, xyxy[None])[:, 0]
+    shared = iou(found, xyxy[None])[:, 0]
     best = int(shared.argmax())
-    return found.xyxy[best] if float(shared[best]) >= LEAST_IOU else None
+    return found[best] if float(shared[best]) >= LEAST_IOU else None

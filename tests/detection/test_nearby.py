@@ -7,7 +7,6 @@ from torch import Tensor
 
 from orchestrator.detection.letterbox import PAD_GREY
 from orchestrator.detection.nearby import NEARBY_SIDE_PX, find_same, surroundings_of
-from orchestrator.detection.postprocessing import Detections
 from tests.scripted_networks import picture
 
 Xyxy = tuple[float, float, float, float]
@@ -15,8 +14,8 @@ BOX = torch.tensor([300.0, 100.0, 360.0, 140.0])
 GREEN = torch.tensor([0, 255, 0], dtype=torch.uint8)
 
 
-def found(*boxes: tuple[float, ...]) -> Detections:
-    return Detections(torch.tensor(boxes).reshape(-1, 4), torch.full((len(boxes),), 0.5))
+def found(*boxes: tuple[float, ...]) -> Tensor:
+    return torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4)
 
 
 @pytest.mark.parametrize(
@@ -35,16 +34,16 @@ def test_a_box_lies_in_the_middle_of_a_net_that_always_has_one_size(
     x0, y0, x1, y1 = map(int, box)
     whole[y0:y1, x0:x1] = GREEN
     there = surroundings_of(whole, box)
-    assert there.net.shape == (NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3)
-    assert there.origin_xy == origin_xy
+    assert there.net.shape == (1, NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3)
     assert there.scale == pytest.approx(scale)
-    rows, columns = np.nonzero((there.net == GREEN).all(-1).numpy())
+    assert there.to_source(torch.zeros(1, 4))[0, :2].tolist() == pytest.approx(origin_xy)
+    rows, columns = np.nonzero((there.net[0] == GREEN).all(-1).numpy())
     seen = found((columns.min(), rows.min(), columns.max() + 1, rows.max() + 1))
-    assert there.to_picture(seen).xyxy[0].tolist() == pytest.approx(box, abs=2 / scale)
+    assert there.to_source(seen)[0].tolist() == pytest.approx(box, abs=2 / scale)
 
 
 def test_what_lies_outside_the_picture_is_grey() -> None:
-    net = surroundings_of(picture(), (10.0, 20.0, 70.0, 60.0)).net
+    net = surroundings_of(picture(), (10.0, 20.0, 70.0, 60.0)).net[0]
     assert (net[:, :80] == PAD_GREY).all()
     assert (net[:80] == PAD_GREY).all()
     assert (net[80:, 80:] == 90).all()
@@ -78,7 +77,7 @@ def test_the_box_that_overlaps_most_is_the_same_plate() -> None:
         pytest.param(found((300, 100, 317, 140)), id="a part of it"),
     ],
 )
-def test_another_box_is_no_plate_of_this_one(boxes: Detections) -> None:
+def test_another_box_is_no_plate_of_this_one(boxes: Tensor) -> None:
     assert find_same(boxes, BOX) is None
 
 
