@@ -20,11 +20,12 @@ class Frame:
     Attributes:
         camera: Name of the camera.
         number: Number of the frame since its source was opened; frames that were dropped count.
-        time_s: Unix time in seconds. With the clock `file`, seconds from the start of the file, to
-            which the start of the file's recording may be added.
+        time_s: Unix time in seconds, to store and to show. With the clock `file`, seconds from the
+            start of the file, to which the start of the file's recording may be added.
         clock: The clock of `time_s`.
         jpeg: The picture as a JPEG file. These bytes are sent to the service and kept.
         size_wh: Size of the picture, pixels.
+        steady_s: The same moment by `clocks.steady_s`, from the frame's arrival; None for a file.
     """
 
     camera: str
@@ -33,3 +34,9 @@ class Frame:
     clock: Clock
     jpeg: bytes = field(repr=False)
     size_wh: tuple[int, int]
+    steady_s: float | None = None
+
+    @property
+    def moment_s(self) -> float:
+        """The time from which durations are counted: steady, or that of a file."""
+        return self.time_s if self.steady_s is None else self.steady_s

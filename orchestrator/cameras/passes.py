@@ -87,6 +87,8 @@ class Pass:
         zones: Names of the camera's zones in which the plate was seen, in their order.
         observations: The plate in each frame, in their order.
         best: The frame that shows the plate best.
+        last_moment_s: `Frame.moment_s` of the last frame, from which its age is counted; None if
+            the pass comes from the store.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Pass:
     zones: tuple[str, ...]
     observations: tuple[Observation, ...] = field(repr=False)
     best: BestFrame = field(repr=False)
+    last_moment_s: float | None = None
 
 
 @dataclass(frozen=True)

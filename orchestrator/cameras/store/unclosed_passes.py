@@ -79,7 +79,7 @@ def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
     same = {
         name: getattr(found, name)
         for name in Pass.__dataclass_fields__
-        if name not in ("progress", "crossings", "observations", "best")
+        if name not in ("progress", "crossings", "observations", "best", "last_moment_s")
     }
     return PassEvent(
         "closed",
