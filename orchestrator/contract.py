@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.errors import ModelError, ParameterError
+from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import MAX_LENGTH
 from orchestrator.formats.regions import known_region
 from orchestrator.plates import CANDIDATES, Plate, Plates
+from orchestrator.settings import REQUEST_PARAMETERS
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
@@ -44,6 +45,13 @@ read as `plate_reader` reads the crop's pixels."""
 CROP, LOGITS = "crop", "logits"  # inputs of `plate_reader`, and of its last step
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
 
+PICTURE_FAULT = re.compile(
+    rf"\b(?:{ENCODED}|{ENCODED_CROP}|{PICTURE}|{CROP}|picture size): (?:wanted|damaged)\b"
+)
+PARAMETER_FAULT = re.compile(rf"\b(?:parameters|{'|'.join(REQUEST_PARAMETERS)}): wanted\b")
+"""Patterns of the messages about a picture or a parameter that cannot be used. Triton sends only
+the message of an error, not its class."""
+
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
 
@@ -61,6 +69,13 @@ class Output:
     dtype: type[np.generic]
     row_shape: tuple[int, ...]
     row: Callable[[Plate], Any]
+
+
+def rejection_kind(message: str) -> type[RequestError]:
+    """Return the class of an error that the model has raised for a request, from its message."""
+    if PICTURE_FAULT.search(message):
+        return PictureError
+    return ParameterError if PARAMETER_FAULT.search(message) else RequestError
 
 
 def mark(request_id: str, number: str) -> str:

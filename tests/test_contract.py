@@ -9,7 +9,7 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from orchestrator import contract
-from orchestrator.errors import ModelError, ParameterError
+from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.settings import Settings
@@ -264,3 +264,21 @@ def test_a_part_of_a_plate_that_was_not_asked_for_stays_empty() -> None:
     names = contract.complete(["texts"])
     arrays = contract.to_arrays(Plates((PLATE,)), names)
     assert contract.from_arrays(arrays, names) == Plates((Plate(PLATE.xyxy, text=PLATE.text),))
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        pytest.param("encoded_image: damaged JPEG", PictureError, id="a damaged picture"),
+        pytest.param("input__0: wanted UINT8", PictureError, id="pixels"),
+        pytest.param("roi: wanted a part of the 4x4 picture", ParameterError, id="a parameter"),
+        pytest.param("parameters: wanted some of roi", ParameterError, id="an unknown parameter"),
+        pytest.param("[request id: 7] max_plates: wanted 1", ParameterError, id="with an id"),
+        pytest.param("inputs: wanted exactly one", RequestError, id="anything else"),
+        pytest.param("", RequestError, id="nothing"),
+    ],
+)
+def test_the_class_of_a_rejection_stands_in_its_message(
+    message: str, kind: type[RequestError]
+) -> None:
+    assert contract.rejection_kind(message) is kind

@@ -14,13 +14,12 @@ import grpc
 from tritonclient.utils import InferenceServerException
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLError
 
-from orchestrator.contract import CROP, ENCODED, ENCODED_CROP, PICTURE
+from orchestrator.contract import rejection_kind
 from orchestrator.errors import (
     NO_RESPONSE,
     ErrorResponse,
     ModelError,
     Overloaded,
-    PictureError,
     PlateError,
     RequestError,
     ServerError,
@@ -47,10 +46,6 @@ REJECTED = {
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
 }
 INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
-PICTURE_FAULT = re.compile(
-    rf"\b(?:{ENCODED}|{ENCODED_CROP}|{PICTURE}|{CROP}|picture size): (?:wanted|damaged)\b"
-)
-"""Pattern of the messages about a picture that the service or the gateway cannot use."""
 TOO_LARGE = "message larger than max"
 """gRPC's message for a call that is too large for any server. Its status is that of a full
 server."""
@@ -152,8 +147,8 @@ def _classify(
         return ServerError, _describe_untrusted(url, untrusted[1])
     if is_unreachable or is_dying or is_other_server or status in NO_INFERENCE:
         return ServerError, f"{url}: wanted an answer, got {message}"
-    if status in INVALID and PICTURE_FAULT.search(message):
-        return PictureError, message
+    if status in INVALID:
+        return rejection_kind(message), message
     if status in REJECTED or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from orchestrator.protocol.inference import Input
 
 PREFIX = 4
+FILES = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF", b"BM")
+"""First bytes of JPEG, PNG, WebP and BMP files."""
 
 
 def encode(elements: Iterable[bytes]) -> bytes:
@@ -36,7 +38,7 @@ def decode(tensor: Input, error: type[PlateError] = RequestError) -> list[bytes]
         if end > len(data):
             raise error(
                 f"{tensor.name}: wanted elements behind their lengths in 4 bytes, "
-                f"got one that ends {end - len(data)} bytes after the data"
+                f"got one that ends {end - len(data)} bytes after the data{_hint(data)}"
             )
         elements.append(data[at + PREFIX : end])
         at = end
@@ -44,3 +46,10 @@ def decode(tensor: Input, error: type[PlateError] = RequestError) -> list[bytes]
         got = len(elements) if len(elements) < wanted else "more"
         raise error(f"{tensor.name}: wanted {wanted} elements by its shape, got {got}")
     return elements
+
+
+def _hint(data: bytes) -> str:
+    """Return the end of a message about a file that is sent without its length."""
+    if not data.startswith(FILES):
+        return ""
+    return "; the data begin with a picture's file, whose length in little-endian order is missing"

@@ -14,7 +14,7 @@ from tritonclient.utils import InferenceServerException
 
 from orchestrator.client.aio_http import as_python_errors
 from orchestrator.client.error_mapping import translate_errors
-from orchestrator.errors import ModelError, PictureError, PlateError, RequestError
+from orchestrator.errors import ModelError, ParameterError, PictureError, PlateError, RequestError
 from orchestrator.imaging.decoding import decode
 from tests.fuzzing.hostile_bombs import bombs
 from tests.fuzzing.hostile_metadata import metadata
@@ -67,10 +67,14 @@ def test_a_picture_error_has_the_message_of_the_server(message: str, status: str
     assert str(fault) == f"{message.removeprefix('[request id: 1f2e] ')} (request 1f2e)"
 
 
+@pytest.mark.parametrize("message", ["max_plates: wanted 1 to 100, got 1000", "parameters: wanted"])
+def test_a_rejected_parameter_is_named_by_its_class(message: str) -> None:
+    assert type(fault_of(message, "400")) is ParameterError
+
+
 @pytest.mark.parametrize(
     ("message", "status"),
     [
-        ("max_plates: wanted 1 to 100, got 1000", "400"),
         ("inputs: wanted exactly one of input__0 and encoded_image, got none", "400"),
         ("unexpected shape for input 'input__0'", "StatusCode.INVALID_ARGUMENT"),
         ("the call ended 2 workers, one after the other", "400"),

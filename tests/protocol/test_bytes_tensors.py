@@ -26,6 +26,7 @@ def test_an_element_stands_behind_its_length() -> None:
         pytest.param((1,), b"", "wanted 1 elements by its shape, got 0", id="none"),
         pytest.param((1,), b"\x01\0", "got one that ends 3 bytes after", id="part of a length"),
         pytest.param((1,), b"\x05\0\0\0AB", "got one that ends 3 bytes after", id="too long"),
+        pytest.param((1,), b"\xff\xd8\xff\xe0AB", "whose length .* is missing", id="a bare JPEG"),
         pytest.param((1,), b"\xff\xff\xff\xffAB", "ends 4294967293 bytes after", id="4 GiB"),
         pytest.param((1,), b"\x01\0\0\0AB", "got one that ends 69 bytes after", id="a rest"),
         pytest.param((2,), b"\x01\0\0\0A", "wanted 2 elements by its shape, got 1", id="fewer"),

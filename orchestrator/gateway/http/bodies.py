@@ -11,13 +11,21 @@ from orchestrator.errors import Cancelled
 from orchestrator.gateway.errors import BodyTimeout, BodyTooLarge, LengthRequired, UnsupportedMedia
 from orchestrator.gateway.options import Limits
 
+MAX_CONTENT_TYPE = 8192
+"""Most bytes of a content type. A parser of its options may take time for each of them."""
+
 
 def announced_size(headers: Mapping[str, str], most: int) -> int:
     """Return the size of the body in bytes, from the headers alone.
 
     Raises:
-        GatewayError: The size is not announced or too large, or the body is compressed.
+        GatewayError: The size is not announced or too large, the body is compressed, or its type
+            is too long.
     """
+    if len(kind := headers.get("content-type", "")) > MAX_CONTENT_TYPE:
+        raise UnsupportedMedia(
+            f"content-type: wanted at most {MAX_CONTENT_TYPE} bytes, got {len(kind)}"
+        )
     encoding = headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
         raise UnsupportedMedia(f"content-encoding: wanted none, got {encoding[:40]!r}")

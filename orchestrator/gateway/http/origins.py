@@ -23,6 +23,8 @@ from orchestrator.system.loopback import is_own
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 """Names of this machine. Nobody else can make them resolve to another address."""
 METHODS = ("GET", "HEAD", "POST")
+PROBES = ("/healthz", "/readyz")
+"""Paths that load balancers ask by HTTP/1.0, which has no Host header. No browser does so."""
 SENT_HEADERS = (
     "authorization",
     "content-type",
@@ -76,18 +78,19 @@ class Origins:
             GatewayError: The name or the page is foreign.
         """
         headers = Headers(scope=scope)
-        self._check_host(headers.getlist("host"), scope["http_version"])
+        self._check_host(headers.getlist("host"), scope)
         given = headers.getlist("origin")
         if len(given) > 1:
             raise ForeignOrigin(f"origin: wanted one, got {len(given)}")
         if given:
-            self._check_origin(given[0], headers["host"])
+            self._check_origin(given[0], headers.get("host", ""))
         elif headers.get("sec-fetch-site") in ELSEWHERE and not _is_navigation(scope, headers):
             raise ForeignOrigin("wanted a request of this service's page, got one of another site")
 
-    def _check_host(self, given: list[str], http_version: str) -> None:
-        if not given and self.hosts is None and http_version == "1.0":
-            return  # HTTP/1.0 has no Host header
+    def _check_host(self, given: list[str], scope: Scope) -> None:
+        is_nameless = not given and scope["http_version"] == "1.0"  # which has no Host header
+        if is_nameless and (self.hosts is None or scope["path"] in PROBES):
+            return
         if len(given) != 1 or not given[0]:
             raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
         name = _name_of(given[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,14 @@ GRACE_S = 5.0
 """Seconds after the timeout for a body, in which the reader of the body answers with an error."""
 LINGER_S = 0.5
 """At shutdown: seconds in which an idle connection may still receive a request."""
+MAX_HEADERS = 100
+"""Most header fields of a request. Browsers and proxies send up to 40; each one costs time."""
+UPGRADE = re.compile(rb"upgrade[ \t]*:", re.IGNORECASE)
+"""Pattern of the line with which a client offers another protocol, such as HTTP/2 over TCP. The
+line is left out: the parser would take the request's body for that protocol.
+
+Source: RFC 9110, section 7.8: a server may ignore the offer.
+"""
 DISCARD_S, MOST_DISCARDED = 5.0, 64 * 1024 * 1024
 """Seconds and bytes until a client that sends unwanted data is disconnected."""
 
@@ -41,7 +50,7 @@ class GuardedProtocol(HttpToolsProtocol):
     limits: Limits
     _timer: asyncio.TimerHandle | None = None
     _writing: asyncio.TimerHandle | None = None
-    _unread = 0  # bytes of headers that are not complete
+    _unread = _lines = 0  # bytes and lines of headers that are not complete
     _in_body = False
     _is_whole = False  # the request that was parsed last
     _discarded = -1  # bytes discarded after the end of the connection; -1 before
@@ -77,22 +86,44 @@ class GuardedProtocol(HttpToolsProtocol):
     def _parse(self) -> None:
         """Parse the bytes up to the end of one request. The next request waits for its answer."""
         while self._held and not self._has_request() and not self.transport.is_closing():
-            piece = bytes(self._held[: self._find_end()])
-            del self._held[: len(piece)]
-            if not self._in_body:
-                self._unread += len(piece)
-                if self._unread > self.limits.header_kb * 1024:
-                    self._end(TOO_LONG)
-                    return
-            super().data_received(piece)
-        if len(self._held) > self.limits.header_kb * 1024:
-            self.flow.pause_reading()
+            piece = self._take_piece()
+            if not piece:
+                break
+            if not self._in_body and not self._count(piece):
+                self._end(TOO_LONG)
+                return
+            if self._in_body or not UPGRADE.match(piece):
+                super().data_received(piece)
+        self._wait_for_rest()
 
-    def _find_end(self) -> int:
-        """Return the end of the next piece. A piece holds the end of one request at most."""
-        if self._in_body:
-            return self._body_left
-        return self._held.find(b"\n") + 1 or len(self._held)
+    def _take_piece(self) -> bytes:
+        """Take the next piece, which holds the end of one request at most.
+
+        Headers are taken line by line. The piece is empty while the line is not complete.
+        """
+        end = self._body_left if self._in_body else self._held.find(b"\n") + 1
+        piece = bytes(self._held[:end])
+        del self._held[:end]
+        return piece
+
+    def _count(self, line: bytes) -> bool:
+        """Count a line of the headers. Return whether the headers are still short enough."""
+        self._unread += len(line)
+        self._lines += 1
+        is_short = self._unread <= self.limits.header_kb * 1024
+        return is_short and self._lines <= MAX_HEADERS + 2  # the request line, and the empty one
+
+    def _wait_for_rest(self) -> None:
+        """Limit the time and the size of a line that is not complete, or of further requests."""
+        most = self.limits.header_kb * 1024
+        if self._held and not self._in_body and not self._has_request():
+            if self._unread + len(self._held) > most:
+                self._end(TOO_LONG)
+            elif self._timer is None:
+                self._unset_keepalive_if_required()
+                self._expect(self.limits.header_s)
+        elif len(self._held) > most:
+            self.flow.pause_reading()
 
     def _has_request(self) -> bool:
         """Tell whether a whole request waits for its answer."""
@@ -104,7 +135,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect(self.limits.header_s)
 
     def on_headers_complete(self) -> None:
-        self._in_body, self._unread = True, 0
+        self._in_body, self._unread, self._lines = True, 0, 0
         self._expect(self.limits.body_s + GRACE_S)
         self.all.work(self)
         super().on_headers_complete()

@@ -15,7 +15,8 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
-from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
+from orchestrator.contract import rejection_kind
+from orchestrator.errors import Cancelled, ModelError, PlateError, ServerError
 from orchestrator.gateway.errors import FAILED, DeadlineExceeded, NotFound, ServiceFull
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.upstream.retry import RetryPolicy
@@ -205,7 +206,7 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
         return ServerError(AWAY)
     match error.code():
         case grpc.StatusCode.INVALID_ARGUMENT:
-            return RequestError(message)
+            return rejection_kind(message)(message)
         case grpc.StatusCode.NOT_FOUND:
             return NotFound(message)
         case grpc.StatusCode.DEADLINE_EXCEEDED:

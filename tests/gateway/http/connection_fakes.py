@@ -59,10 +59,12 @@ async def _run_and_cancel_the_rest(coroutine: Coroutine[Any, Any, None]) -> None
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """Read the body, work for as many seconds as the path says, and answer.
 
-    The path `/begin` begins an answer and never ends it.
+    The path `/begin` begins an answer and never ends it, and `/size` tells the body's size.
     """
-    while (await receive()).get("more_body"):
-        pass
+    body, is_whole = b"", False
+    while not is_whole:
+        message = await receive()
+        body, is_whole = body + message.get("body", b""), not message.get("more_body")
     seconds = scope["path"].lstrip("/")
     await asyncio.sleep(float(seconds) if seconds.isdigit() else 0)
     await send(
@@ -70,7 +72,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     )
     if seconds == "begin":
         await asyncio.Event().wait()
-    await send({"type": "http.response.body", "body": b"ok"})
+    answer = b"%02d" % len(body) if seconds == "size" else b"ok"
+    await send({"type": "http.response.body", "body": answer})
 
 
 class Client(asyncio.Transport):

@@ -25,6 +25,8 @@ def test_a_size_within_the_limit_is_taken(size: int) -> None:
                      id="chunks"),
         pytest.param({"content-length": "5", "content-encoding": "gzip"}, UnsupportedMedia,
                      id="gzip"),
+        pytest.param({"content-length": "5", "content-type": "image/jpeg" + ";" * 8192},
+                     UnsupportedMedia, id="a long type"),
     ],
 )  # fmt: skip
 def test_what_is_not_announced_is_refused(

@@ -82,6 +82,41 @@ async def test_headers_are_bounded(before: bytes) -> None:
     assert client.is_closing()
 
 
+@BEFORE
+async def test_header_fields_are_counted(before: bytes) -> None:
+    client, _ = await connect(before)
+    await client.send(get(header=b"a:\r\n" * 99))
+    assert client.received.startswith(b"HTTP/1.1 200 ")
+    client.received = b""
+    await client.send(get(header=b"a:\r\n" * 100))
+    assert client.received.startswith(b"HTTP/1.1 431 ")
+    assert client.is_closing()
+
+
+@BEFORE
+async def test_a_line_without_an_end_is_bounded(before: bytes) -> None:
+    client, _ = await connect(before, header_kb=8)
+    await client.send(b"GET /" + b"a" * 9000)
+    assert client.received.startswith(b"HTTP/1.1 431 ")
+
+
+@BEFORE
+@pytest.mark.parametrize(
+    "offer",
+    [
+        pytest.param(b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n", id="Java's"),
+        pytest.param(b"Connection: upgrade\r\nuPgRaDe:websocket\r\n", id="a web socket"),
+    ],
+)
+async def test_an_offer_of_another_protocol_is_ignored(before: bytes, offer: bytes) -> None:
+    client, _ = await connect(before)
+    request = b"POST /size HTTP/1.1\r\nHost: localhost\r\n" + offer + b"Content-Length: 7\r\n\r\n"
+    for piece in (request[:70], request[70:] + b"1234", b"567" + get()):
+        await client.send(piece)
+    assert client.received.count(b"HTTP/1.1 200 ") == 2
+    assert b"\r\n\r\n07" in client.received
+
+
 async def test_each_request_has_the_whole_limit_of_headers() -> None:
     client, _ = await connect(b"", header_kb=8)
     long = get(header=b"X-a: " + b"a" * 5000 + b"\r\n")

@@ -16,10 +16,14 @@ LOCAL, PUBLIC = Address("127.0.0.1", 8000), Address("0.0.0.0", 8000)
 SHOP = "https://shop.example"
 
 
-def scope(method: str = "POST", version: str = "1.1", **headers: str) -> dict[str, Any]:
+def scope(
+    method: str = "POST", version: str = "1.1", path: str = "/", **headers: str
+) -> dict[str, Any]:
     """Return a request's scope; `_` in names stands for `-`."""
     pairs = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
-    return {"type": "http", "method": method, "http_version": version, "headers": pairs}
+    return {
+        "type": "http", "method": method, "http_version": version, "path": path, "headers": pairs
+    }  # fmt: skip
 
 
 def refusal_of(origins: Origins, asked: dict[str, Any]) -> GatewayError:
@@ -60,6 +64,25 @@ class TestHost:
         twice["headers"] = [(b"host", b"localhost"), (b"host", b"evil.example")]
         for asked in (scope(), scope(host=""), twice):
             assert refusal_of(origins, asked).status == 400
+
+    @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+    def test_a_probe_by_http_1_0_needs_no_host(self, path: str) -> None:
+        Origins.at(LOCAL, (), ()).check(scope("GET", "1.0", path))
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            pytest.param(scope("GET", "1.0", "/v1/passes"), id="another path"),
+            pytest.param(scope("GET", "1.1", "/healthz"), id="a newer HTTP"),
+        ],
+    )
+    def test_without_a_host_nothing_else_is_asked(self, asked: dict[str, Any]) -> None:
+        assert refusal_of(Origins.at(LOCAL, (), ()), asked).reason == "host"
+
+    @pytest.mark.parametrize("path", ["/", "/healthz"])
+    def test_a_page_of_another_site_is_refused_also_without_a_host(self, path: str) -> None:
+        asked = scope("GET", "1.0", path, origin="https://evil.example")
+        assert refusal_of(Origins.at(PUBLIC, (), ()), asked).reason == "origin"
 
     def test_elsewhere_any_name_will_do(self) -> None:
         Origins.at(PUBLIC, (), ()).check(scope(host="10.1.2.3:8000"))

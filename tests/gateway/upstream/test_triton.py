@@ -4,7 +4,15 @@ import grpc
 import pytest
 from tritonclient.grpc import service_pb2 as pb
 
-from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
+from orchestrator.errors import (
+    Cancelled,
+    ModelError,
+    ParameterError,
+    PictureError,
+    PlateError,
+    RequestError,
+    ServerError,
+)
 from orchestrator.gateway.errors import DeadlineExceeded, NotFound, ServiceFull
 from orchestrator.gateway.upstream.triton import fault_of, to_request, to_response
 from orchestrator.protocol.inference import InferenceRequest, PictureFile, Tensor
@@ -67,7 +75,9 @@ def failure(code: grpc.StatusCode, words: str) -> grpc.aio.AioRpcError:
 @pytest.mark.parametrize(
     ("code", "words", "kind"),
     [
-        pytest.param("INVALID_ARGUMENT", "roi: wanted", RequestError, id="the caller's"),
+        pytest.param("INVALID_ARGUMENT", "inputs: wanted", RequestError, id="the caller's"),
+        pytest.param("INVALID_ARGUMENT", "roi: wanted", ParameterError, id="the parameter's"),
+        pytest.param("INVALID_ARGUMENT", "encoded_image: damaged", PictureError, id="picture's"),
         pytest.param("NOT_FOUND", "unknown version", NotFound, id="no such version"),
         pytest.param("DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceeded, id="late"),
         pytest.param("CANCELLED", "", Cancelled, id="cancelled"),
