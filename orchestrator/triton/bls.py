@@ -105,7 +105,7 @@ def infer_for(
         child = _child(request, model, called, tensors)
         with heartbeat.wait():
             answer = child.exec()
-        answered = _outputs_of(model, answer)
+        answered = _outputs_of(model, answer, request.request_id())
         read = to_numpy if is_numpy else to_torch
         outputs = {name: read(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
@@ -131,7 +131,7 @@ def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsy
     ) -> dict[str, Any]:
         _check_wanted(request)
         child = _child(request, model, models[model], tensors, parameters)
-        return _outputs_of(model, await child.async_exec())
+        return _outputs_of(model, await child.async_exec(), request.request_id())
 
     return infer
 
@@ -141,9 +141,9 @@ def _check_wanted(request: Any) -> None:
         raise Cancelled("the caller has cancelled the call")
 
 
-def _outputs_of(model: str, answer: Any) -> dict[str, Any]:
+def _outputs_of(model: str, answer: Any, request_id: str) -> dict[str, Any]:
     if answer.has_error():
-        raise _error_of(model, answer.error())
+        raise _error_of(model, answer.error(), request_id)
     return {tensor.name(): tensor for tensor in answer.output_tensors()}
 
 
@@ -181,8 +181,9 @@ def _memory(model: CalledModel) -> dict[str, Any]:
     return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 
 
-def _error_of(model: str, error: Any) -> PlateError:
-    message = error.message()
+def _error_of(model: str, error: Any, request_id: str) -> PlateError:
+    """Return a called model's error, without the caller's own words: Triton quotes the id."""
+    message = error.message().replace(f"[request id: {request_id}] ", "")
     is_away = (
         error.code() == pb_utils.TritonError.UNAVAILABLE
         or any(words in message for words in AWAY)

@@ -1,7 +1,8 @@
 """Tells a lack of memory and a broken CUDA context by the texts of errors.
 
 PyTorch, OpenVINO and Triton have no common class for them, and of a called model's error only the
-text arrives.
+text arrives. An error that may quote the request says nothing here: otherwise a request that names
+a parameter "cuda error" would end its worker.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import sys
 import traceback
 from typing import NoReturn
 
+from orchestrator.errors import ModelError, Overloaded, PlateError
+
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc", "shared memory pool")
 """Texts of PyTorch on a GPU and on a CPU, of OpenVINO, and of Triton."""
 BROKEN_CONTEXT = ("cuda error", "cuda driver error", "cublas_status", "cudnn_status", "device-side")
@@ -19,6 +22,10 @@ BROKEN_CONTEXT = ("cuda error", "cuda driver error", "cublas_status", "cudnn_sta
 Source: CUDA runtime API, "Data types used by CUDA Runtime", cudaError: most errors of a kernel
 leave the process in an inconsistent state, and it must end.
 """
+QUOTING = (PlateError, ValueError, TypeError, LookupError)
+"""Errors whose text may quote the request."""
+OF_MODELS = (ModelError, Overloaded)
+"""Errors of ours whose text is that of a called model."""
 
 
 def is_out_of_memory(error: Exception | str) -> bool:
@@ -52,5 +59,7 @@ def end_process(error: Exception) -> NoReturn:
 
 
 def _holds(error: Exception | str, texts: tuple[str, ...]) -> bool:
+    if isinstance(error, QUOTING) and not isinstance(error, OF_MODELS):
+        return False
     message = str(error).lower()
     return any(text in message for text in texts)

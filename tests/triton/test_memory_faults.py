@@ -1,10 +1,13 @@
 """Which errors are want of memory, and which break the CUDA context."""
 
 import weakref
+from typing import Any
 
 import pytest
 import torch
 
+from orchestrator.errors import ModelError, Overloaded, PictureError, PlateError
+from orchestrator.settings import Settings
 from orchestrator.triton.memory_faults import free_memory, has_broken_context, is_out_of_memory
 
 
@@ -23,6 +26,32 @@ from orchestrator.triton.memory_faults import free_memory, has_broken_context, i
 )
 def test_errors_are_told_apart(error: Exception | str, is_memory: bool, is_broken: bool) -> None:
     assert (is_out_of_memory(error), has_broken_context(error)) == (is_memory, is_broken)
+
+
+def rejection_of(parameters: dict[str, Any]) -> PlateError:
+    with pytest.raises(PlateError) as raised:
+        Settings().updated(parameters)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(rejection_of({"text_threshold": "cuda error"}), id="a value"),
+        pytest.param(rejection_of({"device-side": 1}), id="a name"),
+        pytest.param(rejection_of({"roi": "cudnn_status"}), id="a region"),
+        pytest.param(PictureError("encoded_image: wanted a picture, out of memory"), id="a file"),
+        pytest.param(KeyError("cublas_status"), id="a key"),
+        pytest.param(ValueError("bad_alloc"), id="a number"),
+    ],
+)
+def test_the_words_of_a_request_break_nothing(error: Exception) -> None:
+    assert (is_out_of_memory(error), has_broken_context(error)) == (False, False)
+
+
+def test_the_words_of_a_called_model_count() -> None:
+    assert has_broken_context(ModelError("yolo: CUDA error: an illegal memory access"))
+    assert is_out_of_memory(Overloaded("stn: CUDA out of memory."))
 
 
 @pytest.mark.parametrize(
