@@ -70,10 +70,12 @@ class Cost:
     Attributes:
         bytes: Memory that all processes need for it at most.
         calls: Number of usual calls that the call counts as.
+        seconds: Seconds of a core that decoding its picture takes.
     """
 
     bytes: int = 0
     calls: float = 1.0
+    seconds: float = 0.0
 
 
 USUAL_COST = Cost()

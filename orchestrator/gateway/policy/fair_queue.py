@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import insort
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,6 +17,10 @@ from orchestrator.gateway.policy.slots import Slot, evicted, open_to
 from orchestrator.protocol.inference import Cost
 
 FEWEST_TO_SWEEP = 1000
+SLOW_S = 0.3
+"""A picture that takes longer to decode is slow. Small files may be: 155 KB of PNG take 0.7 s."""
+CALLS_A_WORKER = 4
+"""Calls at Triton for each picture that it has in work, as `Limits.calls` is worked out."""
 
 
 @dataclass(frozen=True, order=True)
@@ -26,8 +30,14 @@ class _Waiter:
     priority: int
     start: float
     arrival: int
+    client: str = field(compare=False)
     cost: Cost = field(compare=False)
     decision: asyncio.Future[ServiceFull | None] = field(compare=False)
+
+    @property
+    def is_slow(self) -> bool:
+        """True if its picture takes long to decode."""
+        return self.cost.seconds > SLOW_S
 
     def wake(self, refusal: ServiceFull | None = None) -> bool:
         """Wake up the call. Return False if it no longer waits."""
@@ -71,6 +81,9 @@ class FairOrder:
 class FairQueue:
     """The slots of calls at Triton, and the queue of waiting calls.
 
+    Slow pictures never occupy the last worker, and each client has one of them in work. Other calls
+    overtake those that wait for this reason.
+
     Attributes:
         in_work: Number of calls that have a slot.
         bytes: Memory that these calls take at most.
@@ -81,6 +94,8 @@ class FairQueue:
         self._queue: list[_Waiter] = []  # the next call comes first
         self._orders: defaultdict[int, FairOrder] = defaultdict(FairOrder)  # by priority
         self._arrivals = 0
+        self._slow: Counter[str] = Counter()  # in work, by the client's name
+        self._most_slow = max(1, limits.calls // CALLS_A_WORKER - 1)
         self.in_work = self.bytes = 0
 
     @property
@@ -101,14 +116,14 @@ class FairQueue:
         try:
             yield
         finally:
-            self._release(cost)
+            self._release(waiter)
 
     def _join(self, slot: Slot, cost: Cost) -> _Waiter:
         self._arrivals += 1
         priority = slot.client.priority
         start = self._orders[priority].start(slot.client, cost.calls)
         decision = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(priority, start, self._arrivals, cost, decision)
+        waiter = _Waiter(priority, start, self._arrivals, slot.client.name, cost, decision)
         insort(self._queue, waiter)
         self._serve()
         return waiter
@@ -121,7 +136,7 @@ class FairQueue:
             refusal = await waiter.decision
         except asyncio.CancelledError:
             if not waiter.decision.cancelled() and waiter.decision.result() is None:
-                self._release(waiter.cost)  # the slot came together with the cancellation
+                self._release(waiter)  # the slot came together with the cancellation
             raise
         finally:
             slot.evict = None
@@ -141,12 +156,21 @@ class FairQueue:
 
     def _serve(self) -> None:
         """Give slots to the next calls, as far as there are slots and memory."""
-        while self._queue and self._fits(self._queue[0]):
-            waiter = self._queue.pop(0)
+        while (waiter := self._next()) and self._fits(waiter):
+            self._queue.remove(waiter)
             if waiter.wake():
                 self._orders[waiter.priority].move_to(waiter.start)
                 self.in_work += 1
                 self.bytes += waiter.cost.bytes
+                self._slow[waiter.client] += waiter.is_slow
+
+    def _next(self) -> _Waiter | None:
+        """Return the next call that does not wait for another slow one; None if there is none."""
+        return next((one for one in self._queue if not self._is_held_back(one)), None)
+
+    def _is_held_back(self, waiter: _Waiter) -> bool:
+        is_one_more = self._slow[waiter.client] or self._slow.total() >= self._most_slow
+        return waiter.is_slow and bool(is_one_more)
 
     def _fits(self, waiter: _Waiter) -> bool:
         """Tell whether slots and memory allow a call. Memory always allows a single call."""
@@ -154,9 +178,11 @@ class FairQueue:
         has_memory = not self.bytes or self.bytes + waiter.cost.bytes <= most
         return self.in_work < self._limits.calls and has_memory
 
-    def _release(self, cost: Cost) -> None:
+    def _release(self, waiter: _Waiter) -> None:
         self.in_work -= 1
-        self.bytes -= cost.bytes
+        self.bytes -= waiter.cost.bytes
+        self._slow[waiter.client] -= waiter.is_slow
+        self._slow += Counter()  # drop zeros
         self._serve()
 
 

@@ -9,6 +9,7 @@ from orchestrator.gateway.options import MIB
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.gateway.policy.slots import Slot
+from orchestrator.protocol.inference import Cost
 from tests.gateway.stories import (
     NOTHING,
     Story,
@@ -192,4 +193,45 @@ async def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
     waiting.cancel()
     ends = await story.finish(work, waiting, gate)
     assert [type(one) for one in ends] == [type(None), asyncio.CancelledError, type(None)]
+    assert story.admission.counts() == NOTHING
+
+
+SLOW = Cost(seconds=0.7)
+
+
+async def test_slow_pictures_leave_a_worker_to_others() -> None:
+    story = Story(calls=12, waiting=100)  # three pictures in work
+    slow = [await story.start(name, cost=SLOW) for name in "abcd"]
+    usual = await story.start("usual")
+    assert story.began == ["a", "b", "usual"]
+    await story.finish(*slow, usual)
+    assert story.began == ["a", "b", "usual", "c", "d"]
+    assert story.admission.counts() == NOTHING
+
+
+async def test_a_client_has_one_slow_picture_in_work() -> None:
+    story = Story(calls=12, waiting=100)
+    slow = [await story.start("a", cost=SLOW) for _ in range(3)]
+    another, small = await story.start("b", cost=SLOW), await story.start("a")
+    assert story.began == ["a", "b", "a"]
+    await story.finish(*slow, another, small)
+    assert story.admission.counts() == NOTHING
+
+
+async def test_a_gate_s_slow_picture_comes_before_those_that_wait() -> None:
+    story = Story(calls=4, waiting=100)
+    slow = [await story.start(name, cost=SLOW) for name in "ab"]
+    gate = await story.start("gate", GATE, cost=SLOW)
+    await story.finish(*slow, gate)
+    assert story.began == ["a", "gate", "b"]
+
+
+async def test_a_slow_picture_that_is_given_up_leaves_its_turn_to_the_next() -> None:
+    story = Story(calls=4, waiting=100)
+    first, second, third = [await story.start(name, cost=SLOW) for name in "abc"]
+    second.cancel()
+    first.cancel()
+    await settle()
+    assert story.began == ["a", "c"]
+    await story.finish(first, second, third)
     assert story.admission.counts() == NOTHING
