@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from orchestrator.cameras.store.csv_cells import from_cell, to_cell
 
@@ -17,7 +21,14 @@ from orchestrator.cameras.store.csv_cells import from_cell, to_cell
         pytest.param("+7 921", "'+7 921", id="plus"),
         pytest.param("-", "'-", id="minus"),
         pytest.param("@SUM(A1)", "'@SUM(A1)", id="at"),
-        pytest.param("\t=1", "'\t=1", id="tab"),
+        pytest.param("\t=1", "'\t'=1", id="tab"),
+        pytest.param(" =1", "' =1", id="blank"),
+        pytest.param("x;=1;y", "x;'=1;y", id="behind a semicolon"),
+        pytest.param("x; @SUM(1)", "x;' @SUM(1)", id="behind a semicolon and a blank"),
+        pytest.param("x;\t-1", "x;\t'-1", id="behind a tab"),
+        pytest.param("x\r\n+1", "x\r\n'+1", id="behind a line break"),
+        pytest.param("x;'=1", "x;''=1", id="apostrophe of its own inside"),
+        pytest.param("a;b\tc\nd", "a;b\tc\nd", id="signs between texts"),
         pytest.param("\uff1d1", "'\uff1d1", id="wide equals"),
         pytest.param("'=1", "''=1", id="apostrophe of its own"),
         pytest.param("'tis", "'tis", id="apostrophe before a word"),
@@ -30,3 +41,14 @@ def test_a_formula_becomes_a_text_and_comes_back(value: str, cell: str) -> None:
 
 def test_numbers_stay() -> None:
     assert to_cell(-2.5) == -2.5
+
+
+@given(st.text("=+-@;\t\r\n' a\uff1d", max_size=12))
+def test_every_text_comes_back(text: str) -> None:
+    assert from_cell(to_cell(text)) == text
+
+
+@given(st.text("=+-@;\t\n' a", max_size=12), st.sampled_from([";", "\t"]))
+def test_no_part_of_a_cell_is_a_formula_wherever_it_is_split(text: str, separator: str) -> None:
+    parts = re.split(f"[{separator}\r\n]", to_cell(text))
+    assert not [part for part in parts if part.lstrip(" ")[:1] in {*"=+-@"}]
