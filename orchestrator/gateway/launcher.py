@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from prometheus_client.multiprocess import mark_process_dead
+
 from orchestrator.errors import ServerError
 from orchestrator.gateway.options import Address, GatewayOptions, to_json
-from orchestrator.protocol.gateway_events import Event, WorkerDied, event_to_json
+from orchestrator.protocol.gateway_events import Event, TritonMoved, WorkerDied, event_to_json
 from orchestrator.system.locked_folders import LockedFolder
 from orchestrator.system.loopback import to_literal
 from orchestrator.system.memory import keep_freed, usable_memory
@@ -47,6 +49,8 @@ UNLESS_SET = {
 """Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
+MAX_REPLACED, REPLACED_S = 5, 60.0
+"""Most processes that are replaced within this time. If there are more, all are started again."""
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
 """Start of the last line, if a process itself reports why it ends."""
@@ -123,15 +127,43 @@ class Gateway:
         options: Options of the gateway.
         workers: Processes of the gateway.
         counts: Folder of the processes' shared metrics.
+        command: Command of one process.
     """
 
     options: GatewayOptions
     workers: list[Worker]
     counts: LockedFolder
+    command: Sequence[str] = COMMAND
+    _moved: TritonMoved | None = None
+    _replaced: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACED))
 
     def monitor(self) -> bool:
-        """Tell whether all processes run. If not, the gateway must be restarted."""
-        return all(worker.is_well() for worker in self.workers)
+        """Tell whether the gateway serves. If not, it must be restarted.
+
+        A process that is lost beside others is replaced; the calls of the others go on.
+        """
+        lost = [number for number, worker in enumerate(self.workers) if not worker.is_well()]
+        return len(lost) < len(self.workers) and all(map(self._replace, lost))
+
+    def _replace(self, number: int) -> bool:
+        """Start a process in the place of a lost one. Return False if that does not help."""
+        now, lost = time.monotonic(), self.workers[number]
+        if len(self._replaced) == MAX_REPLACED and now - self._replaced[0] < REPLACED_S:
+            return False
+        self._replaced.append(now)
+        _end(lost.process, 0.0)
+        lost.close()
+        logger.error("one of the gateway's processes is replaced: %s", lost.reason())
+        mark_process_dead(lost.process.pid, str(self.counts.folder))
+        try:
+            self.workers[number] = launch(self.command, self.options, self.counts)
+        except ServerError as error:
+            logger.error("%s", error)
+            return False
+        if self._moved:
+            self.workers[number].write(event_to_json(self._moved))
+        self.workers[number].release()
+        return True
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until every address of the gateway accepts connections.
@@ -154,6 +186,8 @@ class Gateway:
 
     def send(self, event: Event) -> None:
         """Send an event to all processes."""
+        if isinstance(event, TritonMoved):
+            self._moved = event
         for number, worker in enumerate(self.workers):
             sent = replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
             worker.write(event_to_json(sent))
@@ -187,7 +221,7 @@ def start(options: GatewayOptions, command: Sequence[str] = ()) -> Gateway:
     """
     command = command or (WITH_CAMERAS if options.cameras else COMMAND)
     counts = LockedFolder.make("gateway-")
-    gateway = Gateway(options, [], counts)
+    gateway = Gateway(options, [], counts, command)
     try:
         for _ in range(options.processes):
             gateway.workers.append(launch(command, options, counts))

@@ -15,6 +15,7 @@ from orchestrator.errors import ServerError
 from orchestrator.gateway import launcher
 from orchestrator.gateway.launcher import Gateway, start
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.protocol.gateway_events import TritonMoved, event_from_json
 from orchestrator.supervisor.ports import free_ports
 from tests.waiting import until
 
@@ -86,11 +87,55 @@ def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
     gateway.stop()  # as often as one likes
 
 
+def pids(gateway: Gateway) -> list[int]:
+    return [worker.process.pid for worker in gateway.workers]
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway, sent: int) -> None:
-    assert gateway.monitor()
+def test_a_process_that_is_lost_is_replaced_beside_the_others(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, sent: int
+) -> None:
+    first, second = pids(gateway)
     gateway.workers[1].process.send_signal(sent)
-    until(lambda: not gateway.monitor(), "a lost process to be seen")
+    until(lambda: gateway.monitor() and pids(gateway)[1] != second, "another process")
+    assert pids(gateway)[0] == first
+    assert "one of the gateway's processes is replaced" in caplog.text
+    gateway.wait_until_listening()
+
+
+def test_a_process_that_replaces_another_knows_where_triton_is(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    moved = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
+    gateway.send(moved)
+    gateway.command = [
+        sys.executable,
+        "-c",
+        f"import sys; lines = [sys.stdin.readline() for _ in '12']\n"
+        f"open({str(tmp_path / 'told')!r}, 'w').write(lines[1])\n"
+        "import signal; signal.pause()",
+    ]
+    killed = gateway.workers[1].process
+    killed.kill()
+    killed.wait()
+    assert gateway.monitor()
+    until(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text(), "an event")
+    assert event_from_json((tmp_path / "told").read_text()) == moved
+
+
+def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
+    for worker in gateway.workers:
+        worker.process.kill()
+    until(lambda: not gateway.monitor(), "the loss to be seen")
+
+
+def test_a_gateway_whose_processes_end_again_and_again_must_be_restarted(
+    gateway: Gateway,
+) -> None:
+    gateway.command = [sys.executable, "-c", "raise SystemExit(3)"]
+    gateway.workers[1].process.kill()
+    until(lambda: not gateway.monitor(), "the end of the attempts")
+    assert gateway.workers[0].is_running()
 
 
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:
