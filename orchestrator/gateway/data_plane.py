@@ -26,6 +26,7 @@ from orchestrator.gateway.errors import (
     outcome_of,
 )
 from orchestrator.gateway.ops.audit import Audit, Entry
+from orchestrator.gateway.ops.memory_trim import MemoryTrim
 from orchestrator.gateway.ops.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.admission import Admission
@@ -232,9 +233,11 @@ class DataPlane:
         task.add_done_callback(self._moves.discard)
 
     async def watch(self) -> None:
-        """Keep the metrics up to date for ever."""
+        """Keep the metrics up to date for ever, and give memory back after a flood."""
         dropped = repeated = 0
+        memory = MemoryTrim()
         while True:
+            memory.look(time.monotonic())
             self.metrics.refresh()
             self._note_ends(time.time())
             self.metrics.repeated.inc(self.triton.retries.count - repeated)
