@@ -47,6 +47,11 @@ def post(url: str, file: bytes, **headers: str) -> requests.Response:
     )
 
 
+def test_a_token_is_ignored_where_there_are_no_keys(gateway: InFront) -> None:
+    response = post(gateway.url, STREET.read_bytes(), Authorization="Token of-their-service")
+    assert response.status_code == 201
+
+
 @pytest.mark.parametrize("path", ["/v1/plate-reader/", "/v1/plate-reader"])
 def test_a_client_changes_the_address_alone(gateway: InFront, path: str) -> None:
     with STREET.open("rb") as file:

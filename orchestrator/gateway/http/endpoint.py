@@ -16,6 +16,7 @@ from orchestrator.gateway.errors import Evicted, Outcome, outcome_of
 from orchestrator.gateway.http.bodies import announced_size, read_body
 from orchestrator.gateway.http.problem_details import headers_of
 from orchestrator.gateway.http.protocol import cancel_on_disconnect, keep_on_disconnect
+from orchestrator.gateway.policy.authentication import KEY_HEADERS
 
 UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of an unwanted body may still come."""
@@ -31,10 +32,13 @@ class HttpApi:
     Attributes:
         name: One of `metrics.PROTOCOLS`.
         render_error: Makes the response to a call that was rejected or failed.
+        always_sends_keys: The protocol's clients cannot do without a key. So a service without keys
+            ignores it.
     """
 
     name: str
     render_error: Callable[[Outcome], Response]
+    always_sends_keys: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,9 @@ class Endpoint:
 
     async def _admit(self, request: Request) -> Response:
         headers = request.headers.items()
+        options = self.service.options
+        if self.api.always_sends_keys and not options.keys and not options.wants_keys:
+            headers = [(name, text) for name, text in headers if name not in KEY_HEADERS]
         address = request.client.host if request.client else ""
         admission = self.service.admit(
             self.api.name, self.kind, address, headers, identify=self.identify

@@ -27,7 +27,7 @@ def render_error(outcome: Outcome) -> Response:
     return Response(orjson.dumps(error), status, media_type=JSON)
 
 
-SNAPSHOT = HttpApi("rest", render_error)
+SNAPSHOT = HttpApi("rest", render_error, always_sends_keys=True)
 
 
 def routes(service: DataPlane) -> list[Route]:
