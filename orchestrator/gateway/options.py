@@ -132,6 +132,14 @@ class Address:
     host: str
     port: int
 
+    @property
+    def twin(self) -> Address | None:
+        """The same port at the IPv6 address of `localhost`, if this is its IPv4 address.
+
+        Some clients resolve the name to IPv6 first, and try nothing else.
+        """
+        return Address("::1", self.port) if self.host == "127.0.0.1" else None
+
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"

@@ -87,7 +87,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
         duties.append(certificate.watch())
     if rpc:
         await rpc.start()
-    tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
+    tasks = [asyncio.create_task(server.serve(bound)) for server, bound in servers]
     failures: list[Exception] = []
     watches = [asyncio.create_task(_run(duty, failures, stopped)) for duty in duties]
     await stopped.wait()
@@ -122,14 +122,14 @@ async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asynci
 
 def _http_servers(
     service: DataPlane, extension: Extension | None
-) -> Iterator[tuple[HttpServer, socket.socket]]:
+) -> Iterator[tuple[HttpServer, list[socket.socket]]]:
     app, options = make_app(service, extension), service.options
     callers = _http_server(app, service, service.connections, options.certificate)
-    yield callers, _listen(options.http, options)
+    yield callers, _listen_everywhere(options.http, options)
     if options.metrics:
         app = make_metrics_app(service)
         probes = _http_server(app, service, service.probes, None)
-        yield probes, _listen(options.metrics, options)
+        yield probes, _listen_everywhere(options.metrics, options)
 
 
 def _http_server(
@@ -153,6 +153,17 @@ def _http_server(
     )
     config.load()
     return HttpServer(config)
+
+
+def _listen_everywhere(address: Address, options: GatewayOptions) -> list[socket.socket]:
+    """Return a listening socket, and that of the other address that `localhost` may have."""
+    sockets = [_listen(address, options)]
+    if twin := address.twin:
+        try:
+            sockets.append(_listen(twin, options))
+        except ServerError as error:  # a machine without IPv6, or another service
+            logger.info("%s; clients that resolve localhost to it do not reach this one", error)
+    return sockets
 
 
 def _listen(address: Address, options: GatewayOptions) -> socket.socket:
@@ -183,7 +194,7 @@ def _grpc_server(
     credentials = certificate.to_grpc() if certificate else None
     try:
         shares = options.processes > 1
-        return make_server(servicer, str(options.grpc), credentials, shares_port=shares)
+        return make_server(servicer, options.grpc, credentials, shares_port=shares)
     except RuntimeError as error:
         raise ServerError(f"{options.grpc}: cannot be listened on: {error}") from error
 

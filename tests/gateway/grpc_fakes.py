@@ -16,7 +16,7 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.grpc.server import Servicer, make_server
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.options import Address, Limits
 from orchestrator.protocol.bytes_tensors import encode
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from orchestrator.supervisor.ports import free_ports
@@ -96,8 +96,8 @@ async def serving(
     service: FakeService, limits: Limits = LIMITS
 ) -> AsyncIterator[GRPCInferenceServiceStub]:
     """Serve on a free port for the length of a block; gives a stub with its `channel`."""
-    address = f"127.0.0.1:{free_ports(1)[0]}"
-    server = make_server(Servicer(service, limits), address, None)
+    listening = Address("127.0.0.1", free_ports(1)[0])
+    server, address = make_server(Servicer(service, limits), listening, None), str(listening)
     await server.start()
     try:
         async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:

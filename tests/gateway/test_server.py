@@ -48,6 +48,22 @@ def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, m
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("front", ["http", "grpc", "metrics"])
+def test_both_addresses_of_localhost_are_answered(begin: Start, front: str) -> None:
+    port = getattr(begin().gateway.options, front).port
+    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    socket.create_connection(("::1", port), timeout=5).close()
+
+
+def test_another_service_may_have_the_other_address(tmp_path: Path) -> None:
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    options = GatewayOptions(http=http, grpc=grpc, metrics=metrics, audit=tmp_path / "audit")
+    with socket.create_server(("::1", http.port), family=socket.AF_INET6):
+        gateway = start(options)
+        assert gateway.monitor()
+        gateway.stop(timeout_s=0)
+
+
 @pytest.mark.parametrize("front", ["http", "grpc"])
 def test_without_a_free_descriptor_it_waits_for_clients_to_go(begin: Start, front: str) -> None:
     running = begin()

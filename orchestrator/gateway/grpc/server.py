@@ -27,7 +27,7 @@ from orchestrator.gateway.errors import (
     outcome_of,
 )
 from orchestrator.gateway.ops.tracing import trace_of
-from orchestrator.gateway.options import UPLOAD_S, Limits
+from orchestrator.gateway.options import UPLOAD_S, Address, Limits
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 
@@ -247,7 +247,7 @@ async def _reporting_errors(context: Any) -> AsyncIterator[None]:
 
 def make_server(
     servicer: Servicer,
-    address: str,
+    address: Address,
     credentials: grpc.ServerCredentials | None,
     *,
     shares_port: bool = False,
@@ -258,7 +258,7 @@ def make_server(
         servicer: Answers the calls. Its limit `connections` also applies here. The next connection
             is closed, and the next call at once is refused unread. The service admits calls, and
             also delays refusals.
-        address: `host:port`.
+        address: The address. One of IPv4's loopback also gets that of IPv6, if that is possible.
         credentials: TLS credentials; no TLS if None.
         shares_port: Other processes of this user may listen at the same port.
 
@@ -270,11 +270,20 @@ def make_server(
         options=[*_options(servicer.limits), ("grpc.so_reuseport", int(shares_port))],
         maximum_concurrent_rpcs=servicer.limits.connections,
     )
-    if credentials is None:
-        server.add_insecure_port(address)
-    else:
-        server.add_secure_port(address, credentials)
+    _listen(server, address, credentials)
+    if twin := address.twin:
+        with suppress(RuntimeError):  # a machine without IPv6, or another service
+            _listen(server, twin, credentials)
     return server
+
+
+def _listen(
+    server: grpc.aio.Server, address: Address, credentials: grpc.ServerCredentials | None
+) -> None:
+    if credentials is None:
+        server.add_insecure_port(str(address))
+    else:
+        server.add_secure_port(str(address), credentials)
 
 
 def _options(limits: Limits) -> list[tuple[str, int]]:
