@@ -46,9 +46,10 @@ class TimedSocket(socket.socket):
         self.has_received |= received > 0
         return received
 
-    def send(self, data: Any, flags: int = 0, /) -> int:
+    def send(self, data: Any, flags: int = 0, **options: Any) -> int:
+        """Send some bytes. In a process that gevent has patched, `sendall` adds an option here."""
         self._limit_next()
-        return super().send(data, flags)
+        return super().send(data, flags, **options)
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         self._limit_next()
@@ -58,9 +59,9 @@ class TimedSocket(socket.socket):
 class TimedTlsSocket(TimedSocket, ssl.SSLSocket):
     """A `TimedSocket` with TLS. Its `sendall` calls `send` several times."""
 
-    def send(self, data: Any, flags: int = 0, /) -> int:
+    def send(self, data: Any, flags: int = 0, **options: Any) -> int:
         try:
-            return super().send(data, flags)
+            return super().send(data, flags, **options)
         except ssl.SSLEOFError as error:  # an answer may precede the disconnect
             raise BrokenPipeError(error.errno, "connection closed by the server") from error
 

@@ -154,7 +154,7 @@ class Gateway:
         _end(lost.process, 0.0)
         lost.close()
         logger.error("one of the gateway's processes is replaced: %s", lost.reason())
-        mark_process_dead(lost.process.pid, str(self.counts.folder))
+        mark_process_dead(lost.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
         try:
             self.workers[number] = launch(self.command, self.options, self.counts)
         except ServerError as error:

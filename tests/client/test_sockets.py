@@ -2,6 +2,8 @@
 
 import math
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -213,3 +215,25 @@ def test_a_handshake_ends_in_time(pair) -> None:
     timed.settimeout(0.1)
     with pytest.raises(TimeoutError):
         start_tls(timed, make_context(), "localhost")
+
+
+UNDER_GEVENT = """
+from gevent import monkey
+monkey.patch_all()
+import sys
+from orchestrator.client.sockets import open_socket
+with open_socket("127.0.0.1", int(sys.argv[1]), 20) as opened:
+    opened.sendall(b"a" * 1_000_000)
+"""
+
+
+def test_a_process_that_gevent_has_patched_sends_whole_bodies() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [sys.executable, "-c", UNDER_GEVENT, str(port_of(listener))]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as sender:
+            listener.settimeout(60)
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as received:
+                assert len(received.read()) == 1_000_000
+            assert sender.stderr
+            assert (sender.wait(60), sender.stderr.read()) == (0, "")
