@@ -195,6 +195,11 @@ class GatewayOptions:
     limits: Limits = field(default_factory=Limits)
 
     @property
+    def has_keys(self) -> bool:
+        """True if there are keys, or every call needs one."""
+        return self.keys is not None or self.wants_keys
+
+    @property
     def served(self) -> tuple[str, ...]:
         """Names of all models that callers may reach."""
         return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)

@@ -65,6 +65,7 @@ class Service:
 
     limits: Limits = LIMITS
     error: Exception | None = None
+    options: GatewayOptions = field(default_factory=GatewayOptions)
 
     @asynccontextmanager
     async def admit(

@@ -32,13 +32,10 @@ class HttpApi:
     Attributes:
         name: One of `metrics.PROTOCOLS`.
         render_error: Makes the response to a call that was rejected or failed.
-        always_sends_keys: The protocol's clients cannot do without a key. So a service without keys
-            ignores it.
     """
 
     name: str
     render_error: Callable[[Outcome], Response]
-    always_sends_keys: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,7 @@ class Endpoint:
         kind: Kind of the request, one of a small set.
         handler: Makes the response.
         identify: Finds out who calls without a key; None if such callers need one.
+        ignores_keys: Calls count as calls without a key.
     """
 
     service: DataPlane
@@ -89,6 +87,7 @@ class Endpoint:
     kind: str
     handler: Callable[[HttpRequest], Awaitable[Response]]
     identify: Identify | None = None
+    ignores_keys: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.respond(Request(scope, receive))
@@ -109,8 +108,7 @@ class Endpoint:
 
     async def _admit(self, request: Request) -> Response:
         headers = request.headers.items()
-        options = self.service.options
-        if self.api.always_sends_keys and not options.keys and not options.wants_keys:
+        if self.ignores_keys:
             headers = [(name, text) for name, text in headers if name not in KEY_HEADERS]
         address = request.client.host if request.client else ""
         admission = self.service.admit(

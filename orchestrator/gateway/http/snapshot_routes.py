@@ -27,12 +27,21 @@ def render_error(outcome: Outcome) -> Response:
     return Response(orjson.dumps(error), status, media_type=JSON)
 
 
-SNAPSHOT = HttpApi("rest", render_error, always_sends_keys=True)
+SNAPSHOT = HttpApi("rest", render_error)
 
 
 def routes(service: DataPlane) -> list[Route]:
-    """Return the routes of the snapshot API, with and without the last slash."""
-    answer = Endpoint(service, SNAPSHOT, "plate-reader", partial(_answer, Parser()))
+    """Return the routes of the snapshot API, with and without the last slash.
+
+    Plate Recognizer's clients cannot do without a key, so a service without keys ignores it.
+    """
+    answer = Endpoint(
+        service,
+        SNAPSHOT,
+        "plate-reader",
+        partial(_answer, Parser()),
+        ignores_keys=not service.options.has_keys,
+    )
     return [Route(path, answer, methods=["POST"]) for path in PATHS]
 
 
