@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.cameras.clocks import steady_s
+from orchestrator.errors import PlateError
 from orchestrator.system.backoff import exponential_s
 
 LOG = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ SETTLED_S = 60.0
 """A task that has run for this time is well again, so that pauses start anew."""
 
 Run = Callable[[], Coroutine[Any, Any, None]]
+Note = Callable[[Exception | None], None]
+"""Takes the outcome of one round of a task: the failure, or None for a success."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,10 @@ class TaskStatus:
         name: Name of the task.
         is_running: False while it waits for its next start, and after its end.
         failures: Number of its ends by an exception.
+            Failures that it has survived count, too.
         last_error: The last exception as text; empty if there was none.
-        has_ended: True if it has ended as planned.
+        has_ended: True if it has ended and is not started again.
+        is_vital: True if the command cannot go on without it.
     """
 
     name: str
@@ -41,6 +46,12 @@ class TaskStatus:
     failures: int = 0
     last_error: str = ""
     has_ended: bool = False
+    is_vital: bool = False
+
+    @property
+    def is_up(self) -> bool:
+        """False while it is dead: between a failure and the next start, or for good."""
+        return self.is_running or (self.has_ended and not self.is_vital)
 
 
 class FatalTaskError(Exception):
@@ -94,21 +105,45 @@ class BackgroundTasks:
         """
         if name in self._tasks and not self._tasks[name].done():
             raise ValueError(f"task {name}: wanted another name, it runs already")
-        self._statuses[name] = replace(self._status_of(name), is_running=True, has_ended=False)
+        self._statuses[name] = replace(
+            self._status_of(name), is_running=True, has_ended=False, is_vital=is_vital
+        )
         watched = self._watch(name, run, is_vital=is_vital, ends=ends)
         self._tasks[name] = asyncio.create_task(watched, name=name)
         return self._tasks[name]
 
-    async def stop(self, *names: str) -> None:
-        """Cancel tasks and wait for their ends; all tasks without names. They are forgotten."""
+    def cancel(self, *names: str) -> list[asyncio.Task[None]]:
+        """Cancel tasks; all without names. They are forgotten. Return them, as they still end."""
         chosen = [*(names or self._tasks)]
         for name in chosen:
             self._statuses.pop(name, None)
         tasks = [self._tasks.pop(name) for name in chosen if name in self._tasks]
         for task in tasks:
             task.cancel()
-        if tasks:
+        return tasks
+
+    async def stop(self, *names: str) -> None:
+        """Cancel tasks and wait for their ends; all tasks without names. They are forgotten."""
+        if tasks := self.cancel(*names):
             await asyncio.wait(tasks)
+
+    def note(self, name: str, error: Exception | None, effect: str = "") -> None:
+        """Take the outcome of one round of a task that survives its failures.
+
+        A failure is counted. It is logged if the round before did not fail for the same reason.
+
+        Args:
+            name: Name of the task.
+            error: The failure; None for a success.
+            effect: What follows from it, such as "passes cannot be kept".
+        """
+        if error is None:
+            self._note(name, last_error="")
+            return
+        if self._status_of(name).last_error != describe(error):
+            LOG.error("%s: %s", effect or f"task {name}", describe(error), exc_info=traced(error))
+        failures = self._status_of(name).failures + 1
+        self._note(name, failures=failures, last_error=describe(error))
 
     async def wait_for_fatal(self) -> None:
         """Wait until a vital task has failed.
@@ -120,34 +155,57 @@ class BackgroundTasks:
         raise FatalTaskError(self._reason)
 
     async def _watch(self, name: str, run: Run, *, is_vital: bool, ends: bool) -> None:
-        retries, task = 0, asyncio.current_task()
+        retries, before = 0, ""
         while True:
             started_s = self._clock()
-            error: Exception = RuntimeError("it has returned, which it must not")
-            try:
-                await run()
-                if ends:
-                    self._note(name, is_running=False, has_ended=True)
-                    return
-            except Exception as raised:  # whatever it is, somebody must see it
-                error = raised
-            if self._tasks.get(name) is not task:  # before Python 3.12, `wait_for` may lose a
-                return  # cancellation; then the coroutine returns
-            self._note_failure(name, error, is_vital=is_vital)
+            error = await self._run_once(name, run)
+            if error is None and ends:
+                self._note(name, is_running=False, has_ended=True)
+                return
+            error = error or RuntimeError("it has returned, which it must not")
+            is_settled = self._clock() - started_s >= SETTLED_S
+            is_repeated = describe(error) == before and not is_settled
+            self._note_failure(name, error, is_vital=is_vital, is_repeated=is_repeated)
             if is_vital:
-                self._reason = self._reason or f"task {name} has failed: {_describe(error)}"
+                self._reason = self._reason or f"task {name} has failed: {describe(error)}"
                 self._fatal.set()
                 return
-            retries = 0 if self._clock() - started_s >= SETTLED_S else retries
+            retries, before = 0 if is_settled else retries, describe(error)
             await self._sleep(exponential_s(retries, FIRST_PAUSE_S, MAX_PAUSE_S))
             retries += 1
             self._note(name, is_running=True)
 
-    def _note_failure(self, name: str, error: Exception, *, is_vital: bool) -> None:
+    async def _run_once(self, name: str, run: Run) -> Exception | None:
+        """Run a task until it ends. Return its exception.
+
+        It runs in a task of its own: so a cancellation that comes out of it, such as that of a
+        future that it awaits, is no cancellation by its owner.
+        """
+        inner = asyncio.create_task(run(), name=name)
+        try:
+            await asyncio.wait({inner})
+        except asyncio.CancelledError:
+            inner.cancel()
+            await asyncio.wait({inner})
+            if not inner.cancelled() and (error := inner.exception()):
+                LOG.error("task %s has failed at its end", name, exc_info=error)
+            self._note(name, is_running=False)
+            raise
+        if inner.cancelled():
+            return RuntimeError("it was cancelled, but not by its owner")
+        error = inner.exception()
+        if error is None or isinstance(error, Exception):
+            return error
+        raise error
+
+    def _note_failure(
+        self, name: str, error: Exception, *, is_vital: bool, is_repeated: bool
+    ) -> None:
         following = "the command ends" if is_vital else "it is started again"
-        LOG.error("task %s has failed; %s", name, following, exc_info=error)
+        level = logging.INFO if is_repeated else logging.ERROR
+        LOG.log(level, "task %s has failed; %s", name, following, exc_info=error)
         failures = self._status_of(name).failures + 1
-        self._note(name, is_running=False, failures=failures, last_error=_describe(error))
+        self._note(name, is_running=False, failures=failures, last_error=describe(error))
         self._note(name, has_ended=is_vital)
 
     def _status_of(self, name: str) -> TaskStatus:
@@ -158,5 +216,24 @@ class BackgroundTasks:
             self._statuses[name] = replace(self._statuses[name], **changes)
 
 
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def make_note(effect: str) -> Note:
+    """Return a function that logs failures, for tasks without an owner that counts them."""
+    before = ""
+
+    def log(error: Exception | None) -> None:
+        nonlocal before
+        if error is not None and describe(error) != before:
+            LOG.error("%s: %s", effect, describe(error), exc_info=traced(error))
+        before = "" if error is None else describe(error)
+
+    return log
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one text; errors of our own are sentences."""
+    return str(error) if isinstance(error, PlateError) else f"{type(error).__name__}: {error}"
+
+
+def traced(error: Exception) -> Exception | None:
+    """Return an exception whose traceback is worth reading: none of ours, which are sentences."""
+    return None if isinstance(error, PlateError) else error

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from orchestrator.cameras.background_tasks import BackgroundTasks, FatalTaskError
+from orchestrator.cameras.background_tasks import BackgroundTasks, FatalTaskError, TaskStatus
+from orchestrator.errors import ServerError
 
+AWAY = ServerError("away")
 Act = Callable[[BackgroundTasks], Awaitable[None]]
 
 
@@ -184,3 +186,96 @@ def test_a_task_that_loses_its_cancellation_is_not_started_again(
         run(act)
     assert starts == [1]
     assert not caplog.records
+
+
+def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
+    """Such as that of a future that somebody else has cancelled."""
+
+    async def act(tasks: BackgroundTasks) -> None:
+        starts = []
+
+        async def camera() -> None:
+            starts.append(1)
+            if len(starts) == 1:
+                raise asyncio.CancelledError
+            await asyncio.Event().wait()
+
+        tasks.start("camera", camera)
+        while len(starts) < 2:
+            await asyncio.sleep(0)
+        assert tasks.statuses[0].failures == 1
+
+    run(act)
+
+
+def test_a_task_that_somebody_else_cancels_is_dead() -> None:
+    async def act(tasks: BackgroundTasks) -> None:
+        camera = Failing(0)
+        task = tasks.start("camera", camera)
+        await camera.has_settled.wait()
+        task.cancel()
+        await asyncio.wait({task})
+        assert not tasks.statuses[0].is_up
+
+    run(act)
+
+
+def test_a_failure_at_the_end_of_a_task_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def act(tasks: BackgroundTasks) -> None:
+        is_there = asyncio.Event()
+
+        async def camera() -> None:
+            try:
+                is_there.set()
+                await asyncio.Event().wait()
+            finally:
+                raise OSError("the passes cannot be closed")
+
+        tasks.start("camera", camera)
+        await is_there.wait()
+        await tasks.stop("camera")
+
+    run(act)
+    assert "the passes cannot be closed" in caplog.text
+
+
+def test_the_same_failure_is_logged_once_and_always_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def act(tasks: BackgroundTasks) -> None:
+        camera = Failing(4)
+        tasks.start("camera", camera)
+        await camera.has_settled.wait()
+        assert tasks.statuses[0].failures == 4
+
+    run(act)
+    assert [one.levelname for one in caplog.records] == ["ERROR"]
+
+
+def test_a_round_that_fails_is_counted_and_each_reason_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def act(tasks: BackgroundTasks) -> None:
+        tasks.start("retention", Failing(0))
+        for error in (AWAY, AWAY, None, AWAY, OSError("full")):
+            tasks.note("retention", error, "old passes stay")
+        (status,) = tasks.statuses
+        assert (status.failures, status.is_up, status.last_error) == (4, True, "OSError: full")
+
+    run(act)
+    assert caplog.messages == ["old passes stay: away"] * 2 + ["old passes stay: OSError: full"]
+
+
+@pytest.mark.parametrize(
+    ("status", "is_up"),
+    [
+        pytest.param(TaskStatus("a"), True, id="runs"),
+        pytest.param(TaskStatus("a", is_running=False), False, id="waits for its next start"),
+        pytest.param(TaskStatus("a", is_running=False, has_ended=True), True, id="has ended"),
+        pytest.param(
+            TaskStatus("a", is_running=False, has_ended=True, is_vital=True), False, id="vital"
+        ),
+    ],
+)
+def test_a_task_that_does_not_run_and_should_is_not_up(status: TaskStatus, is_up: bool) -> None:
+    assert status.is_up == is_up

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.messages import HEAD, Message, pack, unpack
 from orchestrator.errors import ServerError
 from orchestrator.system.subprocesses import prepare_child, without_secrets
@@ -18,8 +19,8 @@ from orchestrator.system.subprocesses import prepare_child, without_secrets
 COMMAND = (sys.executable, "-m", "orchestrator.cameras.sources")
 PACKAGES = Path(__file__).resolve().parents[3]
 """Folder of the package. `-m` searches it first, in any working directory."""
-END_S = 5.0
-"""Longest wait for the kernel to end a process."""
+END_S, REAP_EVERY_S = 5.0, 0.005
+"""Longest wait for the kernel to end a process, and how often that is looked at."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,22 @@ class Child:
         Raises:
             ServerError: It cannot be started.
         """
+        try:
+            return await cls._start(command)
+        except (OSError, subprocess.SubprocessError, RuntimeError) as error:  # or no descriptors
+            reason = getattr(error, "strerror", None) or error
+            raise ServerError(f"decoder: {command[0]} cannot be run: {reason}") from error
+
+    @classmethod
+    async def _start(cls, command: Sequence[str]) -> Child:
         ours, theirs = socket.socketpair()
         with theirs:
             # Before the process: nothing may interrupt this once it runs, or nobody would end it.
-            reader, writer = await asyncio.open_unix_connection(sock=ours)
+            try:
+                reader, writer = await asyncio.open_unix_connection(sock=ours)
+            except BaseException:
+                ours.close()
+                raise
             try:
                 process = subprocess.Popen(
                     [*command, str(theirs.fileno())],
@@ -55,10 +68,9 @@ class Child:
                     start_new_session=True,  # Ctrl-C is ours to handle
                     preexec_fn=prepare_child,
                 )
-            except OSError as error:
+            except BaseException:
                 writer.close()
-                reason = f"decoder: {command[0]} cannot be run: {error.strerror}"
-                raise ServerError(reason) from error
+                raise
         return cls(process, reader, writer)
 
     async def read(self) -> Message:
@@ -84,6 +96,8 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self._writer.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return await asyncio.to_thread(self.process.wait, END_S)
-        return -1
+        # No thread waits for it: there may be none, and the process is reaped in a moment.
+        ends_s = steady_s() + END_S
+        while self.process.poll() is None and steady_s() < ends_s:
+            await asyncio.sleep(REAP_EVERY_S)
+        return -1 if self.process.returncode is None else self.process.returncode

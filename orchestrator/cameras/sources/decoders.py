@@ -6,10 +6,11 @@ import asyncio
 import itertools
 import logging
 import random
-import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
+from orchestrator.cameras.background_tasks import BackgroundTasks, describe
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.addresses import find_here
 from orchestrator.cameras.sources.camera_stream import CameraStream
@@ -37,10 +38,21 @@ class DecoderGroup:
         command: Command of the process; the number of its socket follows.
         isolate: Takes a camera that hung, and the pause before it is opened again, to play it in a
             process of its own.
+        tasks: The owner of the task that keeps the process running.
+        name: Name of that task.
     """
 
-    def __init__(self, limits: Limits, command: Sequence[str], isolate: Isolate) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        command: Sequence[str],
+        isolate: Isolate,
+        *,
+        tasks: BackgroundTasks | None = None,
+        name: str = "decoder",
+    ) -> None:
         self._limits, self._command, self._isolate = limits, command, isolate
+        self._tasks, self.name = tasks or BackgroundTasks(), name
         self._child: Child | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_cancelled = False
@@ -54,7 +66,7 @@ class DecoderGroup:
         stream.send, stream.leave = self._send, lambda: self._remove(stream)
         self._send(stream.opening())
         if self._task is None:
-            self._task = asyncio.create_task(self._run(), name="decoder")
+            self._task = self._tasks.start(self.name, self._run)
 
     async def end(self) -> None:
         """End the process."""
@@ -81,7 +93,7 @@ class DecoderGroup:
         """Cancel the task once. A second time would interrupt the end of its process."""
         if self._task is not None and not self._is_cancelled:
             self._is_cancelled = True
-            self._task.cancel()
+            self._tasks.cancel(self.name)
 
     def _send(self, message: Message) -> None:
         if self._child is not None:
@@ -91,21 +103,27 @@ class DecoderGroup:
         """Keep a process running for the cameras, until this task is cancelled."""
         failures = 0
         while not self._is_cancelled:
-            started_s = time.monotonic()
+            started_s = steady_s()
             try:
                 reason, guilty = await self._run_once()
             except ServerError as error:
                 reason, guilty = str(error), None
+            except Exception as error:  # the owner of this task tells it, and starts it again
+                self._interrupt(f"a decoder is started again: {describe(error)}")
+                raise
             LOG.warning("%s", reason)
-            for stream in [*self.streams.values()]:
-                stream.interrupt(reason)
+            self._interrupt(reason)
             if guilty in self.streams:
                 self._delay(self.streams[guilty])
-            if time.monotonic() - started_s > self._limits.settled_s:
+            if steady_s() - started_s > self._limits.settled_s:
                 failures = 0
             if guilty is None:
                 await asyncio.sleep(self._pause_s(failures))
                 failures += 1
+
+    def _interrupt(self, reason: str) -> None:
+        for stream in [*self.streams.values()]:
+            stream.interrupt(reason)
 
     def _delay(self, stream: CameraStream) -> None:
         """Open a camera that hung after a pause, and where it can interrupt no other."""
@@ -166,6 +184,7 @@ class Decoders:
         per_process: Cameras in one process.
         limits: Limits of sources.
         command: Command of a process; the number of its socket follows.
+        tasks: The owner of their tasks; one of its own if it is left out.
     """
 
     def __init__(
@@ -174,8 +193,10 @@ class Decoders:
         limits: Limits | None = None,
         *,
         command: Sequence[str] = COMMAND,
+        tasks: BackgroundTasks | None = None,
     ) -> None:
         self._per_process, self._limits, self._command = per_process, limits or Limits(), command
+        self._tasks = tasks or BackgroundTasks()
         self._numbers = itertools.count(1)
         self._isolated: set[DecoderGroup] = set()
         self.groups: list[DecoderGroup] = []
@@ -195,7 +216,11 @@ class Decoders:
         return group not in self._isolated and 0 < len(group.streams) < self._per_process
 
     def _new_group(self) -> DecoderGroup:
-        group = DecoderGroup(self._limits, self._command, self._isolate)
+        used = {group.name for group in self.groups if not group.has_ended}
+        name = next(name for n in itertools.count(1) if (name := f"decoder {n}") not in used)
+        group = DecoderGroup(
+            self._limits, self._command, self._isolate, tasks=self._tasks, name=name
+        )
         self.groups.append(group)
         return group
 
