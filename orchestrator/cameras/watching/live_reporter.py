@@ -6,23 +6,26 @@ import asyncio
 import logging
 import os
 import socket
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, replace
 
 import cv2
 import numpy as np
 
+from orchestrator.cameras.background_tasks import Note, make_note
 from orchestrator.cameras.blurring import blur_still
+from orchestrator.cameras.clocks import steady_s, unix_s
 from orchestrator.cameras.configuration import NONE, SURROUNDINGS, Configuration
 from orchestrator.cameras.store.live_tables import CameraState, DrawnAreas, LiveTables, Still
 from orchestrator.cameras.watching.camera_loop import AnsweredFrame, CameraLoop
 from orchestrator.cameras.watching.status import CameraStatus
-from orchestrator.errors import PlateError, SettingsError
+from orchestrator.errors import SettingsError
 
 LOG = logging.getLogger(__name__)
 STEP_S = 0.5
 STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
+EFFECT = "the control room gets no states"
+"""What follows from a failure, for its message."""
 MOST_WIDTH = 1280
 QUALITY = 80
 REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
@@ -41,6 +44,7 @@ class LiveReporter:
         redraw: Is called when other areas were drawn.
         blur: The choice of what is made unrecognisable in stills, see `blur_still`.
         watcher: Name of this process.
+        note: Takes the outcome of each step; failures are logged without it.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class LiveReporter:
         *,
         blur: str = SURROUNDINGS,
         watcher: str | None = None,
+        note: Note | None = None,
     ) -> None:
         self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
         self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
@@ -58,7 +63,9 @@ class LiveReporter:
         self._told: dict[str, tuple[str, str]] = {}
         self._told_s = self._looked_s = float("-inf")
         self._stills_s: dict[str, float] = {}
-        self._is_away = False
+        self._note = note or make_note(EFFECT)
+        self._failures: dict[str, Exception] = {}
+        self._is_redrawn = True
 
     async def load(self) -> None:
         """Read the areas before cameras start. Without a database there are none yet."""
@@ -69,10 +76,13 @@ class LiveReporter:
         while True:
             await asyncio.sleep(STEP_S)
             await self._attempt(self._report)
-            if time.monotonic() - self._looked_s >= AREAS_S:
-                self._looked_s = time.monotonic()
+            if steady_s() - self._looked_s >= AREAS_S:
+                self._looked_s = steady_s()
                 if await self._attempt(self._look_at_areas):
-                    await self._redraw()
+                    self._is_redrawn = False
+            if not self._is_redrawn:
+                await self._redraw()
+                self._is_redrawn = True
 
     def drawn(self, configuration: Configuration) -> Configuration:
         """Return a configuration with the drawn areas in the place of its own."""
@@ -87,15 +97,16 @@ class LiveReporter:
         return replace(configuration, cameras=tuple(cameras))
 
     async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
-        """Run a step. A database that is away is told once."""
+        """Run a step. A failure, such as a database that is away, is told once for all steps."""
+        name = step.__name__
         try:
             result = await step()
-        except PlateError as error:
-            if not self._is_away:
-                LOG.error("the control room gets no states: %s", error)
-            self._is_away = True
-            return False
-        self._is_away = False
+        except Exception as error:
+            self._failures[name] = error
+            result = False
+        else:
+            self._failures.pop(name, None)
+        self._note(next(iter(self._failures.values()), None))
         return result
 
     async def _report(self) -> bool:
@@ -103,16 +114,16 @@ class LiveReporter:
         frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
         statuses = [CameraStatus.of(loop) for loop in self._loops()]
         shown = {one.name: (one.state, one.error) for one in statuses}
-        is_due = time.monotonic() - self._told_s >= STATES_S or shown != self._told
+        is_due = steady_s() - self._told_s >= STATES_S or shown != self._told
         if is_due or frames:
             await asyncio.to_thread(self._write, statuses if is_due else [], frames)
         if is_due:
-            self._told, self._told_s = shown, time.monotonic()
+            self._told, self._told_s = shown, steady_s()
         return is_due
 
     def _tap(self, loop: CameraLoop) -> AnsweredFrame | None:
         """Return a frame for a still, if one is there; ask for the next one when it is due."""
-        name, now_s = loop.camera.name, time.monotonic()
+        name, now_s = loop.camera.name, steady_s()
         if answered := loop.tap.take():
             self._stills_s[name] = now_s
         elif now_s - self._stills_s.get(name, float("-inf")) >= STILLS_S:
@@ -120,7 +131,7 @@ class LiveReporter:
         return answered
 
     def _write(self, statuses: Sequence[CameraStatus], frames: Sequence[AnsweredFrame]) -> None:
-        now_s = time.time()
+        now_s = unix_s()
         self._live.write_states(
             [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
         )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from orchestrator.cameras.configuration import Camera, Sink
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.sources.status import SourceStatus
 from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
 from tests.cameras.samples import make_event
@@ -15,6 +16,8 @@ from tests.cameras.samples import make_event
 
 class ScriptedStream:
     """Gives frames one by one; without `ends` it then waits for ever."""
+
+    status = SourceStatus()
 
     def __init__(self, frames: Sequence[Frame] = (), *, ends: bool = True) -> None:
         self.frames = [*frames]
@@ -82,7 +85,7 @@ class ScriptedService:
 class ListStore:
     """Keeps events in a list, after a number of failures."""
 
-    def __init__(self, failures: Sequence[PlateError] = ()) -> None:
+    def __init__(self, failures: Sequence[Exception] = ()) -> None:
         self.failures = [*failures]
         self.events: list[PassEvent] = []
         self.sizes: list[int] = []

@@ -1,5 +1,8 @@
 import asyncio
 import contextlib
+import errno
+import sqlite3
+import threading
 
 import pytest
 
@@ -70,4 +73,86 @@ def test_events_wait_for_a_store_that_fails(caplog: pytest.LogCaptureFixture) ->
     store = ListStore([ServerError("no database"), ServerError("no database")])
     write_all(store)
     assert store.events == EVENTS
-    assert caplog.messages == ["passes cannot be kept: no database"] * 2
+    assert caplog.messages == ["passes cannot be kept: no database"]  # told once
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EROFS, "Read-only file system"),
+        sqlite3.OperationalError("disk I/O error"),
+        RuntimeError("can't start new thread"),
+        ValueError("embedded null byte"),
+    ],
+    ids=repr,
+)
+def test_whatever_a_store_raises_events_are_written_later(error: Exception) -> None:
+    store, noted = ListStore([error]), list[Exception | None]()
+    writer = EventWriter(store, sleep=no_sleep, note=noted.append)
+    asyncio.run(put_and_drain(writer))
+    assert store.events == EVENTS
+    assert noted == [error, None]
+
+
+def test_sinks_that_cannot_be_woken_do_not_end_the_writer() -> None:
+    def fail() -> None:
+        raise RuntimeError("no loop")
+
+    store = ListStore()
+    asyncio.run(put_and_drain(EventWriter(store, on_written=fail, sleep=no_sleep)))
+    assert store.events == EVENTS
+
+
+def test_nobody_waits_for_a_writer_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_writer, "MOST_WAITING", 2)
+
+    async def run() -> None:
+        writer = EventWriter(ListStore(), sleep=no_sleep)
+        task = asyncio.create_task(writer.run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        await writer.put(EVENTS[0])
+        await writer.put(EVENTS[1])
+        await writer.drain()
+        with pytest.raises(ServerError, match="the writer has ended"):
+            await writer.put(EVENTS[2])
+        assert writer.waiting == 3
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def test_an_event_on_its_way_to_the_store_waits_still() -> None:
+    store = HangingStore()
+
+    async def run() -> None:
+        writer = EventWriter(store, sleep=no_sleep)
+        task = asyncio.create_task(writer.run())
+        await writer.put(EVENTS[0])
+        await asyncio.to_thread(store.has_begun.wait, 10)
+        assert writer.waiting == 1
+        store.goes_on.set()
+        await writer.drain()
+        assert writer.waiting == 0
+        task.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+class HangingStore:
+    """A store whose write waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.goes_on = threading.Event(), threading.Event()
+
+    def write(self, events: object, sinks: object) -> None:
+        self.has_begun.set()
+        self.goes_on.wait(10)
+
+
+async def put_and_drain(writer: EventWriter) -> None:
+    for event in EVENTS:
+        await writer.put(event)
+    task = asyncio.create_task(writer.run())
+    await asyncio.wait_for(writer.drain(), 10)
+    task.cancel()

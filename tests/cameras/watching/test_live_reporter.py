@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
+from orchestrator.cameras.background_tasks import BackgroundTasks
 from orchestrator.cameras.configuration import Camera, Configuration, Line, Store, Zone
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.sources.status import SourceStatus
@@ -25,6 +28,7 @@ from orchestrator.cameras.watching.live_reporter import LiveReporter, to_still
 from orchestrator.plates import Plates
 from tests.cameras.samples import make_frame
 from tests.cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
+from tests.virtual_time import run_virtually
 
 GATE = Camera("gate", "rtsp://gate", zones=(Zone("file", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
 DRAWN = Areas(
@@ -141,6 +145,63 @@ def test_a_database_that_is_away_stops_nothing(
     open_store(Store(url=f"sqlite:///{file}"), tmp_path).close()  # makes the tables
     site.run_until(lambda: "gate" in store.live.states())
     store.close()
+
+
+class ScriptedTables:
+    """Tables with one drawn area, which fail for different reasons."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+
+    def write_states(self, _: object) -> None:
+        if self.fails:
+            raise sqlite3.OperationalError("no such table: camera_states")
+
+    def write_stills(self, _: object) -> None: ...
+
+    def area_versions(self) -> dict[str, tuple[int, float]]:
+        if self.fails:
+            raise sqlite3.OperationalError("no such table: camera_areas")
+        return {"gate": (1, 0.0)}
+
+    def areas(self) -> dict[str, SimpleNamespace]:
+        return {"gate": SimpleNamespace(revision=1, changed_s=0.0)}
+
+
+def make_reporter(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> LiveReporter:
+    return LiveReporter(tables, tuple, redraw)  # type: ignore[arg-type]
+
+
+def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def redraw() -> None: ...
+
+    async def run() -> None:
+        reporter = make_reporter(ScriptedTables(fails=True), redraw)
+        task = asyncio.ensure_future(reporter.run())
+        await asyncio.sleep(30)
+        task.cancel()
+
+    run_virtually(run())
+    assert len(caplog.messages) == 1
+
+
+def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
+    failures, redrawn = [OSError("no descriptors")], list[bool]()
+
+    async def redraw() -> None:
+        if failures:
+            raise failures.pop()
+        redrawn.append(True)
+
+    async def run() -> None:
+        reporter = make_reporter(ScriptedTables(), redraw)
+        tasks = BackgroundTasks()
+        tasks.start("live reporter", reporter.run)
+        await asyncio.sleep(30)
+        await tasks.stop()
+
+    run_virtually(run())
+    assert redrawn == [True]
 
 
 @pytest.mark.parametrize(
