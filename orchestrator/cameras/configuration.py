@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.cameras.gate_settings import Gate as Gate
 from orchestrator.cameras.hours import Schedule as Schedule
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range, read_table
+from orchestrator.system.address_checks import check_address
+from orchestrator.system.toml_files import (
+    WrongValue,
+    check_range,
+    read_table,
+    show,
+    show_name,
+)
 
 RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
@@ -101,14 +107,23 @@ class Camera:
         if self.tls_ca_file and not self.verify_tls:
             raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
-            raise SettingsError(f"name: wanted 1 to 100 printable characters, got {self.name!r}")
+            raise SettingsError(
+                f"name: wanted 1 to 100 printable characters, got {show(self.name)}"
+            )
+        check_address("url", self.url)
         check_range("looks_per_s", self.looks_per_s, 0.1, 60)
         for name in ("text_threshold", "agreement_threshold", "motion_threshold"):
             check_range(name, getattr(self, name), 0, 1)
         if self.retention_days is not None:
             check_range("retention_days", self.retention_days, 0, 36500)
-        _check_unique("zone", (zone.name for zone in self.zones))
-        _check_unique("line", (line.name for line in self.lines))
+        _check_unique("zone", [zone.name for zone in self.zones])
+        _check_unique("line", [line.name for line in self.lines])
+
+    @property
+    def is_live(self) -> bool:
+        """False if it is a file, which has an end."""
+        scheme, separator, _ = self.url.partition("://")
+        return self.url.startswith("/dev/") or (bool(separator) and scheme.lower() != "file")
 
 
 @dataclass(frozen=True)
@@ -139,7 +154,7 @@ class Store:
 
     def __post_init__(self) -> None:
         if self.blur not in BLURS:
-            raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {self.blur!r}")
+            raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {show(self.blur)}")
         check_range("retention_days", self.retention_days, 0, 36500)
         check_range("audit_days", self.audit_days, 0, 36500)
 
@@ -170,10 +185,12 @@ class Sink:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _check_name(self.name)
+        check_address(f"sink {self.name}: url", self.url)
         known = ("agreed", "updated", "closed")
         for event in self.events:
             if event not in known:
-                raise SettingsError(f"events: wanted some of {', '.join(known)}, got {event!r}")
+                raise SettingsError(f"events: wanted some of {', '.join(known)}, got {show(event)}")
 
 
 @dataclass(frozen=True)
@@ -221,24 +238,33 @@ class Configuration:
     def __post_init__(self) -> None:
         if not self.cameras:
             raise SettingsError("cameras: wanted at least one, got none")
-        _check_unique("camera", (camera.name for camera in self.cameras))
-        _check_unique("sink", (sink.name for sink in self.sinks))
-        _check_unique("gate", (gate.name for gate in self.gates))
+        _check_unique("camera", [camera.name for camera in self.cameras])
+        _check_unique("sink", [sink.name for sink in self.sinks])
+        _check_unique("gate", [gate.name for gate in self.gates])
         check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
         known = {camera.name for camera in self.cameras}
-        for what, one in [("sink", s) for s in self.sinks] + [("gate", g) for g in self.gates]:
-            if unknown := sorted(set(one.cameras) - known):
-                raise SettingsError(f"{what} {one.name}: there is no camera {unknown[0]!r}")
+        users: dict[str, Sequence[Sink | Gate]] = {"sink": self.sinks, "gate": self.gates}
+        for what, parts in users.items():
+            for at, one in enumerate(parts):
+                if unknown := sorted(set(one.cameras) - known):
+                    message = f"{what} {one.name}: there is no camera {show(unknown[0])}"
+                    raise WrongValue(message, (f"{what}s", at, "cameras"))
 
 
 def read_configuration(file: Path) -> Configuration:
     """Read CAMERAS.toml.
 
     Raises:
-        SettingsError: The file cannot be read, or a value is missing, unknown or out of range.
+        SettingsError: The file cannot be read, or a value is missing, unknown or out of range. The
+            message names the value and its line.
     """
     return read_table(Configuration, file)
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > 100 or not name.isprintable():
+        raise SettingsError(f"name: wanted 1 to 100 printable characters, got {show(name)}")
 
 
 def _check_points(
@@ -254,7 +280,8 @@ def _check_points(
             )
 
 
-def _check_unique(what: str, names: Iterable[str]) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise SettingsError(f"{what} {repeated[0]}: wanted one of this name, got several")
+def _check_unique(what: str, names: Sequence[str]) -> None:
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            message = f"{what} {show_name(name)}: wanted one of this name, got several"
+            raise WrongValue(message, (f"{what}s", at, "name"))

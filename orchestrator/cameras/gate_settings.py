@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from orchestrator.cameras.hours import Schedule
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range
+from orchestrator.system.address_checks import check_address
+from orchestrator.system.toml_files import check_range, show
 
 TYPES = ("http", "onvif", "modbus")
 DIRECTIONS = ("", "towards", "away")
@@ -62,11 +63,14 @@ class Gate:
     def __post_init__(self) -> None:
         where = f"gate {self.name}: "
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
-            raise SettingsError(f"name: wanted 1 to 100 printable characters, got {self.name!r}")
+            raise SettingsError(
+                f"name: wanted 1 to 100 printable characters, got {show(self.name)}"
+            )
+        check_address(f"{where}url", self.url)
         for name, known in (("type", TYPES), ("direction", DIRECTIONS), ("side", SIDES)):
             if (value := getattr(self, name)) not in known:
                 wanted = ", ".join(filter(None, known))
-                raise SettingsError(f"{where}{name}: wanted {wanted}, got {value!r}")
+                raise SettingsError(f"{where}{name}: wanted {wanted}, got {show(value)}")
         for name in ("cameras", "lists"):
             if not getattr(self, name):
                 raise SettingsError(f"{where}{name}: wanted at least one, got none")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import time
 
 from orchestrator.errors import SettingsError
+from orchestrator.system.toml_files import show
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -27,7 +28,7 @@ class Schedule:
     def __post_init__(self) -> None:
         for day in self.days:
             if day not in DAYS:
-                raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {day!r}")
+                raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {show(day)}")
         to_minutes(self.start), to_minutes(self.end)
 
 
@@ -42,5 +43,5 @@ def to_minutes(text: str) -> int:
     try:
         at = time.fromisoformat(text)
     except ValueError as error:
-        raise SettingsError(f"schedule: wanted a time HH:MM, got {text!r}") from error
+        raise SettingsError(f"schedule: wanted a time HH:MM, got {show(text)}") from error
     return at.hour * 60 + at.minute

@@ -131,3 +131,37 @@ def test_wrong_gates_are_told(file: Path, old: str, new: str, message: str) -> N
 
     with pytest.raises(SettingsError, match=message):
         read_configuration(file)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode())
+    assert len(read_configuration(file).cameras) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("looks_per_s = 2", "looks_per_s = nan", r"looks_per_s: wanted .*, got nan \(at line 12\)"),
+        ("looks_per_s = 2", "looks_per_s = 0x" + "f" * 3900, r"looks_per_s: .* \(at line 12\)"),
+        ("metrics_port = 9100", "metrics_port = " + "9" * 5000, r"too long \(at line 3\)"),
+        ('"gate"]', '"gates"]', r"sink erp: there is no camera 'gates' \(at line 28\)"),
+        ('"yard"', '"gate"', r"camera gate: wanted one of this name.*\(at line 20\)"),
+        ('"rtsp://10.0.0.5/stream1"', '"http://["', r"url: wanted an address.*\(at line 11\)"),
+        ('"https://erp.example/plates"', '"http://["', r"sink erp: url: .*\(at line 26\)"),
+        ('"rtsp://10.0.0.5/stream1"', '["rtsp://u:hidden@h"]', r"url: .* type list \(at line 11\)"),
+        ("retention_days = 7", "retention_day = 7", r"got retention_day \(at line 7\)"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_line(file: Path, old: str, new: str, message: str) -> None:
+    file.write_text(WHOLE.replace(old, new))
+    with pytest.raises(SettingsError, match=message) as raised:
+        read_configuration(file)
+    assert "hidden" not in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+def test_endless_values_are_cut_in_messages(file: Path) -> None:
+    file.write_text(WHOLE.replace('"fri"', '"' + "x" * 10_000 + '"'))
+    with pytest.raises(SettingsError, match=r"days: wanted some of .*xxx\.\.\.") as raised:
+        read_configuration(file)
+    assert len(str(raised.value)) < 500

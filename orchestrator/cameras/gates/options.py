@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.sinks.secrets import resolve_secret
 from orchestrator.errors import SettingsError
+from orchestrator.system.toml_files import show, show_name
 
 FLAGS = {"yes": True, "no": False}
 
@@ -21,7 +22,8 @@ def check_options(gate: Gate, known: Sequence[str], *, prefix: str | None = None
         if name not in known and not (prefix and name.startswith(prefix)):
             more = [f"{prefix}NAME"] if prefix else []
             wanted = ", ".join([*known, *more])
-            raise SettingsError(f"gate {gate.name}: options: wanted some of {wanted}, got {name}")
+            where, got = f"gate {gate.name}: options", show_name(name)
+            raise SettingsError(f"{where}: wanted some of {wanted}, got {got}")
 
 
 def read_option(gate: Gate, name: str, environ: Mapping[str, str]) -> str:
@@ -43,7 +45,7 @@ def read_flag(gate: Gate, name: str, *, default: bool) -> bool:
     if value is None:
         return default
     if value not in FLAGS:
-        raise SettingsError(f"gate {gate.name}: {name}: wanted yes or no, got {value!r}")
+        raise SettingsError(f"gate {gate.name}: {name}: wanted yes or no, got {show(value)}")
     return FLAGS[value]
 
 
@@ -55,5 +57,5 @@ def read_number(gate: Gate, name: str, *, default: int, most: int) -> int:
     """
     value = gate.options.get(name, str(default))
     if not (value.isascii() and value.isdecimal()) or int(value) > most:
-        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {value!r}")
+        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {show(value)}")
     return int(value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.relay import Relay
+from orchestrator.errors import PlateError, SettingsError
 
 
 def make_relay(gate: Gate, environ: Mapping[str, str] = os.environ) -> Relay:
@@ -16,6 +17,18 @@ def make_relay(gate: Gate, environ: Mapping[str, str] = os.environ) -> Relay:
         SettingsError: Its settings are wrong.
         ExtraError: A package of the extra `gates` is missing.
     """
+    try:
+        return _make(gate, environ)
+    except PlateError:
+        raise
+    except Exception as error:  # a value that a library rejects
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(
+            f"gate {gate.name}: wanted settings of a relay, got {reason}"
+        ) from error
+
+
+def _make(gate: Gate, environ: Mapping[str, str]) -> Relay:
     if gate.type == "http":
         from orchestrator.cameras.gates.http_relay import HttpRelay
 

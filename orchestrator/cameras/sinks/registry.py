@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from orchestrator.cameras.background_tasks import describe
 from orchestrator.cameras.configuration import Configuration, Sink
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver
-from orchestrator.errors import PlateError, SettingsError
+from orchestrator.errors import ExtraError, SettingsError
+from orchestrator.system.toml_files import show
 
 ENTRY_POINTS = "plates.sinks"
 """Group of entry points. Each is a callable that takes a `Sink` and returns a coroutine function;
@@ -27,10 +29,15 @@ def make_receivers(
         SettingsError: A sink has an unknown type, or wrong settings.
     """
     cameras = [camera.name for camera in configuration.cameras]
-    return {
-        sink.name: make_receiver(sink, sink.cameras or cameras, environ)
-        for sink in configuration.sinks
-    }
+    receivers = {}
+    for sink in configuration.sinks:
+        try:
+            receivers[sink.name] = make_receiver(sink, sink.cameras or cameras, environ)
+        except (SettingsError, ExtraError):
+            raise
+        except Exception as error:  # a value that a library rejects, or code of others
+            raise SettingsError(f"sink {sink.name}: {describe(error)}") from error
+    return receivers
 
 
 def make_receiver(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
@@ -86,9 +93,11 @@ def _load(sink: Sink) -> Callable[[Sink], Any]:
     found = {one.name: one for one in metadata.entry_points(group=ENTRY_POINTS)}
     if sink.type not in found:
         known = ", ".join([*BUILT_IN, *sorted(found)])
-        raise SettingsError(f"sink {sink.name}: wanted type {known}, got {sink.type}")
+        raise SettingsError(f"sink {sink.name}: wanted type {known}, got {show(sink.type)}")
     try:
         make: Callable[[Sink], Any] = found[sink.type].load()
     except Exception as error:
-        raise PlateError(f"sink {sink.name}: type {sink.type} cannot be loaded: {error}") from error
+        raise SettingsError(
+            f"sink {sink.name}: type {sink.type} cannot be loaded: {error}"
+        ) from error
     return make
