@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from orchestrator.cameras.background_tasks import describe
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame, Xyxy
 from orchestrator.cameras.passes import PassEvent
@@ -42,7 +43,7 @@ class Tracker(Protocol):
     """Follows the plates of one camera from frame to frame."""
 
     def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
-    def advance(self, time_s: float) -> Sequence[PassEvent]: ...
+    def advance(self, moment_s: float) -> Sequence[PassEvent]: ...
     def close(self) -> Sequence[PassEvent]: ...
 
 
@@ -95,11 +96,12 @@ class CameraLoop:
         tracker: Its tracker.
         recognizer: Access to the service.
         receive: Takes the events of passes, in order.
-        clock: A clock that no one sets.
+        clock: A clock that nobody sets.
         tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
         is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
             swallow the cancellation of the task.
+        failure: The exception that has ended it as text; empty while it is followed.
     """
 
     camera: Camera
@@ -109,7 +111,8 @@ class CameraLoop:
     receive: Receive
     permit: Permit | None = None
     is_ending: bool = False
-    clock: Callable[[], float] = time.monotonic
+    failure: str = ""
+    clock: Callable[[], float] = steady_s
     tap: FrameTap = field(default_factory=FrameTap)
     counts: Counts = field(default_factory=Counts)
     health: ServiceHealth = field(default_factory=ServiceHealth)
@@ -117,13 +120,25 @@ class CameraLoop:
     async def run(self) -> None:
         """Follow the camera until its stream ends or the task is cancelled.
 
-        Open passes are closed in either case.
+        Open passes are closed in either case, and by an exception, too.
         """
         try:
             while not self.is_ending and await self._advance_until_ready():
                 await self._look()
+        except Exception as error:
+            self.failure = describe(error)
+            raise
         finally:
+            await finish(self.close())
+
+    async def close(self) -> None:
+        """Close the open passes and the stream. A second call changes nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
             await self._hand_on(self.tracker.close())
+        finally:
             await self.stream.close()
 
     async def _advance_until_ready(self) -> bool:
@@ -138,38 +153,59 @@ class CameraLoop:
 
     async def _advance(self) -> None:
         if self._last is not None:
-            time_s, seen = self._last
-            await self._hand_on(self.tracker.advance(time_s + self.clock() - seen))
+            moment_s, seen = self._last
+            await finish(self._hand_on(self.tracker.advance(moment_s + self.clock() - seen)))
 
     _last: tuple[float, float] | None = None
-    """Time of the last frame, by its own clock and by `clock`."""
+    """Moment of the last frame, and its time by `clock`."""
+    _is_closed: bool = False
 
     async def _look(self) -> None:
         """Send one frame to the service, and update the passes."""
         started = self.clock()
-        async with self.recognizer.slots:
+        async with self.recognizer.slot_of(self.health):
             frame = await self.stream.next()
             if frame is None or (self.permit and not await self.permit(frame)):
                 return
-            plates = await self._recognize(frame)
+            plates = await self.recognizer.recognize(self.camera, frame, self.health)
+        while plates is None and self.health.failures:
+            await self.recognizer.rest(self.health)
+            if frame.clock != "file":  # of a file, no frame is left out
+                break
+            async with self.recognizer.slot_of(self.health):
+                plates = await self.recognizer.recognize(self.camera, frame, self.health)
         self.counts.seconds = self.clock() - started
-        self._last = frame.time_s, self.clock()
+        self._last = frame.moment_s, self.clock()
         if plates is not None:
             self.counts.frames += 1
             self.counts.plates += len(plates)
             self.tap.offer(frame, plates)
-            await self._hand_on(self.tracker.update(frame, plates))
-
-    async def _recognize(self, frame: Frame) -> Plates | None:
-        """Return the plates; of a file, no frame is left out because the service is away."""
-        plates = await self.recognizer.recognize(self.camera, frame, self.health)
-        while plates is None and frame.clock == "file" and self.health.failures:
-            plates = await self.recognizer.recognize(self.camera, frame, self.health)
-        return plates
+            await finish(self._hand_on(self.tracker.update(frame, plates)))
 
     async def _hand_on(self, events: Sequence[PassEvent]) -> None:
+        """Hand on events. A failure with one keeps no other back; the first is raised at last."""
+        failures: list[Exception] = []
         for event in events:
             if event.kind == "closed":
                 self.counts.passes += 1
                 self.counts.last_text = event.passed.text or self.counts.last_text
-            await self.receive(event)
+            try:
+                await self.receive(event)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+async def finish(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end. A cancellation waits for it: it must lose no event."""
+    task = asyncio.ensure_future(coroutine)
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            is_cancelled = True
+    task.result()
+    if is_cancelled:
+        raise asyncio.CancelledError

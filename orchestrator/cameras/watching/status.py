@@ -7,6 +7,11 @@ from typing import Protocol
 
 from orchestrator.cameras.watching.camera_loop import CameraLoop
 
+FAILED = "failed"
+"""State of a camera between an exception and the next start."""
+UP = ("playing", "off")
+"""States of a camera that is seen, or is off by its schedule."""
+
 
 class StreamStatus(Protocol):
     """The part of a source's status that is shown."""
@@ -31,7 +36,7 @@ class CameraStatus:
 
     Attributes:
         name: Name of the camera.
-        state: State of its stream, such as `playing`.
+        state: State of its stream, such as `playing`; `failed` until it is started again.
         frames: Frames that the service has answered.
         plates: Plates in these frames.
         passes: Passes that are closed.
@@ -41,6 +46,7 @@ class CameraStatus:
         delay_s: Age of the newest frame, seconds.
         reconnects: How often the stream was opened again.
         error: The last error of the stream or the service; empty when all is well.
+        is_live: False if it is a file, which has an end.
     """
 
     name: str
@@ -54,6 +60,12 @@ class CameraStatus:
     delay_s: float
     reconnects: int
     error: str
+    is_live: bool = True
+
+    @property
+    def is_up(self) -> bool:
+        """True if the camera needs nobody's attention."""
+        return self.state in UP or (self.state == "ended" and not self.is_live)
 
     @classmethod
     def of(cls, loop: CameraLoop) -> CameraStatus:
@@ -61,7 +73,7 @@ class CameraStatus:
         stream: StreamStatus = loop.stream.status
         return cls(
             name=loop.camera.name,
-            state=stream.state,
+            state=FAILED if loop.failure else stream.state,
             frames=loop.counts.frames,
             plates=loop.counts.plates,
             passes=loop.counts.passes,
@@ -70,5 +82,6 @@ class CameraStatus:
             dropped_share=stream.dropped_share,
             delay_s=stream.delay_s or 0.0,
             reconnects=stream.reconnects,
-            error=loop.health.last_error or stream.last_error,
+            error=loop.failure or loop.health.last_error or stream.last_error,
+            is_live=loop.camera.is_live,
         )
