@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import sys
@@ -176,8 +177,11 @@ def read_list(path: str) -> Iterator[str]:
 
 
 def _names(lines: Iterator[bytes]) -> Iterator[str]:
-    names = (os.fsdecode(line.rstrip(b"\r\n")) for line in lines)
-    return (name for name in names if name.strip())
+    for at, line in enumerate(lines):
+        content = line if at else line.removeprefix(codecs.BOM_UTF8)  # Windows writes this mark
+        name = os.fsdecode(content.rstrip(b"\r\n"))
+        if name.strip():
+            yield name
 
 
 def _file(path: Path, below: Path) -> Source:

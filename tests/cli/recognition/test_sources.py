@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.cli.recognition.sources import PictureFinder, names_one_picture
+from orchestrator.cli.recognition.sources import PictureFinder, names_one_picture, read_list
 from orchestrator.errors import PictureError
 from orchestrator.imaging.drawing import to_png
 
@@ -212,3 +212,9 @@ class TestArchives:
         (source,) = PictureFinder().find([str(path)])
         with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
             source.read()
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    names = tmp_path / "list.txt"
+    names.write_bytes(b"\xef\xbb\xbfstreet.jpg\r\n\r\nyard.jpg\r\n")
+    assert [*read_list(str(names))] == ["street.jpg", "yard.jpg"]
