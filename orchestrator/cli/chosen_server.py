@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestrator.cli.standard_streams import say
 from orchestrator.errors import (
     ExtraError,
     ModelError,
@@ -93,7 +94,7 @@ def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> 
     except ExtraError as error:
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
     if not is_quiet:
-        typer.echo("starting a server, which takes some seconds ...", err=True)
+        say("starting a server, which takes some seconds ...", err=True)
     with own_server(ServerOptions.given(**options)) as served:
         yield served.http_url
 

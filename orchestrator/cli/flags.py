@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
 from orchestrator.networks.engines import Engine
 from orchestrator.system.optional_dependencies import needs_told
@@ -208,5 +209,5 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
         with needs_told():
             yield
     except PlateError as error:
-        typer.echo(f"plates: {error}", err=True)
+        say(f"plates: {error}", err=True)
         raise typer.Exit(2) from error

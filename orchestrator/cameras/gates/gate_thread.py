@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from orchestrator.cameras.background_tasks import FatalTaskError, TaskStatus
 from orchestrator.cameras.configuration import Configuration
 from orchestrator.cameras.gates.controller import GateController
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.known_lists import KnownLists
 from orchestrator.cameras.gates.opening_recorder import OpeningRecorder
 from orchestrator.cameras.gates.registry import make_relay
+from orchestrator.cameras.gates.relay import Relay
 from orchestrator.cameras.gates.status import GateStatus
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store.gate_openings import GateOpening
@@ -32,6 +35,21 @@ FIRST_READ_S = 5.0
 """Longest wait for the lists at the start."""
 LAST_WRITE_S = 10.0
 """Longest wait for the last records at the end."""
+NAME = "gates thread"
+"""Name of the thread among the tasks."""
+
+
+@dataclass(frozen=True)
+class PreparedGates:
+    """Gates of a configuration that are ready to take over.
+
+    Attributes:
+        configuration: The configuration.
+        relays: Relays of the gates that are new or have changed, by name.
+    """
+
+    configuration: Configuration
+    relays: Mapping[str, Relay]
 
 
 class GateThread:
@@ -46,24 +64,59 @@ class GateThread:
         self._store = store
         self._tell = tell
         self._running: _Running | None = None
+        self._death: Future[str] = Future()
 
     @property
     def statuses(self) -> tuple[GateStatus, ...]:
         """The state of each gate now."""
         return self._running.controller.statuses if self._running else ()
 
+    @property
+    def task_statuses(self) -> tuple[TaskStatus, ...]:
+        """The state of the thread."""
+        if self._running is None:
+            return ()
+        is_running = self._running.thread.is_alive()
+        return (TaskStatus(NAME, is_running, has_ended=not is_running, is_vital=True),)
+
+    async def prepare(self, configuration: Configuration) -> PreparedGates:
+        """Make what a configuration needs. Nothing changes yet.
+
+        Raises:
+            SettingsError: The settings of a gate are wrong.
+            ExtraError: A gate needs a package that is not installed.
+        """
+        running, gates = self._running, configuration.gates
+        changed = running.controller.changed(gates) if running else gates
+        relays = {one.name: await asyncio.to_thread(make_relay, one) for one in changed}
+        return PreparedGates(configuration, relays)
+
+    async def commit(self, prepared: PreparedGates) -> None:
+        """Follow the gates that were prepared. The thread starts with the first gate."""
+        if self._running is None:
+            if not prepared.configuration.gates:
+                return
+            self._running = await asyncio.to_thread(_start, self._store, self._tell, self._death)
+        controller = self._running.controller
+        await self._running.call(controller.apply(prepared.configuration, prepared.relays))
+
     async def apply(self, configuration: Configuration) -> None:
-        """Follow the gates of a configuration. The thread starts with the first gate.
+        """Follow the gates of a configuration.
 
         Raises:
             SettingsError: The settings of a gate are wrong; then nothing changes.
             ExtraError: A gate needs a package that is not installed; then nothing changes.
         """
-        if self._running is None:
-            if not configuration.gates:
-                return
-            self._running = await asyncio.to_thread(_start, self._store, self._tell)
-        await self._running.call(self._running.apply(configuration))
+        await self.commit(await self.prepare(configuration))
+
+    async def wait_for_fatal(self) -> None:
+        """Wait until the thread has ended that must not.
+
+        Raises:
+            FatalTaskError: It has. The message has the reason.
+        """
+        reason = await asyncio.shield(asyncio.wrap_future(self._death))
+        raise FatalTaskError(reason)
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""
@@ -89,14 +142,9 @@ class _Running:
     recorder: OpeningRecorder
     stopped: asyncio.Event
 
-    async def call(self, coroutine: Coroutine[None, None, None]) -> None:
+    async def call(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in the thread, and wait for it in the caller's loop."""
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self.loop))
-
-    async def apply(self, configuration: Configuration) -> None:
-        changed = self.controller.changed(configuration.gates)
-        relays = {one.name: await asyncio.to_thread(make_relay, one) for one in changed}
-        await self.controller.apply(configuration, relays)
 
     async def run(self) -> None:
         """Keep the lists and the records, until the thread is to end."""
@@ -109,7 +157,7 @@ class _Running:
         await asyncio.wait({reading, writing})
 
 
-def _start(store: PassStore, tell: Callable[[GateOpening], None]) -> _Running:
+def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]) -> _Running:
     """Start the thread; return when its loop runs and the lists were read or cannot be."""
     started: Future[_Running] = Future()
 
@@ -122,10 +170,11 @@ def _start(store: PassStore, tell: Callable[[GateOpening], None]) -> _Running:
         try:
             asyncio.run(run())
         except Exception as error:
-            if started.done():
-                LOG.exception("the gates have stopped")
-            else:
+            if not started.done():
                 started.set_exception(error)
+                return
+            LOG.exception("the gates have stopped")
+            death.set_result(f"the gates have stopped: {type(error).__name__}: {error}")
 
     thread = threading.Thread(target=main, name="gates", daemon=True)
     thread.start()

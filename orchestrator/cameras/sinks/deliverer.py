@@ -9,6 +9,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.cameras.background_tasks import TaskStatus
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sinks.outbox import Delivery, Outbox
 from orchestrator.cameras.sinks.receiver import (
     DeliveryError,
@@ -34,6 +36,7 @@ LONGEST_REST_S = 600.0
 """Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
 GIVE_UP_S, LEAST_ATTEMPTS = 3 * 86400.0, 10
 """Age and attempts after which a delivery is abandoned. An operator can replay it."""
+DRAIN_STEP_S = 0.1
 POLL_S = 2.0
 """How often a sink looks for deliveries whose pause is over."""
 
@@ -242,12 +245,34 @@ class Deliverer:
         outbox: Outbox,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._outbox = outbox
         self._queues = [SinkQueue(name, one, outbox, clock) for name, one in receivers.items()]
         self._wakers = [asyncio.Event() for _ in self._queues]
 
     @property
     def statuses(self) -> tuple[SinkStatus, ...]:
         return tuple(queue.status for queue in self._queues)
+
+    @property
+    def tasks(self) -> tuple[TaskStatus, ...]:
+        """The states of the queues' tasks."""
+        return ()
+
+    async def drain(self, within_s: float) -> int:
+        """Deliver what waits, for a limited time; `run` goes on meanwhile.
+
+        Returns:
+            The number of events that still wait.
+        """
+        ends_s = steady_s() + within_s
+        self.wake()
+        while steady_s() < ends_s:
+            names = [one.name for one in self.statuses if not one.is_disabled]
+            waiting = [await asyncio.to_thread(self._outbox.waiting, name) for name in names]
+            if not any(waiting):
+                return 0
+            await asyncio.sleep(DRAIN_STEP_S)
+        return sum(waiting)
 
     def enable(self) -> None:
         """Deliver again to receivers that wanted no more events; they may answer 410 again."""

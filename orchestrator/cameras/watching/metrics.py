@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Metric, start_http_server
+from prometheus_client import Metric
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
 )
 
+from orchestrator.cameras.background_tasks import TaskStatus
 from orchestrator.cameras.gates.status import BOUNDS_S, GateStatus
 from orchestrator.cameras.sinks.deliverer import SinkStatus
 from orchestrator.cameras.store.storage_status import StorageStatus
@@ -36,8 +37,6 @@ SINK_COUNTERS = {
     "failed_attempts": "Attempts to deliver that failed.",
     "abandoned": "Events that were given up.",
 }
-PLAYING = ("playing", "off", "ended")
-"""States of a stream that needs nobody's attention."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,8 @@ class Snapshot:
     leases_lost: int = 0
     events_rejected: int = 0
     storage: StorageStatus | None = None
+    tasks: Sequence[TaskStatus] = field(default=())
+    lines_lost: int = 0
 
 
 class SnapshotCollector:
@@ -72,7 +73,7 @@ class SnapshotCollector:
             yield _count(PREFIX + name, text, "camera", now.cameras, name)
         for name, text in GAUGES.items():
             yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
-        up = {one.name: float(one.state in PLAYING) for one in now.cameras}
+        up = {one.name: float(one.is_up) for one in now.cameras}
         yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
         for name, text in SINK_COUNTERS.items():
             yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
@@ -95,22 +96,22 @@ class SnapshotCollector:
         text = "Bytes of events that wait for the database."
         yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
         yield from _describe_gates(now.gates)
+        yield from _describe_tasks(now.tasks)
+        text = "Lines that could not be printed, because a disk was full or nobody read them."
+        yield CounterMetricFamily("plates_watch_lines_lost", text, now.lines_lost)
         if now.storage:
             yield from _describe_storage(now.storage)
 
 
-def serve_metrics(take: Callable[[], Snapshot], host: str, port: int) -> Callable[[], None]:
-    """Serve the metrics; return a function that ends it."""
-    registry = CollectorRegistry()
-    registry.register(SnapshotCollector(take))
-    server, thread = start_http_server(port, host, registry)
-
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-    return stop
+def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
+    text = "Failures of a task. It is started again."
+    failures = CounterMetricFamily("plates_watch_task_failures", text, labels=["task"])
+    for one in tasks:
+        failures.add_metric([one.name], one.failures)
+    yield failures
+    text = "1 if the task runs, or has done its work."
+    up = {one.name: float(one.is_up) for one in tasks}
+    yield _gauge("plates_watch_task_up", text, up, "task")
 
 
 def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:

@@ -1,55 +1,123 @@
-"""Background of a watch: tasks, the store's upkeep and the signals that stop it."""
+"""Background of a watch: the upkeep of the store, in rounds that survive their failures."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
-from orchestrator.cameras.configuration import Configuration
+from orchestrator.cameras.background_tasks import BackgroundTasks, Note, make_note
+from orchestrator.cameras.clocks import unix_s
+from orchestrator.cameras.configuration import Configuration, Sink
 from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.errors import PlateError
 
-RETENTION_EVERY_S, REPLAY_EVERY_S = 3600.0, 5.0
-STOPS = (signal.SIGINT, signal.SIGTERM)
+RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
+SPOOL, RETENTION, INTERRUPTED = "spool", "retention", "interrupted passes"
+"""Names of the tasks."""
+EFFECTS = {
+    SPOOL: "the spool cannot be replayed",
+    RETENTION: "old passes cannot be deleted",
+    INTERRUPTED: "interrupted passes cannot be closed",
+}
+"""What follows from failures of the tasks, for messages."""
+RETENTION_RETRY_S = 60.0
+"""Longest pause after a round of retention that has failed."""
 
 
-async def delete_old(store: PassStore) -> None:
+def start_upkeep(
+    tasks: BackgroundTasks,
+    store: PassStore,
+    *,
+    deletes: bool,
+    interrupted: Configuration | None,
+) -> None:
+    """Start the rounds that every watch with a store needs.
+
+    Args:
+        tasks: The owner of the tasks.
+        store: The store.
+        deletes: True if old passes are deleted.
+        interrupted: The cameras whose passes a watch before this one may have left open, and their
+            sinks; None if they are not closed.
+    """
+
+    def note(name: str) -> Note:
+        return lambda error: tasks.note(name, error, EFFECTS[name])
+
+    tasks.start(SPOOL, lambda: replay_spool(store, note(SPOOL)))
+    if deletes:
+        tasks.start(RETENTION, lambda: delete_old(store, note(RETENTION)))
+    if interrupted:
+        closing = partial(close_interrupted, store, interrupted, note(INTERRUPTED))
+        tasks.start(INTERRUPTED, closing, ends=True)
+
+
+async def delete_old(store: PassStore, note: Note | None = None) -> None:
     """Delete passes whose time is over, now and then."""
+    note = note or make_note(EFFECTS[RETENTION])
     while True:
-        with suppress(PlateError):  # the database is away; the next round deletes more
-            await asyncio.to_thread(store.delete_expired, time.time())
-        await asyncio.sleep(RETENTION_EVERY_S)
+        is_done = await _attempt(lambda: store.delete_expired(unix_s()), note)
+        pause_s = RETENTION_EVERY_S if is_done else min(RETENTION_EVERY_S, RETENTION_RETRY_S)
+        await asyncio.sleep(pause_s)
 
 
-async def replay_spool(store: PassStore) -> None:
+async def replay_spool(store: PassStore, note: Note | None = None) -> None:
     """Write to the database what waits in the spool, also while no passes come."""
+    note = note or make_note(EFFECTS[SPOOL])
     while True:
         await asyncio.sleep(REPLAY_EVERY_S)
-        with suppress(PlateError):
-            await asyncio.to_thread(store.replay_spool)
+        await _attempt(store.replay_spool, note)
 
 
-async def close_interrupted(store: PassStore, configuration: Configuration) -> None:
+async def close_interrupted(
+    store: PassStore, configuration: Configuration, note: Note | None = None
+) -> None:
     """Close the passes that were open when the last watch was killed, once the spool is empty."""
-    names, started_s = [one.name for one in configuration.cameras], time.time()
+    note = note or make_note(EFFECTS[INTERRUPTED])
+    names, started_s = [one.name for one in configuration.cameras], unix_s()
+    is_more = True
 
-    def close_some() -> bool:
-        """Return whether there may be more."""
+    def close_some() -> None:
+        nonlocal is_more
         if store.replay_spool():
-            return True
+            return
         events = store.unclosed.interrupted(names, started_s)
         store.write(events, configuration.sinks)
-        return bool(events)
+        is_more = bool(events)
+
+    while is_more:
+        await _attempt(close_some, note)
+        if is_more:
+            await asyncio.sleep(REPLAY_EVERY_S)
+
+
+async def close_left(
+    store: PassStore, watcher: str, sinks: Callable[[], Sequence[Sink]], note: Note
+) -> None:
+    """Close passes that watchers which died have told of."""
+
+    def close_some() -> None:
+        store.write(store.unclosed.of_former_owners(watcher), sinks())
 
     while True:
-        with suppress(PlateError):  # the database is away; the next round goes on
-            if not await asyncio.to_thread(close_some):
-                return
-        await asyncio.sleep(REPLAY_EVERY_S)
+        await asyncio.sleep(CLOSE_LEFT_EVERY_S)
+        await _attempt(close_some, note)
+
+
+async def _attempt(step: Callable[[], object], note: Note) -> bool:
+    """Run one round in a thread. Return whether it succeeded.
+
+    Whatever fails, such as a disk, a database or the start of a thread, the next round may succeed.
+    """
+    try:
+        await asyncio.to_thread(step)
+    except Exception as error:
+        note(error)
+        return False
+    note(None)
+    return True
 
 
 @asynccontextmanager
@@ -62,16 +130,3 @@ async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-@contextmanager
-def on_stop(stop: Callable[[], None]) -> Iterator[None]:
-    """Call a function when this process is asked to stop, inside a `with` block."""
-    loop = asyncio.get_running_loop()
-    for number in STOPS:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        for number in STOPS:
-            loop.remove_signal_handler(number)

@@ -33,6 +33,9 @@ SOURCE: a file CAMERAS.toml, or streams (rtsp://, rtsps://, http://), devices
 With a file, passes are kept in a database, and sent to webhooks or MQTT:
 docs/cameras.md. The file is read again when it changes.
 
+Ctrl-C or SIGTERM ends the command, within 30 s: it closes and stores the open
+passes first, and says what it waits for. A second one ends it at once.
+
 Examples:
 
   plates watch --once clip.mp4
@@ -93,7 +96,9 @@ def watch(
     verbose: VerboseOption = False,
 ) -> None:
     with show_errors(verbose=verbose, quiet=quiet):
+        from orchestrator.cameras.background_tasks import FatalTaskError
         from orchestrator.cli import chosen_server
+        from orchestrator.cli.standard_streams import say
         from orchestrator.cli.watch.pass_table import PassTable
         from orchestrator.cli.watch.run import Run, run_watch
         from orchestrator.cli.watch.targets import check_shared, read_target
@@ -112,12 +117,14 @@ def watch(
         }
         table = PassTable(is_json=as_json, is_all=show_all)
         with chosen_server.reach_server(address, is_quiet=quiet, **served) as reached:
-            run_watch(
-                target,
-                Run(reached, key if address else None, timeout, table, out, once, quiet, share),
-            )
+            run = Run(reached, key if address else None, timeout, table, out, once, quiet, share)
+            try:
+                run_watch(target, run)
+            except FatalTaskError as error:
+                say(f"plates: {error}", err=True)
+                raise typer.Exit(1) from error
         if not quiet:
-            typer.echo(table.summarize(), err=True)
+            say(table.summarize(), err=True)
 
 
 watch.__doc__ = EXAMPLES

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cli.recognition.plate_table import to_printable
-
-
-def print_opening(opening: GateOpening) -> None:
-    """Print what a gate did to the standard error."""
-    typer.echo(format_opening(opening), err=True)
 
 
 def format_opening(opening: GateOpening) -> str:

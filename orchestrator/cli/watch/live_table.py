@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cli.recognition.plate_table import to_printable
 
-REFRESHES = 2
-"""Redraws a second."""
+REDRAW_S = 0.5
+"""Pause between two drawings."""
 
 
 class CameraTable:
-    """Draws the cameras, and returns the lines above them.
+    """Draws the cameras below the lines of a terminal. One thread calls all of it.
 
     Args:
         take: Returns the states of the cameras.
@@ -25,9 +26,31 @@ class CameraTable:
 
     def __init__(self, take: Callable[[], Sequence[CameraStatus]], console: Console) -> None:
         self._take = take
-        self.live = Live(
-            get_renderable=self.draw, console=console, refresh_per_second=REFRESHES, transient=True
+        # The caller redraws: a thread of rich would end with its first error.
+        self._live = Live(
+            get_renderable=self.draw,
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
+
+    def start(self) -> None:
+        """Begin to draw."""
+        self._live.start(refresh=True)
+
+    def redraw(self) -> None:
+        """Draw the states of now."""
+        self._live.refresh()
+
+    def print_above(self, line: str) -> None:
+        """Print a line above the table."""
+        self._live.console.print(Text(line), soft_wrap=True)
+
+    def stop(self) -> None:
+        """Remove the table."""
+        self._live.stop()
 
     def draw(self) -> Table:
         """Return the table of all cameras now."""
@@ -40,13 +63,13 @@ class CameraTable:
         table.add_column("", overflow="ellipsis", no_wrap=True)
         for one in self._take():
             table.add_row(
-                to_printable(one.name),
+                Text(to_printable(one.name)),  # a text in brackets is no markup
                 one.state,
                 one.last_text or "-",
                 f"{one.passes:,}",
                 f"{one.frames:,}",
                 f"{one.dropped_share:.0%}",
                 f"{one.delay_s:.1f} s",
-                to_printable(one.error),
+                Text(to_printable(one.error)),
             )
         return table

@@ -12,6 +12,7 @@ from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cli import chosen_server
+from orchestrator.cli.watch.ending import Ending
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch
 from orchestrator.cli.watch.targets import Target
@@ -52,7 +53,9 @@ def run_watch(target: Target, run: Run) -> None:
 
     Raises:
         PlateError: The service or the store cannot be used.
+        FatalTaskError: A task has failed without which the command cannot go on.
     """
+    ending = Ending(outlives=True)
     at_once = chosen_server.fitting_calls(run.address, run.key, run.timeout_s)
 
     async def start(store: PassStore | None) -> None:
@@ -74,10 +77,11 @@ def run_watch(target: Target, run: Run) -> None:
                     is_once=run.is_once,
                     is_shared=run.is_shared,
                     has_live_table=not run.is_quiet and not run.is_once,
+                    ending=ending,
                 )
             )
 
-    with _keeping(target, run.out, is_shared=run.is_shared) as store:
+    with ending.limit(), _keeping(target, run.out, is_shared=run.is_shared) as store:
         asyncio.run(start(store))
 
 

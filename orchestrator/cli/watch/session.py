@@ -3,181 +3,222 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator
-from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection
+from contextlib import ExitStack
+from functools import partial
 
-import typer
-from rich.console import Console
-
-from orchestrator.cameras.configuration import Configuration, read_configuration
+from orchestrator.cameras.background_tasks import BackgroundTasks, Note
+from orchestrator.cameras.configuration import Configuration
 from orchestrator.cameras.gates.gate_thread import GateThread
 from orchestrator.cameras.pass_tracker import PassTracker
 from orchestrator.cameras.passes import PassEvent
-from orchestrator.cameras.sinks.deliverer import Deliverer
-from orchestrator.cameras.sinks.registry import make_receivers
 from orchestrator.cameras.sources.decoders import Decoders
-from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.watching import event_writer, live_reporter
 from orchestrator.cameras.watching.event_writer import EventWriter
-from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, RecognizingClient
+from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
 from orchestrator.cameras.watching.leases import CameraSharing, Shared
 from orchestrator.cameras.watching.live_reporter import LiveReporter
-from orchestrator.cameras.watching.metrics import Snapshot, serve_metrics
+from orchestrator.cameras.watching.metrics import Snapshot
+from orchestrator.cameras.watching.metrics_server import serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.cameras.watching.watcher import Watcher
-from orchestrator.cli.watch.background import (
-    close_interrupted,
-    delete_old,
-    on_stop,
-    replay_spool,
-    running,
-)
-from orchestrator.cli.watch.gate_lines import print_opening
-from orchestrator.cli.watch.live_table import CameraTable
-from orchestrator.cli.watch.pass_table import PassTable
-from orchestrator.errors import PlateError
-from orchestrator.system.file_stamps import stamp_of
+from orchestrator.cli.watch.background import close_left, start_upkeep
+from orchestrator.cli.watch.closing import Closing
+from orchestrator.cli.watch.ending import run_until_asked
+from orchestrator.cli.watch.error_lines import locate
+from orchestrator.cli.watch.health import Health
+from orchestrator.cli.watch.output import Output
+from orchestrator.cli.watch.plan import Watch as Watch
+from orchestrator.cli.watch.printing import CLOSE_S, logging_through
+from orchestrator.cli.watch.reloading import Reloader
+from orchestrator.cli.watch.sink_runner import SinkRunner, close_all
+from orchestrator.errors import ExtraError, SettingsError
 
-RELOAD_EVERY_S = 1.0
-"""How often the file of cameras is looked at."""
-CLOSE_LEFT_EVERY_S = 30.0
-
-
-@dataclass(frozen=True)
-class Watch:
-    """The parts and choices of one run.
-
-    Attributes:
-        configuration: The cameras at the start.
-        file: Their file, which is read again when it changes; None for none.
-        client: The service.
-        at_once: Frames that may be at the service at once.
-        table: Turns events into lines.
-        store: Keeps the passes; None keeps none.
-        is_once: The sources end by themselves.
-        is_shared: Other watchers follow some of the cameras; wants a store.
-        has_live_table: The state of the cameras is drawn in the terminal.
-    """
-
-    configuration: Configuration
-    file: Path | None
-    client: RecognizingClient
-    at_once: int
-    table: PassTable
-    store: PassStore | None = None
-    is_once: bool = False
-    is_shared: bool = False
-    has_live_table: bool = False
+STARTING = ("reload", "live reporter", "leases")
+"""Tasks that may start cameras."""
 
 
 class Session:
-    """Runs the parts of a watch."""
+    """Runs the parts of a watch.
 
-    def __init__(self, watch: Watch, decoders: Decoders) -> None:
-        self._watch = watch
-        self._configuration = watch.configuration
-        self._followed: set[str] = set()
+    Args:
+        watch: The parts and choices.
+        decoders: Opens the streams.
+        tasks: The owner of all tasks; one of its own if it is left out.
+    """
+
+    def __init__(
+        self, watch: Watch, decoders: Decoders, tasks: BackgroundTasks | None = None
+    ) -> None:
+        store = watch.store
+        self._watch, self._configuration = watch, watch.configuration
+        self._tasks = tasks or BackgroundTasks()
+        self._output = Output(watch.table, self.cameras, has_live_table=watch.has_live_table)
         recognizer = FrameRecognizer(watch.client, watch.at_once)
-        self._watcher = Watcher(decoders.open, PassTracker, recognizer, self._receive)
-        self._gates = GateThread(watch.store, print_opening) if watch.store else None
+        self._watcher = Watcher(
+            decoders.open, PassTracker, recognizer, self._receive, tasks=self._tasks
+        )
+        self._followed, self._is_ending = set[str](), False
+        self._applying = asyncio.Lock()
+        self._gates = GateThread(store, self._output.show_opening) if store else None
+        self._sinks = SinkRunner(store.outbox, self._tasks) if store else None
         self._sharing = self._make_sharing()
         self._writer = self._make_writer()
-        self._deliverer: Deliverer | None = None
-        self._sinks = AsyncExitStack()
-        self._applying = asyncio.Lock()
         self._reporter = self._make_reporter()
+        self._health = Health(
+            [
+                lambda: self._tasks.statuses,
+                lambda: self._sinks.task_statuses if self._sinks else (),
+                lambda: self._gates.task_statuses if self._gates else (),
+            ]
+        )
+        self._closing = Closing(lambda: self._writer.waiting if self._writer else 0)
 
     async def run(self) -> None:
-        """Watch until the sources end, or until this process is asked to stop."""
-        async with AsyncExitStack() as stack:
-            if self._writer:
-                await stack.enter_async_context(running(self._writer.run()))
-                stack.push_async_callback(self._writer.drain)
-            await self._start_sinks()
-            stack.push_async_callback(self._sinks.aclose)
-            if self._watch.store:
-                cameras = self._configuration.cameras
-                await asyncio.to_thread(self._watch.store.configure, cameras)
-            if self._gates:
-                stack.push_async_callback(self._gates.stop)
-                await self._gates.apply(self._configuration)
-            stack.enter_context(self._serving_metrics())
-            if self._reporter:
-                await self._reporter.load()
-            if self._sharing:
-                stack.push_async_callback(self._sharing.leave)
-            else:
-                await self._apply_cameras()
-            stack.push_async_callback(self._watcher.stop)
-            stack.enter_context(self._drawing())
-            await self._follow(stack)
+        """Watch until the sources end, or until this process is asked to stop.
+
+        Raises:
+            PlateError: The configuration or the service cannot be used.
+            FatalTaskError: A task has failed without which the command cannot go on.
+        """
+        ending = self._watch.ending
+        with ExitStack() as stack:
+            stack.enter_context(ending.limit())
+            ending.describe = self._closing.describe
+            stack.enter_context(logging_through(self._output.printer))
+            try:
+                await self._run_until_asked(stack)
+            except Exception:
+                ending.ask()  # what can be drained is drained within the limit
+                raise
+            finally:
+                await self._end()
 
     def snapshot(self) -> Snapshot:
         """Return the state of everything now."""
-        store = self._watch.store
+        store, sinks, gates = self._watch.store, self._sinks, self._gates
+        spool = store.writer.spool if store else None
         return Snapshot(
             self.cameras(),
-            self._deliverer.statuses if self._deliverer else (),
+            sinks.statuses if sinks else (),
             self._writer.waiting if self._writer else 0,
-            *self._spool(),
-            gates=self._gates.statuses if self._gates else (),
+            spool.bytes if spool else 0,
+            spool.counts.dropped if spool else 0,
+            gates=gates.statuses if gates else (),
             leases_lost=self._sharing.lost if self._sharing else 0,
             events_rejected=store.writer.rows.fence.rejected if store else 0,
             storage=store.storage() if store else None,
+            tasks=self._health.statuses,
+            lines_lost=self._output.printer.lost,
         )
-
-    def _spool(self) -> tuple[int, int]:
-        """Return the bytes that wait in the spool, and how many events it has deleted."""
-        spool = self._watch.store.writer.spool if self._watch.store else None
-        return (spool.bytes, spool.counts.dropped) if spool else (0, 0)
 
     def cameras(self) -> list[CameraStatus]:
         """Return the state of each camera now."""
         return [CameraStatus.of(loop) for loop in self._watcher.loops]
 
-    async def _follow(self, stack: AsyncExitStack) -> None:
-        """Wait for the end of the sources, or for a signal; reload and delete meanwhile."""
-        if self._watch.file:
-            await stack.enter_async_context(running(self._reload(self._watch.file)))
+    async def _start(self, stack: ExitStack) -> None:
+        """Start all parts. What can be wrong in the configuration is made first."""
+        configuration, file = self._configuration, self._watch.file
+        try:
+            receivers = await self._sinks.prepare(configuration) if self._sinks else None
+            gates = await self._gates.prepare(configuration) if self._gates else None
+            self._watcher.check(configuration.cameras)
+        except (SettingsError, ExtraError) as error:
+            raise (locate(file, error) if file else error) from error
+        if port := configuration.metrics_port:
+            host, find_dead = configuration.metrics_host, self._health.find_dead
+            stack.callback(serve_metrics(self.snapshot, host, port, find_dead))
+        self._tasks.start("heartbeat", self._health.beat)
+        if self._writer:
+            self._tasks.start("writer", self._writer.run, is_vital=True)
+        await asyncio.to_thread(self._configure_store, configuration)
+        if self._gates and gates:
+            await self._gates.commit(gates)
+        if self._sinks:
+            await self._sinks.commit(configuration, receivers)
         if self._reporter:
-            await stack.enter_async_context(running(self._reporter.run()))
+            await self._reporter.load()
+        if not self._sharing:
+            await self._apply_cameras()
+        self._output.printer.start()
+        self._start_background()
+
+    def _start_background(self) -> None:
+        tasks, plan = self._tasks, self._watch
+        if plan.file:
+            reloader = Reloader(plan.file, self._apply, self._output.say)
+            tasks.start("reload", reloader.run)
+        if self._reporter:
+            tasks.start("live reporter", self._reporter.run)
+        if plan.store:
+            interrupted = None if self._sharing or plan.is_once else self._configuration
+            start_upkeep(tasks, plan.store, deletes=not plan.is_once, interrupted=interrupted)
+        if plan.store and self._sharing:
+            store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
+            tasks.start("leases", self._sharing.run)
+            tasks.start(
+                "left passes",
+                lambda: close_left(store, watcher, lambda: self._configuration.sinks, note),
+            )
+
+    async def _run_until_asked(self, stack: ExitStack) -> None:
+        """Run until the sources end, a signal comes, or a vital task fails."""
+        fatal = [one.wait_for_fatal() for one in (self._tasks, self._gates) if one]
+        steps = [self._work(stack), *fatal]
+        await run_until_asked(self._watch.ending, steps)
+
+    async def _work(self, stack: ExitStack) -> None:
+        """Start all parts, and wait for the end of the sources."""
+        await self._start(stack)
+        if self._watch.is_once:
+            await self._watcher.finish()
+        else:
+            await asyncio.Event().wait()
+
+    async def _end(self) -> None:
+        """Stop the cameras first, then the parts that take their events, and the sinks at last."""
+        close = self._closing.run
+        is_complete = self._watch.is_once and not self._watch.ending.is_asked
+        self._is_ending = True
+        await close("its tasks", lambda: self._tasks.stop(*STARTING))
+        await close("the cameras", self._watcher.stop)
+        steps = [close("the gates", self._gates.stop)] if self._gates else []
+        if self._writer:
+            steps.append(close("the store", self._writer.drain))
+        await asyncio.gather(*steps)
         if self._sharing:
-            await stack.enter_async_context(running(self._sharing.run()))
-            await stack.enter_async_context(running(self._close_left(self._sharing)))
-        if self._watch.store:
-            await stack.enter_async_context(running(replay_spool(self._watch.store)))
-        if self._watch.store and not self._watch.is_once:
-            await stack.enter_async_context(running(delete_old(self._watch.store)))
-            if not self._sharing:
-                closing = close_interrupted(self._watch.store, self._configuration)
-                await stack.enter_async_context(running(closing))
-        stopped = asyncio.Event()
-        with on_stop(stopped.set):
-            waits: set[asyncio.Task[object]] = {asyncio.create_task(stopped.wait())}
-            if self._watch.is_once:
-                waits.add(asyncio.create_task(self._watcher.finish()))
-            done, others = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for task in others:
-            task.cancel()
-        for task in done:
-            task.result()
+            await close("the leases", self._sharing.leave)
+        if self._sinks and is_complete:
+            await close("the sinks", partial(self._sinks.finish, self._output.say))
+        await close("its tasks", self._tasks.stop)
+        # Of clips, the whole output is printed, however slowly it is read.
+        limit_s, printer = None if is_complete else CLOSE_S, self._output.printer
+        await close("the output", lambda: asyncio.to_thread(printer.close, limit_s))
 
     async def _receive(self, event: PassEvent) -> None:
-        """Open gates at once; then show an event, and queue it for the store."""
+        """Open gates at once; then queue an event for the store, and print it."""
         if self._sharing:
             event = self._sharing.claim(event)
         if self._gates:
             self._gates.offer(event)
-        for line in self._watch.table.to_lines(event):
-            typer.echo(line)
-        if self._writer:
-            await self._writer.put(event)
+        try:
+            if self._writer:
+                await self._writer.put(event)
+        finally:
+            self._output.show_event(event)
+
+    def _note(self, name: str, effect: str = "") -> Note:
+        return lambda error: self._tasks.note(name, error, effect)
 
     def _make_writer(self) -> EventWriter | None:
         if self._watch.store is None:
             return None
-        return EventWriter(self._watch.store, self._configuration.sinks, self._wake_sinks)
+        return EventWriter(
+            self._watch.store,
+            self._configuration.sinks,
+            self._sinks.wake if self._sinks else lambda: None,
+            note=self._note("writer", event_writer.EFFECT),
+        )
 
     def _make_reporter(self) -> LiveReporter | None:
         if self._watch.store is None:
@@ -189,25 +230,8 @@ class Session:
             self._apply_cameras,
             blur=self._configuration.store.blur,
             watcher=self._sharing.watcher if self._sharing else None,
+            note=self._note("live reporter", live_reporter.EFFECT),
         )
-
-    async def _apply_cameras(self) -> None:
-        """Watch the cameras that are this watcher's, with the areas that were drawn for them."""
-        async with self._applying:
-            reporter, configuration = self._reporter, self._configuration
-            drawn = reporter.drawn(configuration) if reporter else configuration
-            own = [one for one in drawn.cameras if not self._sharing or one.name in self._followed]
-            await self._watcher.follow(own)
-
-    async def _close_left(self, sharing: CameraSharing) -> None:
-        """Close passes that watchers which died have told of."""
-        while self._watch.store:
-            await asyncio.sleep(CLOSE_LEFT_EVERY_S)
-            with suppress(PlateError):  # the database is away; the next round closes them
-                unclosed, sinks = self._watch.store.unclosed, self._configuration.sinks
-                left = await asyncio.to_thread(unclosed.of_former_owners, sharing.watcher)
-                await asyncio.to_thread(self._watch.store.write, left, sinks)
-                self._wake_sinks()
 
     def _make_sharing(self) -> CameraSharing | None:
         store = self._watch.store
@@ -223,77 +247,54 @@ class Session:
         self._watcher.permit = sharing.permit
         return sharing
 
+    async def _apply_cameras(self) -> None:
+        """Watch the cameras that are this watcher's, with the areas that were drawn for them."""
+        if self._is_ending:
+            return
+        async with self._applying:
+            reporter, configuration = self._reporter, self._configuration
+            drawn = reporter.drawn(configuration) if reporter else configuration
+            own = [one for one in drawn.cameras if not self._sharing or one.name in self._followed]
+            await self._watcher.follow(own)
+
     async def _follow_some(self, names: Collection[str]) -> None:
         """Follow the cameras that are this watcher's."""
         self._followed = {*names}
         await self._apply_cameras()
 
-    def _wake_sinks(self) -> None:
-        if self._deliverer:
-            self._deliverer.wake()
-
-    async def _start_sinks(self) -> None:
-        """Deliver to the sinks of the configuration, and no longer to those before."""
-        await self._sinks.aclose()
-        receivers = make_receivers(self._configuration)
-        store = self._watch.store
-        self._deliverer = Deliverer(receivers, store.outbox) if receivers and store else None
-        if self._deliverer:
-            await self._sinks.enter_async_context(running(self._deliverer.run()))
-        if self._writer:
-            self._writer.sinks = self._configuration.sinks
-
-    @contextmanager
-    def _serving_metrics(self) -> Iterator[None]:
-        port = self._configuration.metrics_port
-        stop = (
-            serve_metrics(self.snapshot, self._configuration.metrics_host, port) if port else None
-        )
-        try:
-            yield
-        finally:
-            if stop:
-                stop()
-
-    @contextmanager
-    def _drawing(self) -> Iterator[None]:
-        console = Console(stderr=True)
-        is_drawn = self._watch.has_live_table and console.is_interactive
-        with CameraTable(self.cameras, console).live if is_drawn else nullcontext():
-            yield
-
-    async def _reload(self, file: Path) -> None:
-        """Follow changes of the file of cameras. A wrong file is told, and changes nothing."""
-        stamp = stamp_of(file)
-        while True:
-            await asyncio.sleep(RELOAD_EVERY_S)
-            if (now := stamp_of(file)) == stamp:
-                continue
-            stamp = now
+    def _configure_store(self, configuration: Configuration) -> None:
+        """Tell the store of the cameras. It keeps them for later if it cannot write them now."""
+        if self._watch.store:
             try:
-                configuration = read_configuration(file)
-                if self._gates:
-                    await self._gates.apply(configuration)
-            except PlateError as error:
-                typer.echo(f"not reloaded: {error}", err=True)
-                continue
-            await self._apply(configuration)
-            typer.echo(f"reloaded {file}: {len(configuration.cameras)} cameras", err=True)
+                self._watch.store.configure(configuration.cameras)
+            except Exception as error:
+                self._tasks.note("writer", error, "the store does not know the cameras yet")
 
     async def _apply(self, configuration: Configuration) -> None:
-        """Take over a changed configuration."""
-        is_same = configuration.sinks == self._configuration.sinks
+        """Take over a changed configuration, or raise an exception and change nothing.
+
+        Everything new is made before anything old is closed. From then on nothing can be wrong.
+        """
+        receivers = await self._sinks.prepare(configuration) if self._sinks else None
+        try:
+            gates = await self._gates.prepare(configuration) if self._gates else None
+            self._watcher.check(configuration.cameras)
+            if self._gates and gates:
+                await self._gates.commit(gates)
+        except BaseException:
+            await close_all(receivers)
+            raise
         self._configuration = configuration
-        if self._watch.store:
-            await asyncio.to_thread(self._watch.store.configure, configuration.cameras)
-        if not is_same:
-            await self._start_sinks()
-        elif self._deliverer:  # `touch` of the file is how an operator enables a sink again
-            self._deliverer.enable()
+        if self._writer:
+            self._writer.sinks = configuration.sinks
+        await asyncio.to_thread(self._configure_store, configuration)
+        if self._sinks:
+            await self._sinks.commit(configuration, receivers)
         await self._apply_cameras()
 
 
 async def watch(plan: Watch) -> None:
     """Watch cameras until they end, or until this process is asked to stop."""
-    async with Decoders() as decoders:
-        await Session(plan, decoders).run()
+    tasks = BackgroundTasks()
+    async with Decoders(tasks=tasks) as decoders:
+        await Session(plan, decoders, tasks).run()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.cameras.configuration import Camera, Configuration, read_configuration
 from orchestrator.errors import SettingsError
+from orchestrator.system.address_checks import check_address
 
 CLIP_LOOKS_PER_S = 10.0
 """Frames of a clip that are sent for each second of it."""
@@ -65,6 +66,7 @@ def check_shared(target: Target, *, is_once: bool) -> None:
 
 def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
     is_clip = "://" not in source and not source.startswith("/dev/")
+    check_address("SOURCE", source)
     if is_clip and not Path(source).is_file():
         raise SettingsError(f"{source}: no such file")
     if is_once and not is_clip:

@@ -1,13 +1,18 @@
+import urllib.error
 import urllib.request
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from orchestrator.cameras.background_tasks import TaskStatus
 from orchestrator.cameras.sinks.deliverer import SinkStatus
 from orchestrator.cameras.store.storage_status import Disk, StorageStatus
-from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
+from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector
+from orchestrator.cameras.watching.metrics_server import serve_metrics
 from orchestrator.cameras.watching.status import CameraStatus
+from orchestrator.errors import SettingsError
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
 YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
@@ -19,6 +24,11 @@ STATE = Snapshot(
     storage=StorageStatus(False, 1000, {"spool": Disk(5, 50), "pictures": Disk(7, 70)}),
     leases_lost=2,
     events_rejected=3,
+    tasks=(
+        TaskStatus("camera gate", failures=2),
+        TaskStatus("writer", is_running=False, has_ended=True, is_vital=True),
+    ),
+    lines_lost=8,
 )
 
 
@@ -58,6 +68,10 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_watcher_cameras", "", 2),
         ("plates_leases_lost_total", "", 2),
         ("plates_lease_events_rejected_total", "", 3),
+        ("plates_watch_task_failures_total", "camera gate", 2),
+        ("plates_watch_task_up", "camera gate", 1),
+        ("plates_watch_task_up", "writer", 0),
+        ("plates_watch_lines_lost_total", "", 8),
     ],
 )
 def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:
@@ -77,3 +91,42 @@ def test_no_label_has_a_plate_or_an_address(samples) -> None:
     page = str([*samples])
     assert "A123BC77" not in page
     assert "://" not in page
+
+
+@pytest.mark.parametrize(
+    ("state", "is_live", "is_up"),
+    [
+        ("playing", True, True),
+        ("off", True, True),
+        ("ended", False, True),
+        ("ended", True, False),
+        ("failed", False, False),
+        ("frozen", True, False),
+    ],
+)
+def test_only_a_file_may_end(state: str, is_live: bool, is_up: bool) -> None:
+    assert replace(GATE, state=state, is_live=is_live).is_up == is_up
+
+
+def test_health_names_the_dead_tasks(free_port: int) -> None:
+    dead: list[str] = []
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port, lambda: dead)
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz") as page:
+            assert page.read() == b"ok\n"
+        dead += ["writer", "camera gate"]
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz")
+        with raised.value as answer:
+            assert (answer.code, answer.read()) == (503, b"writer\ncamera gate\n")
+    finally:
+        stop()
+
+
+def test_a_port_that_is_taken_is_an_error_of_settings(free_port: int) -> None:
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    try:
+        with pytest.raises(SettingsError, match=f"metrics_port: cannot listen on .*{free_port}"):
+            serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    finally:
+        stop()

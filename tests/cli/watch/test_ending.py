@@ -1,0 +1,124 @@
+"""The end of a watch: asked for, told and limited."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+
+import pytest
+
+from orchestrator.cli.watch.closing import Closing
+from orchestrator.cli.watch.ending import Ending, run_until_asked
+from tests.virtual_time import run_virtually
+
+
+class Process:
+    """What a process says, and how it ends."""
+
+    def __init__(self, limit_s: float = 0.05, tell_s: float = 0.01) -> None:
+        self.said: list[str] = []
+        self.status: int | None = None
+        self.has_ended = threading.Event()
+        self.ending = Ending(limit_s, tell_s=tell_s, exit_=self.exit, say=self.said.append)
+        self.ending.describe = lambda: "the store, 3 events that are not stored"
+
+    def exit(self, status: int) -> None:
+        self.status = status
+        self.has_ended.set()
+
+
+def test_a_hanging_end_is_told_and_limited() -> None:
+    process = Process()
+    with process.ending.limit():
+        process.ending.ask()
+        assert process.has_ended.wait(10)
+    rest = "the store, 3 events that are not stored"
+    assert process.said == [
+        f"plates: ending, within 0.05 s. It waits for {rest}",
+        f"plates: ended after 0.05 s, without {rest}",
+    ]
+    assert process.status == 1
+
+
+def test_a_quick_end_says_nothing() -> None:
+    process = Process(limit_s=60, tell_s=60)
+    with process.ending.limit():
+        process.ending.ask()
+    assert (process.said, process.status) == ([], None)
+
+
+def test_the_first_signal_asks_and_the_second_ends_at_once() -> None:
+    process, asked = Process(limit_s=60, tell_s=60), list[int]()
+    with process.ending.limit(), process.ending.calling(lambda: asked.append(1)):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert (asked, process.ending.is_asked, process.status) == ([1], True, None)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert process.status == 1
+    assert process.said[0].startswith("plates: ended at once by a second signal, without the store")
+
+
+def test_signals_are_as_before_after_the_end() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Process().ending.limit():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_description_that_fails_does_not_lift_the_limit() -> None:
+    process = Process()
+    process.ending.describe = lambda: [][0]
+    with process.ending.limit():
+        process.ending.ask()
+        assert process.has_ended.wait(10)
+    assert process.said[-1] == "plates: ended after 0.05 s"
+
+
+def test_steps_end_when_the_command_is_asked_to_end() -> None:
+    ending, cancelled = Ending(), list[bool]()
+
+    async def work() -> None:
+        try:
+            asyncio.get_running_loop().call_soon(ending.ask)
+            await asyncio.sleep(1e6)
+        finally:
+            cancelled.append(True)
+
+    run_virtually(run_until_asked(ending, [work()]))
+    assert cancelled == [True]
+
+
+def test_a_step_that_fails_ends_the_others_with_its_reason() -> None:
+    async def fail() -> None:
+        raise OSError("the writer has failed")
+
+    with pytest.raises(OSError, match="the writer has failed"):
+        run_virtually(run_until_asked(Ending(), [asyncio.sleep(1e6), fail()]))
+
+
+def test_the_end_knows_which_steps_still_run(caplog: pytest.LogCaptureFixture) -> None:
+    left, texts = [3], list[str]()
+    closing = Closing(lambda: left[0])
+
+    async def drain() -> None:
+        await asyncio.sleep(1)
+        texts.append(closing.describe())
+        left[0] = 1
+
+    async def fail() -> None:
+        raise OSError("no socket")
+
+    async def run() -> None:
+        await asyncio.gather(closing.run("the gates", fail), closing.run("the store", drain))
+        texts.append(closing.describe())
+        left[0] = 0
+        texts.append(closing.describe())
+
+    run_virtually(run())
+    assert texts == [
+        "the store, 3 events that are not stored",
+        "1 event that is not stored",
+        "",
+    ]
+    assert "the gates could not be ended" in caplog.text

@@ -1,0 +1,31 @@
+"""Mutated files of cameras: each is taken, or rejected as one that is wrong."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from tests.cameras.mutated_files import WHOLE, try_all, use
+
+
+@pytest.fixture(autouse=True)
+def one_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the certificates of the system once: it takes longer than all else."""
+    context = ssl.create_default_context()
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_: context)
+
+
+def test_the_whole_file_is_right(tmp_path: Path) -> None:
+    (tmp_path / "CAMERAS.toml").write_text(WHOLE)
+    use(tmp_path / "CAMERAS.toml")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_mutated_file_is_taken_or_told(tmp_path: Path, seed: int) -> None:
+    escaped, messages, accepted = try_all(tmp_path, 500, seed)
+    assert not escaped
+    assert accepted > 10
+    assert max(map(len, messages)) < 1000
+    assert sum("line" in one for one in messages) > 0.9 * len(messages)
