@@ -1,8 +1,10 @@
-"""Waits for an event without losing a cancellation."""
+"""Waits for events and tasks without losing a cancellation."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from typing import Any
 
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
@@ -21,3 +23,29 @@ async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     finally:
         waiting.cancel()
     return event.is_set()
+
+
+async def wait_through(
+    futures: Iterable[asyncio.Future[Any]], seconds: float
+) -> asyncio.CancelledError | None:
+    """Wait until all are done, or for a time. A cancellation does not end the wait.
+
+    Args:
+        futures: Tasks or futures. They are not cancelled.
+        seconds: The longest time to wait.
+
+    Returns:
+        A cancellation that came meanwhile. The caller raises it when its work is finished.
+    """
+    loop = asyncio.get_running_loop()
+    until_s = loop.time() + seconds
+    cancellation = None
+    waiting = [*futures]
+    while left := {one for one in waiting if not one.done()}:
+        if (left_s := until_s - loop.time()) <= 0:
+            break
+        try:
+            await asyncio.wait(left, timeout=left_s)
+        except asyncio.CancelledError as error:
+            cancellation = error
+    return cancellation

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from io import FileIO
+from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError
+from orchestrator.errors import SettingsError
 
 ROTATE_BYTES = "rotate_bytes"
 """Option: at this size the file is renamed to `NAME.1`, and older ones to `NAME.2` and so on."""
 KEPT = "kept_files"
 """Option: number of such older files; 5 if it is not given."""
+MODE = 0o600
+"""Rights of a new file: plates are personal data."""
 
 
 class JsonLinesReceiver:
@@ -24,12 +30,17 @@ class JsonLinesReceiver:
 
     Args:
         sink: The sink, whose `url` is the path of the file.
+
+    Raises:
+        SettingsError: An option has a wrong value.
     """
 
     def __init__(self, sink: Sink) -> None:
         self._path = Path(sink.url)
-        self._rotate_bytes = int(sink.options.get(ROTATE_BYTES, 0))
-        self._kept = int(sink.options.get(KEPT, 5))
+        self._rotate_bytes = _read_number(sink, ROTATE_BYTES, 0)
+        self._kept = _read_number(sink, KEPT, 5, least=1)
+        self._writing = Lock()
+        self._is_named = False
 
     async def send(self, delivery: Delivery) -> None:
         """Append one event, see `Receiver`."""
@@ -38,7 +49,7 @@ class JsonLinesReceiver:
         try:
             await asyncio.to_thread(self._append, line)
         except OSError as error:
-            raise DeliveryError(f"cannot write: {error.strerror}") from error
+            raise DeliveryError(f"cannot write: {error.strerror or error}") from error
 
     async def idle(self) -> None:
         """Do nothing: the file is closed after each line."""
@@ -47,25 +58,55 @@ class JsonLinesReceiver:
         """Do nothing: the file is closed after each line."""
 
     def _append(self, line: bytes) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        if self._rotate_bytes and self._size() + len(line) > self._rotate_bytes:
-            self._rotate()
-        with self._path.open("ab+") as file:
-            _cut_torn_line(file.fileno())
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        if not self._writing.acquire(blocking=False):
+            raise DeliveryError("cannot write: the disk has not answered for the line before")
+        try:
+            _make_folder(self._path.parent)
+            if self._rotate_bytes and self._size() + len(line) > self._rotate_bytes:
+                self._rotate()
+            self._is_named &= self._path.exists()  # somebody else may have moved it
+            with self._open() as file:
+                _cut_torn_line(file.fileno())
+                while line:
+                    line = line[file.write(line) or 0 :]
+                os.fsync(file.fileno())
+            if not self._is_named:
+                _sync_folder(self._path.parent)
+                self._is_named = True
+        finally:
+            self._writing.release()
+
+    def _open(self) -> FileIO:
+        return FileIO(self._path, "ab+", opener=lambda name, flags: os.open(name, flags, MODE))
 
     def _size(self) -> int:
         return self._path.stat().st_size if self._path.exists() else 0
 
     def _rotate(self) -> None:
         """Rename the file and the older ones; the oldest is replaced."""
-        for number in range(self._kept, 0, -1):
-            old = self._path.with_name(f"{self._path.name}.{number - 1}") if number > 1 else None
-            source = old or self._path
-            if source.exists():
-                source.replace(self._path.with_name(f"{self._path.name}.{number}"))
+        with self._open() as file:
+            _cut_torn_line(file.fileno())
+        names = [self._path.name, *(f"{self._path.name}.{at}" for at in range(1, self._kept + 1))]
+        paths = [self._path.with_name(name) for name in names]
+        self._is_named = False
+        for newer, older in reversed([*pairwise(paths)]):
+            if newer.exists():
+                newer.replace(older)
+
+
+def _read_number(sink: Sink, name: str, default: int, *, least: int = 0) -> int:
+    text = str(sink.options.get(name, default))
+    if not (text.isascii() and text.isdecimal() and least <= int(text[:19]) < 10**18):
+        wanted = f"wanted a whole number of at least {least}"
+        raise SettingsError(f"sink {sink.name}: {name}: {wanted}, got {text!r}")
+    return int(text)
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
 
 
 def _cut_torn_line(file: int) -> None:
@@ -81,3 +122,12 @@ def _cut_torn_line(file: int) -> None:
         end = start
     if end < size:
         os.ftruncate(file, end)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

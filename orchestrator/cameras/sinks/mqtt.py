@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import ssl
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks.home_assistant import (
     OFFLINE,
@@ -44,7 +45,7 @@ class MqttReceiver:
         sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
         cameras: Names of the cameras whose events it gets.
         environ: The environment variables for `env:NAME`.
-        clock: Returns seconds.
+        clock: A clock that nobody sets.
 
     Raises:
         SettingsError: The address or an option is wrong.
@@ -55,18 +56,23 @@ class MqttReceiver:
         sink: Sink,
         cameras: Sequence[str],
         environ: Mapping[str, str],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = steady_s,
     ) -> None:
-        parts = urlsplit(sink.url)
-        if parts.scheme not in PORTS or not parts.hostname:
+        try:
+            parts = urlsplit(sink.url)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise SettingsError(f"sink {sink.name}: {error}") from error
+        if parts.scheme not in PORTS or not host:
             raise SettingsError(f"sink {sink.name}: wanted an mqtt:// or mqtts:// address")
-        self._address = parts.hostname, parts.port or PORTS[parts.scheme]
+        self._address = host, port or PORTS[parts.scheme]
         self._context = ssl.create_default_context() if parts.scheme == "mqtts" else None
         self._user = _read_option(sink, USER, environ) or unquote(parts.username or "") or None
         password = _read_option(sink, PASSWORD, environ) or unquote(parts.password or "")
         self._password = password or None
         self._cameras = cameras if sink.options.get(DISCOVERY, "yes") != "no" else ()
         self._client: aiomqtt.Client | None = None
+        self._leaving = set[asyncio.Task[None]]()
         self._clock = clock
         self._checked_s = 0.0
 
@@ -77,34 +83,34 @@ class MqttReceiver:
         try:
             client = self._client or await self._connect()
             await _publish(client, topic, document)
-        except (aiomqtt.MqttError, OSError) as error:
-            await self.close()
+        except (aiomqtt.MqttError, OSError, ValueError) as error:
+            self._leave()
             raise DeliveryError(f"cannot publish: {error}") from error
+        except asyncio.CancelledError:  # a limit of time: nobody knows what the broker has
+            self._leave()
+            raise
 
     async def idle(self) -> None:
         """Connect, and find out now and then whether the broker is still there."""
+        if self._client and self._clock() - self._checked_s <= CHECK_S:
+            return
         try:
-            if self._client is None:
-                await self._connect()
-            elif self._clock() - self._checked_s > CHECK_S:
-                await self._client.publish(
-                    STATUS_TOPIC, ONLINE, QOS, retain=True, timeout=TIMEOUT_S
-                )
+            if self._client:
+                await self._client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
             else:
-                return
+                await self._connect()
             self._checked_s = self._clock()
-        except (aiomqtt.MqttError, OSError):  # the next event tells why
-            await self.close()
+        except (aiomqtt.MqttError, OSError, ValueError):  # the next event tells why
+            self._leave()
+        except asyncio.CancelledError:
+            self._leave()
+            raise
 
     async def close(self) -> None:
         """Say that the cameras are offline, and end the connection."""
-        client, self._client = self._client, None
-        if client is None:
-            return
-        with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
-            await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
-        with suppress(aiomqtt.MqttError, OSError):
-            await client.__aexit__(None, None, None)
+        self._leave()
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=TIMEOUT_S)
 
     async def _connect(self) -> aiomqtt.Client:
         """Connect, and publish what new subscribers must find."""
@@ -119,12 +125,48 @@ class MqttReceiver:
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
         )
-        await client.__aenter__()
+        entering = asyncio.create_task(_enter(client))
+        try:
+            await asyncio.shield(entering)
+        except BaseException:
+            self._leave_later(_disconnect(client, entering))
+            raise
         self._client = client
         for camera in self._cameras:
             await _publish(client, discovery_topic(camera), describe_device(camera), retain=True)
         await client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
         return client
+
+    def _leave(self) -> None:
+        """End the connection in the background; the next event gets a new one."""
+        client, self._client = self._client, None
+        if client:
+            self._leave_later(_say_goodbye(client))
+
+    def _leave_later(self, leaving: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(leaving)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+
+async def _enter(client: aiomqtt.Client) -> None:
+    await client.__aenter__()
+
+
+async def _say_goodbye(client: aiomqtt.Client) -> None:
+    with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
+        await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
+    with suppress(aiomqtt.MqttError, OSError):
+        await client.__aexit__(None, None, None)
+
+
+async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> None:
+    """End a connection that was not finished. Its socket would stay open otherwise."""
+    await asyncio.wait({entering})  # it has limits of its own
+    if not entering.cancelled():
+        entering.exception()
+    with suppress(aiomqtt.MqttError, OSError):
+        await client.__aexit__(None, None, None)
 
 
 async def _publish(

@@ -7,6 +7,10 @@ from typing import Protocol
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.errors import PlateError
 
+MOST_CHARACTERS = 300
+"""Most characters of a reason: it stands in logs, in the database and in metrics."""
+LONGEST_WAIT_S = 86400.0
+
 
 class Receiver(Protocol):
     """One destination of events, such as a webhook."""
@@ -29,13 +33,20 @@ class Receiver(Protocol):
 class DeliveryError(PlateError):
     """An event was not delivered; a later attempt may succeed.
 
+    Args:
+        message: The reason. Receivers' own texts may be in it, so it becomes one short line.
+        retry_after_s: Seconds that the receiver asks to wait, at most a day.
+
     Attributes:
         retry_after_s: Seconds that the receiver asks to wait, if it does.
+        kind: The reason without details, for a label of metrics.
     """
 
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
+        super().__init__(to_line(message))
+        is_time = retry_after_s > 0  # False for what is not a number
+        self.retry_after_s = min(retry_after_s, LONGEST_WAIT_S) if is_time else 0.0
+        self.kind = str(self).partition(":")[0]
 
 
 class Undeliverable(DeliveryError):  # noqa: N818 - a state of the event
@@ -44,3 +55,10 @@ class Undeliverable(DeliveryError):  # noqa: N818 - a state of the event
 
 class ReceiverGone(DeliveryError):  # noqa: N818 - a state of the receiver
     """The receiver wants no more events until an operator enables it again."""
+
+
+def to_line(text: str) -> str:
+    """Return a text as one line of printable characters, cut where it is too long."""
+    printable = "".join(one if one.isprintable() else " " for one in text[: 2 * MOST_CHARACTERS])
+    line = " ".join(printable.split())
+    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 3] + "..."

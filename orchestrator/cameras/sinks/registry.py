@@ -9,9 +9,10 @@ from typing import Any
 
 from orchestrator.cameras.background_tasks import describe
 from orchestrator.cameras.configuration import Configuration, Sink
+from orchestrator.cameras.sinks.isolated_receiver import IsolatedReceiver
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver
-from orchestrator.errors import ExtraError, SettingsError
+from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver, to_line
+from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.system.toml_files import show
 
 ENTRY_POINTS = "plates.sinks"
@@ -41,11 +42,15 @@ def make_receivers(
 
 
 def make_receiver(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
-    """Make the receiver of a sink.
+    """Make the receiver of a sink, in a thread of its own. It connects when it gets events.
 
     Raises:
         SettingsError: The sink has an unknown type, or wrong settings.
     """
+    return IsolatedReceiver(sink.name, _make(sink, cameras, environ))
+
+
+def _make(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
     if sink.type == "webhook":
         from orchestrator.cameras.sinks.webhook import WebhookReceiver
 
@@ -58,7 +63,14 @@ def make_receiver(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]
         from orchestrator.cameras.sinks.json_lines import JsonLinesReceiver
 
         return JsonLinesReceiver(sink)
-    return EntryPointReceiver(_load(sink)(sink))
+    make = _load(sink)
+    try:
+        return EntryPointReceiver(make(sink))
+    except PlateError:
+        raise
+    except Exception as error:
+        reason = to_line(f"{type(error).__name__}: {error}")
+        raise SettingsError(f"sink {sink.name}: type {sink.type}: {reason}") from error
 
 
 class EntryPointReceiver:
@@ -75,7 +87,8 @@ class EntryPointReceiver:
         """Call the function, see `Receiver`."""
         try:
             await self._function({"id": delivery.id, **delivery.document})
-        except DeliveryError:
+        except DeliveryError as error:
+            error.kind = type(error).__name__  # its text may have plates, which no metric shows
             raise
         except Exception as error:
             raise DeliveryError(f"{type(error).__name__}: {error}") from error

@@ -10,7 +10,6 @@ import base64
 import binascii
 import json
 import ssl
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -21,17 +20,23 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from standardwebhooks import Webhook
 
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
+from orchestrator.cameras.sinks.receiver import (
+    LONGEST_WAIT_S,
+    DeliveryError,
+    ReceiverGone,
+    Undeliverable,
+)
 from orchestrator.cameras.sinks.secrets import resolve_secret
 from orchestrator.errors import SettingsError
 from orchestrator.system.public_addresses import is_public
 
 TIMEOUT_S = 20.0
+"""Longest time from the look-up of the name to the last header of the answer."""
 MOST_BYTES = 256_000
 GONE = 410
-LONGEST_WAIT_S = 86400.0
 SECRET_PREFIX = "whsec_"
 LEAST_SECRET, MOST_SECRET = 24, 64
 """Bytes of a secret, by the specification."""
@@ -93,7 +98,7 @@ class WebhookReceiver:
         sink: Sink,
         environ: Mapping[str, str],
         resolver: AbstractResolver | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = unix_s,
     ) -> None:
         self._url = _check_url(sink)
         self._secrets = [_read_secret(sink.name, one, environ) for one in sink.secrets]
@@ -139,6 +144,8 @@ class WebhookReceiver:
                     resolver=resolver, ssl=ssl.create_default_context(), use_dns_cache=False
                 ),
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+                cookie_jar=aiohttp.DummyCookieJar(),  # a receiver could fill the memory with them
+                auto_decompress=False,
                 trust_env=False,
             )
         return self._session
@@ -149,7 +156,7 @@ class WebhookReceiver:
             return min(float(retry_after), LONGEST_WAIT_S)
         try:
             until_s = parsedate_to_datetime(retry_after).timestamp()
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             return 0.0
         return min(max(0.0, until_s - self._clock()), LONGEST_WAIT_S)
 
@@ -171,7 +178,11 @@ def _check_url(sink: Sink) -> str:
     Raises:
         SettingsError: It is no HTTP address, or a private one that is not allowed.
     """
-    parts = urlsplit(sink.url)
+    try:
+        parts = urlsplit(sink.url)
+        _ = parts.port
+    except ValueError as error:
+        raise SettingsError(f"sink {sink.name}: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError(f"sink {sink.name}: wanted an http:// or https:// address")
     if not sink.private_addresses and _is_private_literal(parts.hostname):

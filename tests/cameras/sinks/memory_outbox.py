@@ -73,6 +73,10 @@ class MemoryOutbox:
         """Return the number of open deliveries, see `Outbox`."""
         return sum(not one.is_done for one in self._of(sink))
 
+    def waiting_ids(self, sink: str) -> set[str]:
+        """Return the ids of the open deliveries."""
+        return {one.delivery.id for one in self._of(sink) if not one.is_done}
+
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make deliveries due again, see `Outbox`."""
         with self._lock:

@@ -58,7 +58,7 @@ def test_every_built_in_type_has_a_receiver() -> None:
         Sink("log", "jsonl", "passes.jsonl"),
     )
     made = make_receivers(Configuration((Camera("gate", ""),), sinks=sinks), {})
-    assert [type(one) for one in made.values()] == [
+    assert [type(one.receiver) for one in made.values()] == [
         WebhookReceiver,
         MqttReceiver,
         JsonLinesReceiver,

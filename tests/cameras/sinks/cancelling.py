@@ -1,0 +1,93 @@
+"""Cancels a task at its n-th wait, for each n, to find what an unlucky moment leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+SiteT = TypeVar("SiteT")
+MOST_WAITS = 2000
+
+
+class Canceller:
+    """Counts the waits of watched tasks, and cancels the task whose wait is the n-th.
+
+    Args:
+        at: Number of that wait; 0 cancels nothing.
+    """
+
+    def __init__(self, at: int) -> None:
+        self.at, self.waits = at, 0
+
+    async def watch(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Await a coroutine; its waits count."""
+        return await _Steps(coroutine, self)
+
+    def make_task(self, loop: Any, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+        """Make a task whose waits count, as a task factory."""
+        return asyncio.Task(self.watch(coroutine), loop=loop, **options)
+
+    def count(self) -> None:
+        self.waits += 1
+        if self.waits == self.at:
+            task = asyncio.current_task()
+            assert task
+            task.cancel()
+
+
+class _Steps:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], canceller: Canceller) -> None:
+        self._coroutine, self._canceller = coroutine, canceller
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        steps = self._coroutine.__await__()
+        error: BaseException | None = None
+        while True:
+            try:
+                waited = steps.throw(error) if error else steps.send(None)
+            except StopIteration as end:
+                return end.value
+            self._canceller.count()
+            try:
+                yield waited
+                error = None
+            except BaseException as raised:
+                error = raised
+
+
+def cancel_everywhere(
+    make: Callable[[], SiteT],
+    act: Callable[[SiteT], Coroutine[Any, Any, Any]],
+    *,
+    in_any_task: bool,
+) -> Iterator[tuple[int, SiteT]]:
+    """Run a coroutine function again and again, each time with a cancellation one wait later.
+
+    Args:
+        make: Makes what the function needs, anew for each run.
+        act: The function.
+        in_any_task: The waits of the tasks that it starts count as well.
+
+    Yields:
+        The number of the wait, and what `make` returned, after each run with a cancellation.
+    """
+    for at in range(1, MOST_WAITS):
+        site, canceller = make(), Canceller(at)
+        asyncio.run(_run(act(site), canceller, in_any_task=in_any_task))
+        if canceller.waits < at:
+            assert at > 1, "wanted a coroutine that waits"
+            return
+        yield at, site
+    raise AssertionError(f"wanted an end within {MOST_WAITS} waits")
+
+
+async def _run(
+    coroutine: Coroutine[Any, Any, Any], canceller: Canceller, *, in_any_task: bool
+) -> None:
+    task = asyncio.create_task(canceller.watch(coroutine))
+    if in_any_task:
+        asyncio.get_running_loop().set_task_factory(canceller.make_task)
+    with suppress(asyncio.CancelledError):
+        await asyncio.wait_for(task, 30)
