@@ -104,6 +104,15 @@ class Deliverer:
             await asyncio.gather(*(queue.count_waiting() for queue in self._queues))
         return sum(status.waiting for status in self.statuses)
 
+    def describe_waiting(self) -> list[str]:
+        """Return a line for each sink whose receiver has not accepted all events."""
+        return [
+            f"sink {one.name}: {one.waiting} events wait for the next run"
+            + (f": {one.last_error}" if one.last_error else "")
+            for one in self.statuses
+            if one.waiting
+        ]
+
     async def _end(self) -> None:
         try:
             await self._tasks.stop()

@@ -139,11 +139,10 @@ class SinkQueue:
 
     async def drain(self) -> None:
         """Deliver until nothing waits, or the receiver wants no more events."""
-        while not self.status.is_disabled:
-            await self.count_waiting()
-            if not self.status.waiting:
-                return
-            await asyncio.sleep(await self._deliver_or_tell())
+        while not await self._is_drained():
+            pause_s = await self._deliver_or_tell()
+            if pause_s and not await self._is_drained():
+                await asyncio.sleep(pause_s)
 
     async def deliver_due(self) -> float:
         """Deliver what is due; return the seconds until there may be more.
@@ -160,7 +159,7 @@ class SinkQueue:
                 is_empty, rest_s = await self._deliver_batch()
             finally:
                 await self._give_back(rest_s)
-            return rest_s or (POLL_S if is_empty else 0.0)
+            return rest_s or (POLL_S if is_empty or self.status.is_disabled else 0.0)
 
     async def count_waiting(self) -> None:
         """Note how many events wait, if the store can be used."""
@@ -178,6 +177,10 @@ class SinkQueue:
         closing.cancel()
         if cancellation:
             raise cancellation
+
+    async def _is_drained(self) -> bool:
+        await self.count_waiting()
+        return not self.status.waiting or self.status.is_disabled
 
     async def _deliver_or_tell(self) -> float:
         """Deliver what is due. An error of the store is told once, not each time."""
@@ -200,7 +203,7 @@ class SinkQueue:
         if is_empty:
             await self._stay_connected()
         rest_s = self._asked_rest_s = 0.0
-        while not rest_s and self._steady() < last_start_s:
+        while not (rest_s or self.status.is_disabled) and self._steady() < last_start_s:
             # After a failure, one event at a time shows whether the receiver answers.
             width = 1 if self._failures else self._at_once
             chunk = self._claims.next(width * TURNS if width > 1 else 1)
@@ -281,7 +284,6 @@ class SinkQueue:
         if gone:
             LOG.error("sink %s wants no more events: %s", self.status.name, gone)
             self._note(is_disabled=True)
-            rests.append(POLL_S)
         abandoned = await self._record()
         kept = [str(error) for one, error in attempts if error and one.id not in abandoned]
         if not gone and (kept or accepted):

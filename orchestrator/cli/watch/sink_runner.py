@@ -76,9 +76,9 @@ class SinkRunner:
 
     async def finish(self, say: Callable[[str], None]) -> None:
         """Deliver what waits, for a limited time, and tell what is left."""
-        left = await self._deliverer.drain(LAST_DELIVERY_S) if self._deliverer else 0
-        if left:
-            say(f"{left} events are not delivered; the next watch delivers them")
+        if self._deliverer and await self._deliverer.drain(LAST_DELIVERY_S):
+            for line in self._deliverer.describe_waiting():
+                say(line)
 
     async def stop(self) -> None:
         """Deliver no more, and close the receivers."""

@@ -1,51 +1,18 @@
 """Sinks whose receivers follow a script; the clock is moved by hand."""
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from orchestrator.cameras.sinks.deliverer import (
-    GIVE_UP_S,
-    LEAST_ATTEMPTS,
-    LONGEST_REST_S,
-    Deliverer,
-    SinkQueue,
-)
+from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
+from orchestrator.cameras.sinks.sink_queue import LONGEST_REST_S, SinkQueue
 from tests.cameras.sinks.deliveries import make_delivery
 from tests.cameras.sinks.memory_outbox import MemoryOutbox
-
-AWAY = DeliveryError("away")
-
-
-class ScriptedReceiver:
-    """Fails with each given error once, then accepts everything."""
-
-    def __init__(self, *errors: DeliveryError) -> None:
-        self.errors = [*errors]
-        self.received: list[str] = []
-        self.idle_times = 0
-        self.is_closed = False
-
-    async def send(self, delivery: Delivery) -> None:
-        if self.errors:
-            raise self.errors.pop(0)
-        self.received.append(delivery.id)
-
-    async def idle(self) -> None:
-        self.idle_times += 1
-
-    async def close(self) -> None:
-        self.is_closed = True
-
-
-class HangingReceiver(ScriptedReceiver):
-    async def send(self, delivery: Delivery) -> None:
-        await asyncio.Event().wait()
+from tests.cameras.sinks.receivers import AWAY, ScriptedReceiver, WideReceiver
 
 
 class Site:
@@ -176,23 +143,6 @@ def test_any_exception_of_a_receiver_is_a_failed_attempt() -> None:
     assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, "KeyError")
 
 
-class WideReceiver(ScriptedReceiver):
-    """Takes several events at once, and notes how many."""
-
-    at_once = 4
-
-    def __init__(self, *errors: DeliveryError) -> None:
-        super().__init__(*errors)
-        self.under_way = self.most = 0
-
-    async def send(self, delivery: Delivery) -> None:
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        await asyncio.sleep(0)
-        self.under_way -= 1
-        await super().send(delivery)
-
-
 def test_a_receiver_may_take_several_events_at_once() -> None:
     site = Site(WideReceiver(), [make_delivery(number) for number in range(10)])
     site.deliver()
@@ -271,31 +221,3 @@ def test_one_bad_event_among_several_stops_none() -> None:
     site.deliver()
     assert len(site.receiver.received) == 7
     assert not site.queue.is_resting
-
-
-def test_no_sink_waits_for_another() -> None:
-    """One receiver hangs for ever; another gets its events, also those that come later."""
-    outbox = MemoryOutbox()
-    outbox.add([make_delivery(1, sink="hangs"), make_delivery(1, sink="works")])
-    hangs, works = HangingReceiver(), ScriptedReceiver()
-    deliverer = Deliverer({"hangs": hangs, "works": works}, outbox, clock=lambda: 10.0)
-
-    async def run() -> None:
-        task = asyncio.create_task(deliverer.run())
-        await _until(lambda: deliverer.statuses[1].delivered == 1)
-        outbox.add([make_delivery(2, sink="works")])
-        deliverer.wake()
-        await _until(lambda: deliverer.statuses[1].delivered == 2)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(asyncio.wait_for(run(), 20))
-    assert hangs.is_closed
-    assert works.is_closed
-    assert [status.delivered for status in deliverer.statuses] == [0, 2]
-
-
-async def _until(is_so) -> None:
-    while not is_so():
-        await asyncio.sleep(0.001)
