@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from orchestrator.system.events import is_set_within
+from orchestrator.system.events import is_set_within, wait_through
 
 
 def test_an_event_that_comes_ends_the_wait() -> None:
@@ -41,3 +41,37 @@ def test_a_cancellation_that_comes_with_the_event_is_not_lost(turns: int) -> Non
         assert done == {task}
 
     asyncio.run(run())
+
+
+def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> None:
+    async def run() -> None:
+        work = asyncio.get_running_loop().create_future()
+        found: list[asyncio.CancelledError | None] = []
+
+        async def finish() -> None:
+            found.append(await wait_through([work], 20))
+
+        task = asyncio.create_task(finish())
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        work.set_result(None)
+        await task
+        assert isinstance(found[0], asyncio.CancelledError)
+
+    asyncio.run(run())
+
+
+def test_a_wait_that_must_be_finished_has_a_limit_and_cancels_nothing() -> None:
+    async def run() -> bool:
+        work = asyncio.get_running_loop().create_future()
+        assert await wait_through([work], 0.01) is None
+        return work.done()
+
+    assert not asyncio.run(run())
+
+
+def test_a_wait_for_nothing_ends_at_once() -> None:
+    assert asyncio.run(wait_through([], 20)) is None

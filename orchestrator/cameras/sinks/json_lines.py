@@ -62,7 +62,8 @@ class JsonLinesReceiver:
             raise DeliveryError("cannot write: the disk has not answered for the line before")
         try:
             _make_folder(self._path.parent)
-            if self._rotate_bytes and self._size() + len(line) > self._rotate_bytes:
+            size = self._path.stat().st_size if self._path.exists() else 0
+            if size and self._rotate_bytes and size + len(line) > self._rotate_bytes:
                 self._rotate()
             self._is_named &= self._path.exists()  # somebody else may have moved it
             with self._open() as file:
@@ -78,9 +79,6 @@ class JsonLinesReceiver:
 
     def _open(self) -> FileIO:
         return FileIO(self._path, "ab+", opener=lambda name, flags: os.open(name, flags, MODE))
-
-    def _size(self) -> int:
-        return self._path.stat().st_size if self._path.exists() else 0
 
     def _rotate(self) -> None:
         """Rename the file and the older ones; the oldest is replaced."""

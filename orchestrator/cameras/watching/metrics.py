@@ -80,6 +80,7 @@ class SnapshotCollector:
         disabled = {one.name: float(one.is_disabled) for one in now.sinks}
         text = "1 if the receiver wants no more events."
         yield _gauge("plates_sink_disabled", text, disabled, "sink")
+        yield _describe_failures(now.sinks)
         text = "Events that are not in the store yet."
         yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
         text = "Cameras that this watcher follows."
@@ -112,6 +113,14 @@ def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
     text = "1 if the task runs, or has done its work."
     up = {one.name: float(one.is_up) for one in tasks}
     yield _gauge("plates_watch_task_up", text, up, "task")
+
+
+def _describe_failures(sinks: Sequence[SinkStatus]) -> Metric:
+    text = "1 while deliveries fail, by the reason of the last failure."
+    failing = GaugeMetricFamily("plates_sink_failing", text, labels=["sink", "reason"])
+    for one in sinks:
+        failing.add_metric([one.name, one.failure], float(bool(one.failure)))
+    return failing
 
 
 def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:

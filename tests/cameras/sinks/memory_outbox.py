@@ -77,6 +77,10 @@ class MemoryOutbox:
         """Return the ids of the open deliveries."""
         return {one.delivery.id for one in self._of(sink) if not one.is_done}
 
+    def next_due_s(self, sink: str) -> float:
+        """Return when the next open delivery is due."""
+        return min(one.due_s for one in self._of(sink) if not one.is_done)
+
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make deliveries due again, see `Outbox`."""
         with self._lock:

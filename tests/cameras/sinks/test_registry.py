@@ -21,12 +21,16 @@ class Printer:
     """A sink of another distribution."""
 
     def __init__(self, sink: Sink) -> None:
+        if sink.url == "lp99":
+            raise KeyError("lp99")
         self.url = sink.url
         self.is_closed = False
 
     async def __call__(self, document: Mapping[str, Any]) -> None:
         if self.url == "broken":
             raise ValueError("no paper")
+        if self.url == "busy":
+            raise DeliveryError("A123BC77 is\nprinted", retry_after_s=float("nan"))
         RECEIVED.append(document["id"])
 
     async def close(self) -> None:
@@ -76,6 +80,32 @@ def test_an_exception_of_it_means_that_the_event_was_not_delivered() -> None:
     receiver = make_receiver(Sink("paper", "printer", "broken"), (), {})
     with pytest.raises(DeliveryError, match="ValueError: no paper"):
         asyncio.run(receiver.send(make_delivery(1)))
+
+
+def test_a_reason_of_it_becomes_a_line_and_no_label() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "busy"), (), {})
+    with pytest.raises(DeliveryError, match="A123BC77 is printed") as caught:
+        asyncio.run(receiver.send(make_delivery(1)))
+    assert (caught.value.kind, caught.value.retry_after_s) == ("DeliveryError", 0)
+
+
+def test_a_type_that_fails_with_its_settings_is_told() -> None:
+    with pytest.raises(SettingsError, match="sink paper: type printer: KeyError: 'lp99'"):
+        make_receiver(Sink("paper", "printer", "lp99"), (), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "url"),
+    [
+        pytest.param("webhook", "http://[::1/", id="webhook-address"),
+        pytest.param("webhook", "http://erp.example:99999/", id="webhook-port"),
+        pytest.param("mqtt", "mqtt://[::1", id="mqtt-address"),
+        pytest.param("mqtt", "mqtt://broker:port", id="mqtt-port"),
+    ],
+)
+def test_an_address_that_cannot_be_read_is_told(kind: str, url: str) -> None:
+    with pytest.raises(SettingsError, match="sink paper: "):
+        make_receiver(Sink("paper", kind, url), (), {})
 
 
 def test_an_unknown_type_is_told_with_those_there_are() -> None:

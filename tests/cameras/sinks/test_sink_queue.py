@@ -1,18 +1,23 @@
 """Sinks whose receivers follow a script; the clock is moved by hand."""
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
+from orchestrator.cameras.sinks import outbox_thread, sink_queue
 from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.cameras.sinks.outbox_thread import OutboxTimeout
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
-from orchestrator.cameras.sinks.sink_queue import LONGEST_REST_S, SinkQueue
+from orchestrator.cameras.sinks.sink_queue import LEASE_S, LONGEST_REST_S, SEND_LIMIT_S, SinkQueue
+from orchestrator.cameras.store.errors import StoreUnavailable
 from tests.cameras.sinks.deliveries import make_delivery
 from tests.cameras.sinks.memory_outbox import MemoryOutbox
-from tests.cameras.sinks.receivers import AWAY, ScriptedReceiver, WideReceiver
+from tests.cameras.sinks.receivers import AWAY, HangingReceiver, ScriptedReceiver, WideReceiver
 
 
 class Site:
@@ -221,3 +226,225 @@ def test_one_bad_event_among_several_stops_none() -> None:
     site.deliver()
     assert len(site.receiver.received) == 7
     assert not site.queue.is_resting
+
+
+def test_what_fails_is_told_once_and_when_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
+    busy = DeliveryError("busy")
+    site = Site(ScriptedReceiver(AWAY, AWAY, AWAY, busy), [make_delivery(at) for at in range(9)])
+    for _ in range(6):
+        site.deliver()
+        site.now_s += 60
+    assert site.queue.status.delivered == 9
+    assert caplog.messages == [
+        "sink erp cannot deliver: away",
+        "sink erp cannot deliver: busy",
+        "sink erp delivers again",
+    ]
+
+
+def test_the_reason_stands_in_the_status_until_an_event_is_accepted() -> None:
+    refused = DeliveryError("cannot post: Connection refused")
+    site = Site(ScriptedReceiver(refused, refused), [make_delivery(1), make_delivery(2)])
+    site.deliver()
+    status = site.queue.status
+    assert (status.last_error, status.failure) == (
+        "cannot post: Connection refused",
+        "cannot post",
+    )
+    site.now_s += 60
+    site.deliver()
+    assert (site.queue.status.last_error, site.queue.status.failure) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("attempts", "age_s", "is_given_up"),
+    [
+        pytest.param(LEAST_ATTEMPTS, GIVE_UP_S + 1, True, id="old-and-tried-often"),
+        pytest.param(LEAST_ATTEMPTS - 1, GIVE_UP_S + 1, False, id="old"),
+        pytest.param(LEAST_ATTEMPTS, GIVE_UP_S, False, id="tried-often"),
+    ],
+)
+def test_an_event_is_given_up_when_it_is_old_and_was_tried_often(
+    attempts: int, age_s: float, *, is_given_up: bool
+) -> None:
+    site = Site(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
+    site.now_s = age_s
+    site.deliver()
+    assert site.queue.status.abandoned == is_given_up
+    assert site.outbox.waiting("erp") == (not is_given_up)
+
+
+def test_the_pauses_of_an_event_grow_to_half_a_day() -> None:
+    pauses_s = [find_pause_s(attempts) for attempts in (0, 1, 5, 20)]
+    limits_s = [5, 10, 160, 12 * 3600]
+    assert all(limit / 2 <= pause <= limit for pause, limit in zip(pauses_s, limits_s, strict=True))
+
+
+def find_pause_s(attempts: int) -> float:
+    """Return after how many seconds an event is due again that has failed once more."""
+    site = Site(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
+    site.deliver()
+    return site.outbox.next_due_s("erp") - site.now_s
+
+
+def test_new_events_do_not_shorten_a_pause_that_a_receiver_asks_for() -> None:
+    site = Site(ScriptedReceiver(DeliveryError("busy", retry_after_s=90)), [make_delivery(1)])
+    site.deliver()
+    assert site.queue.is_resting
+    site.now_s += 90
+    site.deliver()
+    assert not site.queue.is_resting
+
+
+def test_a_receiver_that_is_gone_amid_others_gets_no_more() -> None:
+    errors = (DeliveryError("busy"), ReceiverGone("410"))
+    site = Site(WideReceiver(*errors), [make_delivery(number) for number in range(9)])
+    site.deliver()
+    assert site.queue.status.is_disabled
+    assert site.outbox.waiting("erp") == 9 - len(site.receiver.received)
+    received = [*site.receiver.received]
+    site.run(3)
+    assert site.receiver.received == received
+
+
+def test_an_enabled_receiver_gets_at_once_what_had_failed_often() -> None:
+    tried = replace(make_delivery(1), attempts=9)
+    site = Site(ScriptedReceiver(ReceiverGone("410")), [tried])
+    site.deliver()
+    site.queue.enable()
+    site.deliver()
+    assert site.receiver.received == ["pass-1-closed"]
+
+
+class Cancelled(ScriptedReceiver):
+    async def send(self, delivery: Delivery) -> None:
+        raise asyncio.CancelledError
+
+
+class Exiting(ScriptedReceiver):
+    async def send(self, delivery: Delivery) -> None:
+        raise SystemExit(2)
+
+
+class Clinging(ScriptedReceiver):
+    """Does not answer, and does not let itself be cancelled at first."""
+
+    async def send(self, delivery: Delivery) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(
+    ("receiver", "reason"),
+    [
+        pytest.param(Cancelled(), "CancelledError", id="cancels-itself"),
+        pytest.param(Exiting(), "SystemExit", id="ends-the-process"),
+        pytest.param(HangingReceiver(), "no answer within 0.05 s", id="hangs"),
+        pytest.param(Clinging(), "no answer within 0.05 s", id="clings"),
+    ],
+)
+def test_whatever_a_receiver_does_is_a_failed_attempt(
+    receiver: ScriptedReceiver, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sink_queue, "SEND_LIMIT_S", 0.05)
+    site = Site(receiver, [make_delivery(1)])
+    site.deliver()
+    assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, reason)
+    assert site.outbox.claim("erp", 9, site.now_s + 5, 60) != []
+
+
+def test_a_receiver_that_hangs_while_nothing_waits_does_not_hold_the_sink(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Dreaming(ScriptedReceiver):
+        async def idle(self) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(sink_queue, "SEND_LIMIT_S", 0.05)
+    site = Site(Dreaming(), [])
+    site.deliver()
+    site.outbox.add([make_delivery(1)])
+    site.deliver()
+    assert site.receiver.received == ["pass-1-closed"]
+
+
+def test_nothing_is_sent_that_could_end_after_its_lease() -> None:
+    """Others may claim an event whose lease has ended, and send it as well."""
+    steady_s = [0.0]
+
+    class Slow(ScriptedReceiver):
+        async def send(self, delivery: Delivery) -> None:
+            steady_s[0] += SEND_LIMIT_S
+            await super().send(delivery)
+
+    outbox, receiver = MemoryOutbox(), Slow()
+    outbox.add([make_delivery(number) for number in range(10)])
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0, lambda: steady_s[0])
+    assert asyncio.run(queue.deliver_due()) == 0
+    assert len(receiver.received) == 8
+    assert steady_s[0] <= LEASE_S - SEND_LIMIT_S
+    assert len(outbox.claim("erp", 9, 1000.0, 60)) == 2
+
+
+def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    outbox, receiver = AwayOutbox(3), ScriptedReceiver()
+    outbox.add([make_delivery(1)])
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
+
+    asyncio.run(asyncio.wait_for(run_until(queue, lambda: receiver.received), 20))
+    assert receiver.received == ["pass-1-closed"]
+    assert caplog.messages[0] == "sink erp: the store cannot be used: away"
+    assert len(caplog.messages) <= 2
+
+
+async def run_until(queue: SinkQueue, condition: Callable[[], object]) -> None:
+    running = asyncio.create_task(queue.run())
+    while not condition():
+        queue.wake()
+        await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait({running})
+
+
+class AwayOutbox(MemoryOutbox):
+    """Cannot be used for some claims."""
+
+    def __init__(self, claims: int) -> None:
+        super().__init__()
+        self.left = claims
+
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        self.left -= 1
+        if self.left >= 0:
+            raise StoreUnavailable("away")
+        return super().claim(sink, limit, now_s, lease_s)
+
+
+def test_an_outbox_that_hangs_holds_a_sink_for_a_limited_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hangs, answers = threading.Event(), threading.Event()
+
+    class Hanging(MemoryOutbox):
+        def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+            hangs.set()
+            assert answers.wait(60)
+            return super().claim(sink, limit, now_s, lease_s)
+
+    monkeypatch.setattr(outbox_thread, "LIMIT_S", 0.05)
+    outbox, receiver = Hanging(), ScriptedReceiver()
+    outbox.add([make_delivery(1)])
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
+    with pytest.raises(OutboxTimeout, match=r"no answer of the database within 0\.05 s"):
+        asyncio.run(queue.deliver_due())
+    answers.set()
+    monkeypatch.setattr(outbox_thread, "LIMIT_S", 20)
+    asyncio.run(deliver_twice(queue))
+    assert receiver.received == ["pass-1-closed"]
+
+
+async def deliver_twice(queue: SinkQueue) -> None:
+    """What a call claims that ended too late is given back, and sent in the next round."""
+    await queue.deliver_due()
+    await queue.deliver_due()

@@ -18,7 +18,10 @@ GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, ""
 YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
 STATE = Snapshot(
     (GATE, YARD),
-    (SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),),
+    (
+        SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),
+        SinkStatus("log", failure="busy"),
+    ),
     events_waiting=4,
     spooled_bytes=99,
     storage=StorageStatus(False, 1000, {"spool": Disk(5, 50), "pictures": Disk(7, 70)}),
@@ -58,6 +61,8 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_camera_reconnects_total", "yard", 4),
         ("plates_sink_delivered_total", "erp", 2),
         ("plates_sink_disabled", "erp", 1),
+        ("plates_sink_failing", "erp", 0),
+        ("plates_sink_failing", "busylog", 1),
         ("plates_sink_waiting", "erp", 6),
         ("plates_events_waiting", "", 4),
         ("plates_spool_bytes", "", 99),
