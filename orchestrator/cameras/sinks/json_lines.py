@@ -14,6 +14,7 @@ from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError
 from orchestrator.errors import SettingsError
+from orchestrator.system.disk_sync import sync
 
 ROTATE_BYTES = "rotate_bytes"
 """Option: at this size the file is renamed to `NAME.1`, and older ones to `NAME.2` and so on."""
@@ -72,7 +73,7 @@ class JsonLinesReceiver:
                     line = line[file.write(line) or 0 :]
                 os.fsync(file.fileno())
             if not self._is_named:
-                _sync_folder(self._path.parent)
+                sync(self._path.parent)
                 self._is_named = True
         finally:
             self._writing.release()
@@ -104,7 +105,7 @@ def _make_folder(folder: Path) -> None:
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync_folder(folder.parent)
+        sync(folder.parent)
 
 
 def _cut_torn_line(file: int) -> None:
@@ -120,12 +121,3 @@ def _cut_torn_line(file: int) -> None:
         end = start
     if end < size:
         os.ftruncate(file, end)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

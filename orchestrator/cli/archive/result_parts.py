@@ -1,4 +1,8 @@
-"""Files of results: one for each partition, written completely or not at all."""
+"""Files of results: one for each partition, written completely or not at all.
+
+On a disk each is synced before it gets its name, and the folder after that: a power cut leaves no
+file that is there but not whole.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 from orchestrator.cli.archive.packages import load
@@ -14,6 +19,7 @@ from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
 from orchestrator.cli.archive.storage import StorageFolder, call_storage
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 from orchestrator.cli.recognition.result_entry import COLUMNS, Row
+from orchestrator.system.disk_sync import sync
 
 MORE = ("archive", "bytes")
 """Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of
@@ -75,7 +81,7 @@ class ResultParts:
         """
         name = self._folder.inside(f".plates-{uuid.uuid4().hex}")
         if self._folder.is_on_disk:
-            call_storage(self._folder, lambda: self._storage.create_dir(self._folder.path))
+            call_storage(self._folder, lambda: self._make_folder(Path(self._folder.path)))
         call_storage(self._folder, partial(self._put, name, b""))
         call_storage(self._folder, lambda: self._storage.delete_file(name))
 
@@ -91,6 +97,7 @@ class ResultParts:
         has_failures = any(row["error"] for row in rows)
         if has_failures:
             call_storage(self._folder, partial(self._put, self._note_of(name), b""))
+            self._sync_names()
         self._write(name, rows)
         if not has_failures:
             self._remove_if_there(self._note_of(name))
@@ -107,6 +114,7 @@ class ResultParts:
         try:
             call_storage(self._folder, partial(self._put, aside, content))
             call_storage(self._folder, lambda: self._storage.move(aside, path))
+            self._sync_names()
         finally:
             with suppress(OSError):  # the file is gone after a success
                 self._storage.delete_file(aside)
@@ -118,6 +126,7 @@ class ResultParts:
             SettingsError: It cannot be removed.
         """
         call_storage(self._folder, lambda: self._storage.delete_file(self._folder.inside(name)))
+        self._sync_names()
         self._remove_if_there(self._note_of(name))
 
     def _list(self) -> list[str]:
@@ -134,10 +143,23 @@ class ResultParts:
     def _remove_if_there(self, path: str) -> None:
         if self._is_there(path):
             call_storage(self._folder, lambda: self._storage.delete_file(path))
+            self._sync_names()
 
     def _put(self, path: str, content: Any) -> None:
         with self._storage.open_output_stream(path) as file:
             file.write(content)
+        if self._folder.is_on_disk:
+            sync(path)
+
+    def _make_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            self._make_folder(folder.parent)
+            folder.mkdir(exist_ok=True)
+            sync(folder.parent)
+
+    def _sync_names(self) -> None:
+        if self._folder.is_on_disk:
+            call_storage(self._folder, lambda: sync(self._folder.path))
 
 
 def _schema(pyarrow: Any) -> Any:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from orchestrator.cli.archive.result_parts import MORE, ResultParts
 from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.cli.recognition.parquet import Parquet
-from orchestrator.cli.recognition.result_entry import Entry
+from orchestrator.cli.recognition.result_entry import Entry, Row
 from orchestrator.errors import SettingsError
 
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
@@ -51,3 +52,73 @@ def test_other_files_are_not_ours(parts: ResultParts, tmp_path: Path) -> None:
     (tmp_path / "new" / "out" / "table.parquet").write_bytes(b"")
     (tmp_path / "new" / "out" / f".{NAME}-1f").write_bytes(b"half of it")
     assert parts.find() == set()
+
+
+class Disk:
+    """Notes what is synced: the names in a folder, or the size of a file.
+
+    A file that was not synced, or whose name was not, may be empty or gone after a power cut.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.synced: list[tuple[str, object]] = []
+        monkeypatch.setattr(os, "fsync", self.sync)
+
+    def sync(self, descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))  # noqa: PTH115
+        names = sorted(one.name for one in path.iterdir()) if path.is_dir() else None
+        self.synced.append((path.name[:10], names if names is not None else path.stat().st_size))
+
+
+@pytest.fixture
+def disk(parts: ResultParts, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    parts.check_writable()
+    return Disk(monkeypatch)
+
+
+def make_rows(error: str = "") -> list[Row]:
+    return [row | {"archive": "a", "bytes": 3} for row in Entry("a/1.jpg", error=error).to_rows()]
+
+
+def test_a_file_is_on_the_disk_before_its_name_and_then_the_name(
+    parts: ResultParts, disk: Disk, tmp_path: Path
+) -> None:
+    parts.write(NAME, make_rows())
+    size = (tmp_path / "new" / "out" / NAME).stat().st_size
+    assert disk.synced == [(".part-0a.p", size), ("out", [NAME])]
+
+
+def test_the_mark_of_failed_pictures_is_on_the_disk_before_the_file(
+    parts: ResultParts, disk: Disk
+) -> None:
+    parts.write(NAME, make_rows("damaged"))
+    mark = ".part-0a.failed"
+    assert disk.synced[:2] == [(mark[:10], 0), ("out", [mark])]
+    assert disk.synced[3] == ("out", [mark, NAME])
+    parts.write(NAME, make_rows())
+    assert disk.synced[-1] == ("out", [NAME])
+
+
+def test_what_is_removed_is_gone_after_a_power_cut(parts: ResultParts, disk: Disk) -> None:
+    parts.write(NAME, make_rows())
+    parts.remove(NAME)
+    assert disk.synced[-1] == ("out", [])
+
+
+def test_new_folders_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = Disk(monkeypatch)
+    ResultParts(StorageFolder.named(f"{tmp_path}/new/out", {})).check_writable()
+    assert disk.synced[:2] == [(tmp_path.name[:10], ["new"]), ("new", ["out"])]
+
+
+def test_a_disk_that_fails_leaves_no_file(
+    parts: ResultParts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    parts.check_writable()
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(SettingsError, match="Input/output error"):
+        parts.write(NAME, make_rows())
+    assert [*(tmp_path / "new" / "out").iterdir()] == []
