@@ -55,15 +55,16 @@ class SqlOutbox:
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
         """Record that a delivery will not be tried again, unless it is replayed."""
         finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
-        self._update([delivery], now_s, **finished)
+        self._update([delivery], now_s, _is_claim_of(delivery), **finished)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
-        self._update([delivery], due_s, due_s=due_s, reason=reason)
+        self._update([delivery], due_s, _is_claim_of(delivery), due_s=due_s, reason=reason)
 
     def release(self, delivery: Delivery, due_s: float) -> None:
         """Give a claimed delivery back unsent. It is due at a Unix time."""
-        self._update([delivery], due_s, due_s=due_s, attempts=delivery.attempts)
+        returned = {"due_s": due_s, "attempts": delivery.attempts}
+        self._update([delivery], due_s, _is_claim_of(delivery), **returned)
 
     def hasten(self, sink: str, now_s: float) -> None:
         """Make the postponed deliveries of a sink due now: its receiver answers again."""
@@ -89,18 +90,32 @@ class SqlOutbox:
             chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
             return connection.execute(chosen.values(again)).rowcount
 
-    def _update(self, chosen: Sequence[Delivery], followers_due_s: float, **values: Any) -> None:
+    def _update(
+        self,
+        chosen: Sequence[Delivery],
+        followers_due_s: float,
+        *conditions: sa.ColumnElement[bool],
+        **values: Any,
+    ) -> None:
         """Change waiting deliveries of a sink, and say when those after them are due."""
         sink, ids = chosen[0].sink, [one.id for one in chosen]
         with self._database.writing() as connection:
             are_chosen = among(connection.dialect.name, COLUMNS.id, "ids")
             waiting = (are_chosen, COLUMNS.sink == sink, COLUMNS.state == WAITING)
-            changed = sa.update(deliveries).where(*waiting).values(values)
+            changed = sa.update(deliveries).where(*waiting, *conditions).values(values)
             returned = changed.returning(COLUMNS.pass_number)
             rows = connection.execute(returned, {"ids": ids}).all()
             if rows:
                 numbers = [row.pass_number for row in rows]
                 _move_followers(connection, sink, numbers, followers_due_s)
+
+
+def _is_claim_of(delivery: Delivery) -> sa.ColumnElement[bool]:
+    """Return the condition that nobody has claimed or replayed a delivery since it was given out.
+
+    A deliverer that comes back after its lease has ended must not give back what another one sends.
+    """
+    return COLUMNS.attempts == delivery.attempts + 1
 
 
 @cache
