@@ -16,6 +16,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks import webhook
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
+from orchestrator.cameras.sinks.sink_queue import BATCH, LEASE_S, TURNS
 from orchestrator.cameras.sinks.webhook import WebhookReceiver
 from orchestrator.errors import SettingsError
 from tests.cameras.sinks.deliveries import make_delivery
@@ -117,6 +118,11 @@ def test_other_answers_are_failures(
         send(erp, clock=lambda: 0.0)
     assert caught.value.retry_after_s == retry_after_s
     assert len(erp.requests) == 1
+
+
+def test_a_crash_repeats_as_many_events_as_the_pages_say() -> None:
+    assert (WebhookReceiver.at_once * TURNS, WebhookReceiver.at_once * BATCH) == (40, 80)
+    assert LEASE_S == 5 * 60
 
 
 def test_410_ends_the_subscription() -> None:
