@@ -32,6 +32,8 @@ QOS = 1
 TIMEOUT_S = 10.0
 """Longest wait for the broker, for a connection or the receipt of an event."""
 KEEPALIVE_S = 30
+AT_ONCE = 10
+"""Cameras that are announced at the same time."""
 CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
@@ -132,8 +134,9 @@ class MqttReceiver:
             self._leave_later(_disconnect(client, entering))
             raise
         self._client = client
-        for camera in self._cameras:
-            await _publish(client, discovery_topic(camera), describe_device(camera), retain=True)
+        for first in range(0, len(self._cameras), AT_ONCE):
+            cameras = self._cameras[first : first + AT_ONCE]
+            await asyncio.gather(*(_announce(client, camera) for camera in cameras))
         await client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
         return client
 
@@ -167,6 +170,10 @@ async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> N
         entering.exception()
     with suppress(aiomqtt.MqttError, OSError):
         await client.__aexit__(None, None, None)
+
+
+async def _announce(client: aiomqtt.Client, camera: str) -> None:
+    await _publish(client, discovery_topic(camera), describe_device(camera), retain=True)
 
 
 async def _publish(

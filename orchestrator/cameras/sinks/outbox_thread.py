@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.system.daemon_threads import DaemonThreads
@@ -31,23 +33,44 @@ class OutboxThread:
 
     def __init__(self, name: str) -> None:
         self._threads = DaemonThreads(1, name)
+        self._last: Future[Any] | None = None
 
-    async def run(self, call: Callable[[], ResultT]) -> ResultT:
+    @property
+    def is_busy(self) -> bool:
+        """True if a call hangs that nobody waits for any more."""
+        return self._last is not None and not self._last.done()
+
+    async def run(self, call: Callable[[], ResultT], *, is_needed: bool = False) -> ResultT:
         """Run a call and return its result.
+
+        Args:
+            call: The call.
+            is_needed: True if it must run, however late. Any other call does not begin when nobody
+                waits for it any more.
 
         Raises:
             OutboxTimeout: It, or an earlier one, has not ended within the limit.
         """
-        running = asyncio.wrap_future(self._threads.submit(call))
-        cancellation = await wait_through([running], LIMIT_S)
-        error = running.exception() if running.done() else _give_up(running)
+        self._last = running = self._threads.submit(call)
+        cancellation = await wait_through([_watch(running)], LIMIT_S)
+        is_late = not running.done()
+        if is_late and not is_needed:
+            running.cancel()
         if cancellation:
             raise cancellation
-        if error:
-            raise error
+        if is_late:
+            raise OutboxTimeout(f"no answer of the database within {LIMIT_S:g} s")
         return running.result()
 
 
-def _give_up(running: asyncio.Future[ResultT]) -> OutboxTimeout:
-    running.cancel()  # a call that waits for its turn does not begin any more
-    return OutboxTimeout(f"no answer of the database within {LIMIT_S:g} s")
+def _watch(running: Future[Any]) -> asyncio.Future[None]:
+    """Return a future that ends with a call. Nobody cares if it ends after the event loop."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def tell(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(ended.set_result, None)
+
+    running.add_done_callback(tell)
+    return ended

@@ -302,7 +302,7 @@ class SinkQueue:
 
     async def _record(self) -> set[str]:
         """Tell the outbox what was accepted and what failed; return what it abandoned."""
-        if self._claims.are_settled:
+        if self._claims.are_settled and not self._thread.is_busy:
             return set()
         abandoned = await self._thread.run(self._claims.record)
         self._note(abandoned=len(abandoned))
@@ -316,10 +316,10 @@ class SinkQueue:
             self._claims.release(pause_s)
             return abandoned
 
-        if self._claims.are_settled:
+        if self._claims.are_settled and not self._thread.is_busy:
             return
-        try:
-            self._note(abandoned=len(await self._thread.run(settle)))
+        try:  # also after a call that hangs: it may be a claim
+            self._note(abandoned=len(await self._thread.run(settle, is_needed=True)))
         except Exception as error:  # raised here, it would hide a cancellation
             self._store_log.note(f"{type(error).__name__}: {error}")
 

@@ -18,6 +18,7 @@ from orchestrator.cameras.store.errors import StoreUnavailable
 from tests.cameras.sinks.deliveries import make_delivery
 from tests.cameras.sinks.memory_outbox import MemoryOutbox
 from tests.cameras.sinks.receivers import AWAY, HangingReceiver, ScriptedReceiver, WideReceiver
+from tests.waiting import until
 
 
 class Site:
@@ -421,30 +422,54 @@ class AwayOutbox(MemoryOutbox):
         return super().claim(sink, limit, now_s, lease_s)
 
 
-def test_an_outbox_that_hangs_holds_a_sink_for_a_limited_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    hangs, answers = threading.Event(), threading.Event()
+class HangingOutbox(MemoryOutbox):
+    """Claims only when it is let go, and forgets nothing meanwhile."""
 
-    class Hanging(MemoryOutbox):
-        def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
-            hangs.set()
-            assert answers.wait(60)
-            return super().claim(sink, limit, now_s, lease_s)
+    def __init__(self) -> None:
+        super().__init__()
+        self.claims, self.may_go = 0, threading.Event()
 
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        self.claims += 1
+        assert self.may_go.wait(60)
+        return super().claim(sink, limit, now_s, lease_s)
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingOutbox:
+    """Return an outbox with an event, whose claim has hung longer than a sink waits."""
     monkeypatch.setattr(outbox_thread, "LIMIT_S", 0.05)
-    outbox, receiver = Hanging(), ScriptedReceiver()
+    outbox = HangingOutbox()
     outbox.add([make_delivery(1)])
-    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
+    return outbox
+
+
+def test_an_outbox_that_hangs_holds_a_sink_for_a_limited_time(hanging: HangingOutbox) -> None:
+    queue = SinkQueue("erp", ScriptedReceiver(), hanging, lambda: 1000.0)
     with pytest.raises(OutboxTimeout, match=r"no answer of the database within 0\.05 s"):
         asyncio.run(queue.deliver_due())
-    answers.set()
+    with pytest.raises(OutboxTimeout):
+        asyncio.run(queue.deliver_due())
+    hanging.may_go.set()
+    assert hanging.claims == 1
+
+
+def test_a_claim_that_ends_too_late_is_given_back_without_the_sink(hanging: HangingOutbox) -> None:
+    queue = SinkQueue("erp", ScriptedReceiver(), hanging, lambda: 1000.0)
+    with pytest.raises(OutboxTimeout):
+        asyncio.run(queue.deliver_due())
+    assert hanging.next_due_s("erp") == 1.0
+    hanging.may_go.set()
+    until(lambda: hanging.next_due_s("erp") == 1000.0, "a delivery that is given back")
+
+
+def test_a_sink_goes_on_when_an_outbox_answers_again(
+    hanging: HangingOutbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = SinkQueue("erp", receiver := ScriptedReceiver(), hanging, lambda: 1000.0)
+    with pytest.raises(OutboxTimeout):
+        asyncio.run(queue.deliver_due())
+    hanging.may_go.set()
     monkeypatch.setattr(outbox_thread, "LIMIT_S", 20)
-    asyncio.run(deliver_twice(queue))
+    asyncio.run(queue.deliver_due())
     assert receiver.received == ["pass-1-closed"]
-
-
-async def deliver_twice(queue: SinkQueue) -> None:
-    """What a call claims that ended too late is given back, and sent in the next round."""
-    await queue.deliver_due()
-    await queue.deliver_due()
