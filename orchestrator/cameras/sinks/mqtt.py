@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import ssl
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +37,8 @@ AT_ONCE = 10
 """Cameras that are announced at the same time."""
 CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
+LIBRARY_LOG = logging.getLogger(f"{__name__}.library")
+LIBRARY_LOG.disabled = True  # it tells each attempt; a sink tells what changes
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""
 
@@ -126,6 +129,7 @@ class MqttReceiver:
             will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True),
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
+            logger=LIBRARY_LOG,
         )
         entering = asyncio.create_task(_enter(client))
         try:

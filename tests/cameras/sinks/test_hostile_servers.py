@@ -197,3 +197,16 @@ def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> None:
             await receiver.close()
 
     asyncio.run(asyncio.wait_for(run(), 40))
+
+
+def test_a_broker_that_is_away_is_not_told_by_the_library(
+    free_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        receiver = make_mqtt(free_port)
+        with pytest.raises(DeliveryError, match="cannot publish: "):
+            await receiver.send(DELIVERY)
+        await receiver.close()
+
+    asyncio.run(asyncio.wait_for(run(), 40))
+    assert caplog.messages == []
