@@ -7,17 +7,13 @@ from collections.abc import Callable, Mapping
 
 from orchestrator.cameras.background_tasks import BackgroundTasks, TaskStatus
 from orchestrator.cameras.clocks import unix_s
+from orchestrator.cameras.sinks.bounded_receiver import CLOSE_LIMIT_S
 from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Outbox
 from orchestrator.cameras.sinks.outbox_thread import LIMIT_S
 from orchestrator.cameras.sinks.receiver import Receiver
-from orchestrator.cameras.sinks.sink_queue import (
-    CLOSE_LIMIT_S,
-    LONGEST_REST_S,
-    STOP_LIMIT_S,
-    SinkQueue,
-    SinkStatus,
-)
+from orchestrator.cameras.sinks.sink_queue import LONGEST_REST_S, STOP_LIMIT_S, SinkQueue
+from orchestrator.cameras.sinks.sink_status import SinkStatus
 from orchestrator.system.events import wait_through
 
 __all__ = [

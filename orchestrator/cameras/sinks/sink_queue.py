@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from orchestrator.cameras.clocks import steady_s, unix_s
+from orchestrator.cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver
 from orchestrator.cameras.sinks.claims import FIRST_PAUSE_S, Claims
 from orchestrator.cameras.sinks.failure_log import LOG, FailureLog
 from orchestrator.cameras.sinks.outbox import Delivery, Outbox
@@ -20,6 +21,7 @@ from orchestrator.cameras.sinks.receiver import (
     ReceiverGone,
     Undeliverable,
 )
+from orchestrator.cameras.sinks.sink_status import SinkStatus
 from orchestrator.errors import PlateError
 from orchestrator.system.backoff import exponential_s
 from orchestrator.system.events import is_set_within, wait_through
@@ -35,38 +37,10 @@ LONGEST_REST_S = 600.0
 """Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
 POLL_S = 2.0
 """How often a sink looks for deliveries whose pause is over."""
-SEND_LIMIT_S = 30.0
-"""Longest time that a receiver gets for one event, or for a look whether it is there."""
 STOP_LIMIT_S = 3.0
 """How long a stop waits for events that are on their way."""
-CLOSE_LIMIT_S = 5.0
 
 Attempt = tuple[Delivery, DeliveryError | None]
-
-
-@dataclass(frozen=True)
-class SinkStatus:
-    """The state of one sink.
-
-    Attributes:
-        name: Name of the sink.
-        delivered: Events that the receiver has accepted.
-        failed_attempts: Attempts that failed.
-        abandoned: Events that were given up.
-        waiting: Events that the receiver has not accepted yet, at the last look.
-        last_error: Reason of the last failure, empty after a success.
-        failure: The same without details, for a label of metrics.
-        is_disabled: True if the receiver wants no more events.
-    """
-
-    name: str
-    delivered: int = 0
-    failed_attempts: int = 0
-    abandoned: int = 0
-    waiting: int = 0
-    last_error: str = ""
-    failure: str = ""
-    is_disabled: bool = False
 
 
 class SinkQueue:
@@ -99,7 +73,8 @@ class SinkQueue:
         steady: Callable[[], float] = steady_s,
     ) -> None:
         self.status = SinkStatus(name)
-        self._receiver, self._outbox, self._steady = receiver, outbox, steady
+        self._receiver = BoundedReceiver(receiver)
+        self._outbox, self._steady = outbox, steady
         self._claims = Claims(name, outbox, clock)
         self._thread = OutboxThread(f"sink {name}")
         self._turn = asyncio.Lock()
@@ -110,7 +85,7 @@ class SinkQueue:
         )
         self._failures, self._asked_rest_s = 0, 0.0
         self._counted_s = float("-inf")
-        self._at_once: int = getattr(receiver, "at_once", 1)
+        self._at_once = self._receiver.at_once
 
     @property
     def is_resting(self) -> bool:
@@ -169,14 +144,8 @@ class SinkQueue:
 
     async def close(self) -> None:
         """Close the receiver. One that takes too long is left alone."""
-        closing = asyncio.create_task(_find_error(self._receiver.close))
-        cancellation = await wait_through([closing], CLOSE_LIMIT_S)
-        error = _result_of(closing) if closing.done() else f"not within {CLOSE_LIMIT_S:g} s"
-        if error:
+        if error := await self._receiver.close():
             LOG.warning("sink %s: its receiver cannot be closed: %s", self.status.name, error)
-        closing.cancel()
-        if cancellation:
-            raise cancellation
 
     async def _is_drained(self) -> bool:
         await self.count_waiting()
@@ -201,7 +170,7 @@ class SinkQueue:
         if is_empty or self._steady() - self._counted_s >= POLL_S:
             await self.count_waiting()
         if is_empty:
-            await self._stay_connected()
+            await self._receiver.idle()
         rest_s = self._asked_rest_s = 0.0
         while not (rest_s or self.status.is_disabled) and self._steady() < last_start_s:
             # After a failure, one event at a time shows whether the receiver answers.
@@ -225,7 +194,8 @@ class SinkQueue:
 
         async def send_next() -> None:
             for one in left:
-                attempts.append((one, await self._attempt(one)))
+                note = partial(self._claims.note, one)
+                attempts.append((one, await self._receiver.send(one, note)))
                 is_over = is_stopped.is_set() or self._steady() >= last_start_s
                 if is_over or any(error for _, error in attempts):
                     return
@@ -243,30 +213,6 @@ class SinkQueue:
                 one.cancel()
             await wait_through(senders, STOP_LIMIT_S)
         return attempts
-
-    async def _attempt(self, delivery: Delivery) -> DeliveryError | None:
-        """Send one event; return the error if it was not accepted."""
-        sending = asyncio.create_task(_find_error(lambda: self._receiver.send(delivery)))
-        try:
-            await asyncio.wait({sending}, timeout=SEND_LIMIT_S)
-        except asyncio.CancelledError:
-            if sending.done():  # the answer is there: the event is not sent again
-                self._claims.note(delivery, _result_of(sending))
-            raise
-        finally:
-            is_over = sending.done()
-            sending.cancel()
-        late = DeliveryError(f"no answer within {SEND_LIMIT_S:g} s")
-        error = _result_of(sending) if is_over else late
-        self._claims.note(delivery, error)
-        return error
-
-    async def _stay_connected(self) -> None:
-        idling = asyncio.create_task(_find_error(self._receiver.idle))
-        try:
-            await asyncio.wait({idling}, timeout=SEND_LIMIT_S)
-        finally:
-            idling.cancel()
 
     async def _judge(self, attempts: Sequence[Attempt]) -> float:
         """Record how attempts went; return how long the sink must rest, in seconds."""
@@ -324,25 +270,4 @@ class SinkQueue:
             self._store_log.note(f"{type(error).__name__}: {error}")
 
     def _note(self, **changes: Any) -> None:
-        """Update the status: counts are added, other values replaced."""
-        counts = {"delivered", "failed_attempts", "abandoned"}
-        added = {name: getattr(self.status, name) + changes[name] for name in counts & {*changes}}
-        self.status = replace(self.status, **(changes | added))
-
-
-async def _find_error(call: Callable[[], Awaitable[None]]) -> DeliveryError | None:
-    """Call a receiver; return its error. Whatever it raises must not end the event loop."""
-    try:
-        await call()
-    except DeliveryError as error:
-        return error
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:  # a receiver of another distribution, say
-        return DeliveryError(type(error).__name__)
-    return None
-
-
-def _result_of(call: asyncio.Task[DeliveryError | None]) -> DeliveryError | None:
-    """Return the outcome of a call of a receiver that nobody but the receiver has cancelled."""
-    return DeliveryError("CancelledError") if call.cancelled() else call.result()
+        self.status = self.status.update(**changes)

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from orchestrator.cameras.sinks import bounded_receiver, sink_queue
 from orchestrator.cameras.sinks import deliverer as deliverer_module
-from orchestrator.cameras.sinks import sink_queue
 from orchestrator.cameras.sinks.deliverer import Deliverer
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import ReceiverGone
@@ -151,7 +151,7 @@ def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
         async def close(self) -> None:
             raise SystemExit(3)
 
-    monkeypatch.setattr(sink_queue, "CLOSE_LIMIT_S", 0.05)
+    monkeypatch.setattr(bounded_receiver, "CLOSE_LIMIT_S", 0.05)
     receivers = {"clings": Clinging(), "breaks": Breaking(), "works": ScriptedReceiver()}
 
     async def run() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.configuration import Sink
-from orchestrator.cameras.sinks import sink_queue, webhook
+from orchestrator.cameras.sinks import bounded_receiver, webhook
 from orchestrator.cameras.sinks.isolated_receiver import MOST_THREADS, IsolatedReceiver
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
@@ -117,8 +117,8 @@ def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
 def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sink_queue, "SEND_LIMIT_S", 0.2)
-    monkeypatch.setattr(sink_queue, "CLOSE_LIMIT_S", 0.2)
+    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.2)
+    monkeypatch.setattr(bounded_receiver, "CLOSE_LIMIT_S", 0.2)
 
     async def block() -> None:
         release.wait(60)

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.cameras.sinks import outbox_thread, sink_queue
+from orchestrator.cameras.sinks import bounded_receiver, outbox_thread
+from orchestrator.cameras.sinks.bounded_receiver import SEND_LIMIT_S
 from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.outbox_thread import OutboxTimeout
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
-from orchestrator.cameras.sinks.sink_queue import LEASE_S, LONGEST_REST_S, SEND_LIMIT_S, SinkQueue
+from orchestrator.cameras.sinks.sink_queue import LEASE_S, LONGEST_REST_S, SinkQueue
 from orchestrator.cameras.store.errors import StoreUnavailable
 from tests.cameras.sinks.deliveries import make_delivery
 from tests.cameras.sinks.memory_outbox import MemoryOutbox
@@ -348,7 +349,7 @@ class Clinging(ScriptedReceiver):
 def test_whatever_a_receiver_does_is_a_failed_attempt(
     receiver: ScriptedReceiver, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sink_queue, "SEND_LIMIT_S", 0.05)
+    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.05)
     site = Site(receiver, [make_delivery(1)])
     site.deliver()
     assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, reason)
@@ -362,7 +363,7 @@ def test_a_receiver_that_hangs_while_nothing_waits_does_not_hold_the_sink(
         async def idle(self) -> None:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(sink_queue, "SEND_LIMIT_S", 0.05)
+    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.05)
     site = Site(Dreaming(), [])
     site.deliver()
     site.outbox.add([make_delivery(1)])
