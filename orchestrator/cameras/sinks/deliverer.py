@@ -79,9 +79,7 @@ class Deliverer:
             await asyncio.Event().wait()
         finally:
             ending = asyncio.create_task(self._end())
-            cancellation = await wait_through([ending], MOST_STOP_S)
-            if cancellation:
-                raise cancellation
+            await wait_through([ending], MOST_STOP_S)
 
     async def drain(self, within_s: float) -> int:
         """Deliver what waits, for a limited time; `run` may go on meanwhile.
@@ -96,7 +94,9 @@ class Deliverer:
             finally:
                 for task in draining:
                     task.cancel()
-                await wait_through(draining, MOST_STOP_S)
+                cancellation = await wait_through(draining, MOST_STOP_S)
+            if cancellation:
+                raise cancellation
             await asyncio.gather(*(queue.count_waiting() for queue in self._queues))
         return sum(status.waiting for status in self.statuses)
 
