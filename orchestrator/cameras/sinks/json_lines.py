@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
@@ -70,7 +71,7 @@ class JsonLinesReceiver:
             with self._open() as file:
                 _cut_torn_line(file.fileno())
                 while line:
-                    line = line[file.write(line) or 0 :]
+                    line = line[os.write(file.fileno(), line) :]
                 os.fsync(file.fileno())
             if not self._is_named:
                 sync(self._path.parent)
@@ -95,7 +96,7 @@ class JsonLinesReceiver:
 
 def _read_number(sink: Sink, name: str, default: int, *, least: int = 0) -> int:
     text = str(sink.options.get(name, default))
-    if not (text.isascii() and text.isdecimal() and least <= int(text[:19]) < 10**18):
+    if not re.fullmatch("[0-9]{1,18}", text) or int(text) < least:
         wanted = f"wanted a whole number of at least {least}"
         raise SettingsError(f"sink {sink.name}: {name}: {wanted}, got {text!r}")
     return int(text)

@@ -83,6 +83,16 @@ def test_a_new_file_and_its_folders_are_synced(tmp_path: Path, synced: list[str]
     assert synced == [tmp_path.name, "logs", "passes.jsonl", "gate", "passes.jsonl"]
 
 
+def test_the_name_of_a_file_that_was_there_is_synced_once(
+    tmp_path: Path, synced: list[str]
+) -> None:
+    """Whoever made the file may have been killed before its name was on the disk."""
+    path = tmp_path / "passes.jsonl"
+    path.touch()
+    append(path, 1, 2)
+    assert synced == ["passes.jsonl", tmp_path.name, "passes.jsonl"]
+
+
 def test_names_that_were_changed_are_synced(tmp_path: Path, synced: list[str]) -> None:
     path = tmp_path / "passes.jsonl"
     append(path, 1, 2, rotate_bytes="1")
