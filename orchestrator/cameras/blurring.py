@@ -87,10 +87,18 @@ def blur_still(bgr: Bgr, plates: Sequence[Xyxy], blur: str) -> Bgr:
 
 
 def hide_others(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy]) -> Bgr:
-    """Return a picture in which only one plate stays readable; see `hide_plates`."""
+    """Return a picture in which only one plate stays readable, and stays whole.
+
+    The margin of a hidden plate yields to that of the plate that stays: its outer letters may lie
+    there. The box of a hidden plate yields only to the other's box: two boxes of the same plate may
+    overlap.
+    """
     hidden = hide_plates(bgr, others)
-    own = _inside(plate, bgr)
-    hidden[own] = bgr[own]  # two boxes of the same plate may overlap
+    around, own = _inside(_grown(plate, PLATE_MARGIN), bgr), _inside(plate, bgr)
+    hidden[around] = bgr[around]
+    for other in others:
+        hidden[_inside(other, bgr)] = FLAT
+    hidden[own] = bgr[own]
     return hidden
 
 
@@ -102,10 +110,8 @@ def hide_plates(bgr: Bgr, plates: Sequence[Xyxy]) -> Bgr:
         plates: Boxes in pixels of the picture; parts outside of it are left out.
     """
     hidden = bgr.copy()
-    for x0, y0, x1, y1 in plates:
-        margin = PLATE_MARGIN * (y1 - y0)
-        box = (x0 - margin, y0 - margin, x1 + margin, y1 + margin)
-        hidden[_inside(box, bgr)] = FLAT
+    for box in plates:
+        hidden[_inside(_grown(box, PLATE_MARGIN), bgr)] = FLAT
     return hidden
 
 
@@ -122,6 +128,13 @@ def coarsen(bgr: Bgr, columns: int) -> Bgr:
     return cv2.resize(means, (width, height), interpolation=cv2.INTER_LINEAR).astype(
         np.uint8, copy=False
     )
+
+
+def _grown(box: Xyxy, margin: float) -> Xyxy:
+    """Return a box with a margin on each side, in heights of the box."""
+    x0, y0, x1, y1 = box
+    room = margin * (y1 - y0)
+    return (x0 - room, y0 - room, x1 + room, y1 + room)
 
 
 def _front_of(plate: Xyxy) -> Xyxy:

@@ -73,6 +73,15 @@ def test_a_second_box_of_the_same_plate_does_not_hide_it() -> None:
     assert (part(blur_frame(frame, PLATE, [again], "plates"), PLATE) == part(frame, PLATE)).all()
 
 
+@pytest.mark.parametrize("blur", ["surroundings", "plates"])
+def test_the_margin_of_a_neighbour_hides_no_outer_letter_of_the_plate(blur: str) -> None:
+    frame = noise()
+    near, between = (923.0, 600.0, 1000.0, 626.0), (918.0, 600.0, 923.0, 626.0)
+    kept = blur_frame(frame, PLATE, [near], blur)
+    assert (part(kept, between) == part(frame, between)).all()
+    assert (part(kept, near) == 128).all()
+
+
 def test_a_coarse_picture_is_made_of_its_mean_colours_alone() -> None:
     frame = noise()
     means = cv2.resize(frame, (24, 14), interpolation=cv2.INTER_AREA)
