@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from orchestrator.arrays import Array, floats_like, namespace, to_numpy
+from orchestrator.arrays import Array, namespace, to_numpy
 from orchestrator.contract import (
     ALL_OUTPUTS,
     DETECTOR,
@@ -22,10 +22,16 @@ from orchestrator.detection.close_ups import (
     may_be_close_up,
 )
 from orchestrator.detection.letterbox import Letterbox, letterbox
-from orchestrator.detection.nearby import NEARBY_SIDE_PX, find_same, surroundings_of
+from orchestrator.detection.nearby import (
+    MOST_NEARBY,
+    NEARBY_SIDE_PX,
+    find_same,
+    surroundings_of,
+)
 from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_pictures
-from orchestrator.detection.tiles import drop_seen, split_cut, tiles_around
-from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.detection.regions import keep_inside, view_of
+from orchestrator.detection.tiles import drop_seen, keep_whole, split_cut, tiles_around
+from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
@@ -34,8 +40,8 @@ from orchestrator.reading.crops import normalize_crops, resize_crop
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.passes import choose_closer_look, choose_readable, read_plates
 from orchestrator.reading.reader import Infer, PlateReadings, Reader, Tensors, infer_logits, rectify
-from orchestrator.reading.readings import read_lines, with_text
-from orchestrator.settings import Roi, Settings
+from orchestrator.reading.readings import doubt, read_lines, with_text
+from orchestrator.settings import MOST_PLATES, Settings
 
 __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 
@@ -62,6 +68,7 @@ def recognize(
     Returns:
         The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
         than `LEAST_WIDTH_PX` are not read: they have no text, and their corners are the box's.
+        Texts of plates that the edge of the picture may cut have lower scores.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
@@ -72,21 +79,21 @@ def recognize(
     """
     settings, formats = settings or Settings(), _formats_of(infer, formats)
     check_picture(picture, max_pixels=settings.max_pixels)
-    view, origin_xy = region(picture, settings.roi)
-    found = find(view, infer, settings)
+    found = search(picture, infer, settings)
     if not len(found.scores) or not set(outputs) - FROM_DETECTION:
-        return Plates(tuple(_plates(found, origin_xy)))
+        return Plates(tuple(_plates(found)))
     wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
     frames = frames_of(found.xyxy.tolist(), found.xyxy)
     readings: tuple[Reading, ...] = ()
     if readable := choose_readable(found.xyxy):
         reader = Reader(infer, formats, settings.temperature, reads=wants_text)
         boxes = found.xyxy[readable]
-        read = _look_closer(view, boxes, read_plates(view, boxes, reader), reader, settings)
+        read = _look_closer(picture, boxes, read_plates(picture, boxes, reader), reader, settings)
         frames[readable], readings = read.frames, read.readings
-    plates = _plates(found, origin_xy, corners_of(frames))
+    plates, (height, width) = _plates(found, corners_of(frames)), picture.shape[:2]
     for index, reading in zip(readable, readings, strict=wants_text):
-        plates[index] = with_text(plates[index], reading, settings.text_threshold, formats)
+        trusted = doubt(reading) if plates[index].may_be_cut((width, height)) else reading
+        plates[index] = with_text(plates[index], trusted, settings.text_threshold, formats)
     return Plates(tuple(plates))
 
 
@@ -129,20 +136,19 @@ def _formats_of(infer: Infer, given: Formats | None) -> Formats:
     return given or own or russian()
 
 
-def region(picture: Array, roi: Roi | None) -> tuple[Array, tuple[int, int]]:
-    """Return the part of the picture to search, as a view, and its first pixel's place (x, y).
+def search(picture: Array, infer: Infer, settings: Settings) -> Detections:
+    """Find the plates whose middle lies in the region of interest, in pixels of the picture.
 
-    Raises:
-        ParameterError: The region contains no whole pixel of the picture.
+    The surroundings of the region are searched, too, so that its border cuts no plate.
     """
-    if roi is None:
-        return picture, (0, 0)
+    if settings.roi is None:
+        return find(picture, infer, settings)
     height, width = picture.shape[:2]
-    sides = (width, height, width, height)
-    x0, y0, x1, y1 = (round(min(max(at, 0.0), side)) for at, side in zip(roi, sides, strict=True))
-    if x0 >= x1 or y0 >= y1:
-        raise ParameterError(f"roi: wanted a part of the {width}x{height} picture, got {roi}")
-    return picture[y0:y1, x0:x1], (x0, y0)
+    x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
+    found = find(picture[y0:y1, x0:x1], infer, replace(settings, max_plates=MOST_PLATES))
+    whole, cut = split_cut(found, view, (width, height))
+    again = _complete(picture, keep_inside(cut, settings.roi), infer, settings)
+    return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
 
 
 def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
@@ -182,7 +188,7 @@ def _with_tiles(
 ) -> Detections:
     """Return the best of the detections in a picture and in its tiles, if it needs any.
 
-    Detections that an edge of a tile may cut count where no whole one is.
+    Plates that an edge of a tile may cut are completed where no whole one is.
     """
     height, width = picture.shape[:2]
     if box.scale > MOST_SHRUNK or not (tiles := tiles_around(found, box.scale, (width, height))):
@@ -194,7 +200,23 @@ def _with_tiles(
         strict=True,
     )
     best = best_of([found, *whole], settings)
-    return best_of([best, *(drop_seen(one, best) for one in cut)], settings)
+    rest = [part for one in cut if len((part := drop_seen(one, best)).scores)]
+    return best_of([best, *(_complete(picture, part, infer, settings) for part in rest)], settings)
+
+
+def _complete(picture: Array, cut: Detections, infer: Infer, settings: Settings) -> Detections:
+    """Find the whole plates of detections that a border inside the picture may cut.
+
+    A detection whose plate is not found whole is dropped: a part of a plate is read as another one.
+    """
+    height, width = picture.shape[:2]
+    cut = best_of([cut], replace(settings, max_plates=MOST_NEARBY))
+    nearby = _find_nearby(picture, cut.xyxy, infer, settings)
+    kept = [index for index, box in enumerate(nearby) if box is not None]
+    if not kept:
+        return Detections(cut.xyxy[:0], cut.scores[:0])
+    wholes = namespace(cut.xyxy).stack([nearby[index] for index in kept])
+    return Detections(clip(wholes, (width, height)), cut.scores[kept])
 
 
 def _detect_close_ups(
@@ -227,7 +249,7 @@ def _look_closer(
 def _find_nearby(
     picture: Array, xyxy: Array, infer: Infer, settings: Settings
 ) -> list[Array | None]:
-    """Find the plates of boxes [N, 4] again in their surroundings; None if one is not found there.
+    """Find the plates of boxes [N, 4] again in their surroundings; None if one is not whole there.
 
     The detector gets them one by one: a batch of another size would be another shape to prepare.
     """
@@ -236,24 +258,21 @@ def _find_nearby(
     for box, (x0, y0, x1, y1) in zip(xyxy, xyxy.tolist(), strict=True):
         part = surroundings_of(picture, (x0, y0, x1, y1))
         (seen,), _ = detect([part.net[0]], infer, nearby)
-        found.append(find_same(part.to_source(best_of([seen], nearby).xyxy), box))
+        whole = keep_whole(best_of([seen], nearby), (NEARBY_SIDE_PX, NEARBY_SIDE_PX))
+        found.append(find_same(part.to_source(whole.xyxy), box))
     return found
 
 
-def _plates(
-    found: Detections, origin_xy: tuple[int, int], corners: Array | None = None
-) -> list[Plate]:
-    """Make plates of detections, moved from the region to the picture."""
-    x, y = origin_xy
-    boxes = (found.xyxy + floats_like(found.xyxy, [x, y, x, y])).tolist()
-    quads = (
-        [()] * len(boxes) if corners is None else (corners + floats_like(corners, [x, y])).tolist()
-    )
+def _plates(found: Detections, corners: Array | None = None) -> list[Plate]:
+    """Make plates of detections."""
+    quads = [()] * len(found.scores) if corners is None else corners.tolist()
     return [
         Plate(
             xyxy=(x0, y0, x1, y1),
             detection_score=score,
-            corners=tuple((cx, cy) for cx, cy in quad),
+            corners=tuple((x, y) for x, y in quad),
         )
-        for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores.tolist(), quads, strict=True)
+        for (x0, y0, x1, y1), score, quad in zip(
+            found.xyxy.tolist(), found.scores.tolist(), quads, strict=True
+        )
     ]

@@ -33,7 +33,9 @@ class Settings:
         detection_threshold: Least detection score of a plate, in [0, 1].
         text_threshold: Least text score of a text that is shown, in [0, 1].
         max_plates: Most plates of one picture; the best detections stay. A request may lower it.
-        roi: Region to search, x0, y0, x1, y1 in picture pixels; None means the whole picture.
+        roi: Region of interest, x0, y0, x1, y1 in picture pixels; None means the whole picture.
+            Plates whose middle lies in it count. Its surroundings are searched, too, so that its
+            border cuts no plate.
         iou_threshold: When two boxes overlap more, only the better one stays; in [0, 1].
         detector_side_px: Longest side of the detector's input, a multiple of 32; a larger one finds
             smaller plates. A larger picture is scaled down to it, a smaller one is not changed.

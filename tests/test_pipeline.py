@@ -6,7 +6,7 @@ import torch
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ModelError, ParameterError, PictureError, SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from orchestrator.pipeline import read_crop, recognize, region
+from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
 from tests.scripted_networks import CloserInfer, ScriptedInfer, picture, rows
 
@@ -50,7 +50,7 @@ def test_boxes_are_clipped_to_the_picture() -> None:
 
 
 def test_plates_come_best_detection_first_and_overlaps_once() -> None:
-    yolo = rows((0, 0, 100, 25, 0.6), (300, 0, 400, 25, 0.8), (302, 0, 402, 25, 0.7))
+    yolo = rows((29, 29, 129, 54, 0.6), (300, 29, 400, 54, 0.8), (302, 29, 402, 54, 0.7))
     plates = recognize(picture(), ScriptedInfer(yolo, ("A001AA77", "B840OK197")))
     assert [round(plate.detection_score, 1) for plate in plates] == [0.8, 0.6]
     assert plates.texts == ["A001AA77", "B840OK197"]
@@ -69,7 +69,9 @@ def test_max_plates_keeps_the_surest() -> None:
 
 
 def test_more_plates_than_a_batch_go_in_chunks_and_keep_their_order() -> None:
-    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 30, 10.0 * i + 4, 0.99 - i / 100) for i in range(40)]
+    boxes = [
+        (20.0 * i + 9, 9.0 * i + 9, 20.0 * i + 39, 9.0 * i + 13, 0.99 - i / 100) for i in range(40)
+    ]
     texts = tuple(f"A{i:03}AA77" for i in range(40))
     infer = ScriptedInfer(rows(*boxes), texts)
     plates = recognize(picture(480, 960), infer, Settings(detector_side_px=960))
@@ -124,20 +126,25 @@ def test_networks_that_no_output_needs_are_not_run(outputs, called: list[str]) -
     assert infer.called == called
 
 
-def test_a_region_of_interest_is_searched_alone_and_answered_in_picture_pixels() -> None:
-    # The region of 310 x 300 pixels is padded to 320 x 320: 5 columns and 10 rows before it.
-    infer = ScriptedInfer(rows((15, 30, 65, 42, 0.9)), ("A001AA77",))
+def test_a_region_of_interest_is_searched_with_its_surroundings() -> None:
+    # The region of 310 x 300 pixels begins at 320, 160. With 48 columns at its left (the picture
+    # ends 10 columns right of it) and 24 rows above it is 368 x 344, in a net of 384 x 352: 8
+    # columns and 4 rows are grey.
+    infer = ScriptedInfer(rows((75, 52, 125, 64, 0.9)), ("A001AA77",))
     (plate,) = recognize(picture(), infer, Settings(roi=(320.4, 159.6, 630, 460)))
-    assert infer.net.shape == (1, 320, 320, 3)
-    assert plate.xyxy == pytest.approx((330, 180, 380, 192))
-    assert plate.corners == ((326, 177), (384, 177), (384, 195), (326, 195))
+    assert infer.net.shape == (1, 352, 384, 3)
+    assert plate.xyxy == pytest.approx((339, 184, 389, 196))
+    assert plate.corners == ((335, 181), (393, 181), (393, 199), (335, 199))
 
 
-def test_a_region_reaching_over_the_edge_is_clipped() -> None:
-    given = picture()
-    view, origin_xy = region(given, (600, -50, 900, 100))
-    assert torch.equal(view, given[:100, 600:])
-    assert origin_xy == (600, 0)
+@pytest.mark.parametrize(
+    ("right", "plates"),
+    [pytest.param(320.0, 1, id="middle inside"), pytest.param(319.0, 0, id="middle outside")],
+)
+def test_plates_whose_middle_lies_in_the_region_count(right: float, plates: int) -> None:
+    # 319 or 320 columns and 48 at their right are padded to 384: 8 grey ones at the left.
+    infer = ScriptedInfer(rows((289.0 + 8, 100.0, 349.0 + 8, 115.0, 0.9)))
+    assert len(recognize(picture(), infer, Settings(roi=(0, 0, right, 480)))) == plates
 
 
 @pytest.mark.parametrize(
@@ -152,6 +159,38 @@ def test_a_region_reaching_over_the_edge_is_clipped() -> None:
 def test_a_region_without_a_whole_pixel_is_refused(roi: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError, match="roi: wanted a part of the 640x480 picture"):
         recognize(picture(), ScriptedInfer(rows()), Settings(roi=roi))
+
+
+def test_a_surer_plate_outside_the_region_takes_no_place_of_one_inside() -> None:
+    inside, outside = (109.0, 100.0, 169.0, 115.0, 0.8), (300.0, 100.0, 360.0, 115.0, 0.9)
+    settings = Settings(roi=(0, 0, 320, 480), max_plates=1)
+    (plate,) = recognize(picture(), ScriptedInfer(rows(inside, outside)), settings)
+    assert plate.xyxy == pytest.approx((101, 100, 161, 115))
+
+
+def test_a_plate_wider_than_the_surroundings_of_a_region_is_looked_at_again_and_whole() -> None:
+    # 368 columns are searched, with 8 grey ones before them. The plate goes on from 368 to 400.
+    # Its surroundings are 3 x 160 px wide, begin at 48, -124, and are scaled by 0.6.
+    part, whole = (216.0, 106.0, 376.0, 126.0, 0.9), (96.0, 138.0, 211.2, 150.0, 0.8)
+    infer = CloserInfer(rows(part), rows(whole), texts=("B840OK197",))
+    (plate,) = recognize(picture(), infer, Settings(roi=(0, 0, 320, 480)))
+    assert infer.nets == [(480, 384), (288, 288)]
+    assert plate.xyxy == pytest.approx((208, 106, 400, 126))
+    assert plate.text == "B840OK197"
+
+
+def test_a_plate_that_the_surroundings_cut_and_nobody_finds_whole_is_no_plate() -> None:
+    part = rows((216.0, 106.0, 376.0, 126.0, 0.9))
+    infer = CloserInfer(part, rows())
+    assert len(recognize(picture(), infer, Settings(roi=(0, 0, 320, 480)))) == 0
+
+
+def test_a_plate_that_the_edge_of_the_picture_may_cut_has_no_sure_text() -> None:
+    infer = ScriptedInfer(rows((540.0, 100.0, 639.0, 125.0, 0.9)), ("B840OK19",))
+    (plate,) = recognize(picture(), infer)
+    assert (plate.text, plate.format, plate.raw_text) == ("", "", "B840OK19")
+    assert plate.text_score == pytest.approx(0.5, abs=0.01)
+    assert plate.candidates[0] == ("B840OK19", plate.text_score)
 
 
 def test_too_large_a_picture_is_refused() -> None:
@@ -183,20 +222,32 @@ def test_two_tiles_are_one_batch_and_each_answers_for_its_own_part() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("known", "wanted"),
-    [
-        pytest.param([(180.0, 102.0, 220.0, 112.0, 0.8)], (360, 200, 440, 220), id="found before"),
-        pytest.param([], (360, 200, 380, 220), id="found in the tile alone"),
-    ],
-)
-def test_a_plate_that_a_tile_cuts_is_reported_once(known, wanted) -> None:
-    # The tile around the faint box covers x of 60 to 380 and sees a quarter of the plate.
-    faint, part = (100.0, 102.0, 120.0, 108.0, 0.1), (300.0, 90.0, 320.0, 110.0, 0.9)
-    infer = CloserInfer(rows(faint, *known), rows(part), texts=("A001AA77",))
+FAINT = (100.0, 102.0, 120.0, 108.0, 0.1)
+"""Its tile covers x of 60 to 380 of the picture, and sees a quarter of a plate at the right."""
+PART = (300.0, 90.0, 320.0, 110.0, 0.9)
+
+
+def test_a_part_of_a_plate_in_a_tile_is_no_plate_beside_the_whole_one() -> None:
+    infer = CloserInfer(rows(FAINT, (180.0, 102.0, 220.0, 112.0, 0.8)), rows(PART))
     (plate,) = recognize(picture(1080, 1920), infer)
     assert infer.nets == [(544, 960), (192, 320)]
-    assert plate.xyxy == pytest.approx(wanted)
+    assert plate.xyxy == pytest.approx((360, 200, 440, 220))
+
+
+@pytest.mark.parametrize(
+    ("nearby", "wanted"),
+    [
+        pytest.param([(48.0, 96.0, 240.0, 192.0, 0.6)], [(350, 200, 390, 220)], id="whole"),
+        pytest.param([(96.0, 96.0, 285.0, 192.0, 0.6)], [], id="cut again"),
+        pytest.param([], [], id="not found again"),
+    ],
+)
+def test_a_part_of_a_plate_in_a_tile_alone_is_completed_or_dropped(nearby, wanted) -> None:
+    # The surroundings of the part are 60 px wide, begin at 340, 180, and are enlarged by 4.8.
+    infer = CloserInfer(rows(FAINT), rows(PART), rows(*nearby), rows())
+    plates = recognize(picture(1080, 1920), infer, outputs={"coordinates"})
+    assert infer.nets[:3] == [(544, 960), (192, 320), (288, 288)]
+    assert [plate.xyxy for plate in plates] == list(map(pytest.approx, wanted))
 
 
 def test_an_answer_for_fewer_tiles_is_refused() -> None:

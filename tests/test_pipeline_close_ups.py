@@ -19,9 +19,11 @@ def test_a_plate_that_fills_the_picture_is_found_at_a_small_size() -> None:
 
 
 def test_a_close_up_in_a_region_is_answered_in_picture_pixels() -> None:
+    # The region of 1152 x 864 is searched with 72 columns and 36 rows around it: 1296 x 936.
     infer = CloserInfer(rows(), rows(FILLING))
-    (plate,) = recognize(picture(1000, 2000), infer, Settings(roi=(500, 40, 1780, 1000)))
-    assert plate.xyxy == pytest.approx((660, 360, 1620, 570))
+    (plate,) = recognize(picture(1000, 2000), infer, Settings(roi=(500, 40, 1652, 904)))
+    assert infer.nets == [(704, 960), (96, 128)]
+    assert plate.xyxy == pytest.approx((590, 311.1, 1562, 523.8), abs=0.1)
 
 
 @pytest.mark.parametrize(("score", "looks"), [pytest.param(0.69, 2), pytest.param(0.71, 1)])

@@ -99,7 +99,9 @@ def test_where_every_plate_has_two_lines_a_wide_box_has_no_text() -> None:
 
 
 def test_flat_and_unfolded_crops_share_the_batches() -> None:
-    boxes = [(30.0 * i, 20.0 * i, 30.0 * i + 28, 20.0 * i + 18, 0.99 - i / 100) for i in range(20)]
+    boxes = [
+        (30.0 * i, 20.0 * i, 30.0 * i + 28, 20.0 * i + 18, 0.99 - i / 100) for i in range(1, 21)
+    ]
     flat = tuple(f"A{i:03}AA" for i in range(20))
     again = tuple(text for text in flat for _ in range(2))
     unfolded = (f"{i:03}ABC" for i in range(20) for _ in range(3))

@@ -1,6 +1,8 @@
 import json
 from dataclasses import fields
 
+import pytest
+
 from orchestrator.plates import Plate, PlateRegion, Plates
 
 
@@ -79,3 +81,33 @@ def test_plates_are_told_as_json_can_hold_them() -> None:
     (plate,) = json.loads(told)["plates"]
     assert set(plate) == {f.name for f in fields(Plate)}
     assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
+
+
+WHOLE = (100.0, 100.0, 200.0, 125.0)
+
+
+@pytest.mark.parametrize(
+    ("xyxy", "is_cut"),
+    [
+        pytest.param((3.0, 100.0, 103.0, 125.0), False, id="3 % of its width from the left"),
+        pytest.param((2.9, 100.0, 102.9, 125.0), True, id="nearer to the left"),
+        pytest.param((538.0, 100.0, 638.0, 125.0), True, id="at the right"),
+        pytest.param((100.0, 2.5, 200.0, 27.5), False, id="2.5 pixels from the top"),
+        pytest.param((100.0, 2.4, 200.0, 27.4), True, id="nearer to the top"),
+        pytest.param((100.0, 4.7, 200.0, 84.7), True, id="nearer than 6 % of its height"),
+        pytest.param((100.0, 455.0, 200.0, 480.0), True, id="at the bottom"),
+        pytest.param((2.4, 100.0, 32.4, 107.5), True, id="2.5 pixels from it, though small"),
+        pytest.param((0.0, 0.0, 383.0, 100.0), True, id="large, in the corner"),
+        pytest.param((0.0, 0.0, 384.0, 100.0), False, id="as large as its picture nearly"),
+    ],
+)
+def test_a_plate_near_to_an_edge_of_its_picture_may_be_cut(xyxy, is_cut: bool) -> None:
+    assert Plate(xyxy).may_be_cut((640, 480)) is is_cut
+
+
+def test_a_plate_with_a_corner_at_the_edge_may_be_cut() -> None:
+    corners = ((100.0, 100.0), (199.0, 100.0), (199.0, 125.0), (100.0, 125.0))
+    assert Plate(WHOLE, corners=corners).may_be_cut((202, 480))
+    assert not Plate(WHOLE, corners=corners).may_be_cut((204, 480))
+    outside = (*corners[:2], (203.0, 125.0), corners[3])
+    assert Plate(WHOLE, corners=outside).may_be_cut((204, 480))

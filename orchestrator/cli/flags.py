@@ -175,7 +175,7 @@ RoiOption = Annotated[
         "--roi",
         metavar="X0,Y0,X1,Y1",
         rich_help_panel=PLATES_PANEL,
-        help="Look only at this part of each picture, in pixels from its top left.",
+        help="Look only at plates whose middle lies in this part of a picture, in pixels.",
     ),
 ]
 SideOption = Annotated[

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from orchestrator.arrays import floats_like
 from orchestrator.detection.boxes import are_parts, rank_descending
+from orchestrator.plates import is_near
 
 if TYPE_CHECKING:  # a client alone has no OpenCV, and `serve` reads the sizes before it says so
     from orchestrator.detection.postprocessing import Detections
@@ -16,8 +18,9 @@ CLEAR, SMALL_PX = 0.5, 40.0
 letterbox than the second."""
 TILE_WH, MOST_TILES = (320, 192), 2
 """Size of the tiles for the second pass, and the most tiles of one picture."""
-EDGE_PX = 3.0
-"""A box that comes this near to an edge of its tile may be a part of a plate."""
+NEAR_BORDER = (0.15, 0.15)
+"""A box that comes this near to the border of a tile may be a part of a plate: shares of the box's
+width and height. A plate that was whole costs another look there, but no text."""
 
 
 def tiles_around(
@@ -58,17 +61,29 @@ def split_cut(
     Returns:
         Whole detections, and those that may be cut.
     """
-    x0, y0, x1, y1 = tile
-    xyxy = seen.xyxy + floats_like(seen.xyxy, [x0, y0, x0, y0])
-    least = [start + EDGE_PX if start else 0.0 for start in (x0, y0)]
-    most = [
-        end - EDGE_PX if end < side else end for end, side in zip((x1, y1), size_wh, strict=True)
-    ]
-    whole = (xyxy[:, :2] >= floats_like(xyxy, least)) & (xyxy[:, 2:] <= floats_like(xyxy, most))
-    whole = whole.all(1)
+    moved = replace(seen, xyxy=seen.xyxy + floats_like(seen.xyxy, tile[:2] * 2))
+    sides = zip(tile, (0, 0, *size_wh), (-inf, -inf, inf, inf), strict=True)
+    left, top, right, bottom = (away if side == end else side for side, end, away in sides)
+    return _divide(moved, (left, top, right, bottom))
+
+
+def keep_whole(found: Detections, size_wh: tuple[int, int]) -> Detections:
+    """Keep the detections that no edge of a picture of the given size may cut."""
+    whole, _ = _divide(found, (0, 0, *size_wh))
+    return whole
+
+
+def _divide(
+    found: Detections, border: tuple[float, float, float, float]
+) -> tuple[Detections, Detections]:
+    """Divide detections into whole ones and those that a border, xyxy, may cut."""
+    is_cut = [is_near(box, border, NEAR_BORDER) for box in found.xyxy.tolist()]
+    whole, cut = (
+        [index for index, one in enumerate(is_cut) if one is wanted] for wanted in (False, True)
+    )
     return (
-        replace(seen, xyxy=xyxy[whole], scores=seen.scores[whole]),
-        replace(seen, xyxy=xyxy[~whole], scores=seen.scores[~whole]),
+        replace(found, xyxy=found.xyxy[whole], scores=found.scores[whole]),
+        replace(found, xyxy=found.xyxy[cut], scores=found.scores[cut]),
     )
 
 

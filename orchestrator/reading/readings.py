@@ -12,6 +12,10 @@ from orchestrator.plates import CANDIDATES, Plate
 from orchestrator.reading.ctc import Reading, decode
 from orchestrator.reading.grammar import Grammar
 
+CUT_TRUST = 0.5
+"""Factor of the probabilities of texts of plates that may be cut: of rendered plates that lost up
+to 30 % at the right, half of the texts that had been shown were right."""
+
 
 def read_lines(
     logits: Array, lines: Sequence[int], formats: Formats, temperature: float
@@ -55,6 +59,12 @@ def join_readings(first: Reading, second: Reading) -> Reading:
         means[text] = means.get(text, 0.0) + probability / 2
     best = sorted(means.items(), key=lambda candidate: -candidate[1])[:CANDIDATES]
     return replace(surer, candidates=tuple(best))
+
+
+def doubt(reading: Reading) -> Reading:
+    """Return the reading of a plate that may be cut: its texts are less probable."""
+    candidates = tuple((text, CUT_TRUST * score) for text, score in reading.candidates)
+    return replace(reading, candidates=candidates)
 
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:

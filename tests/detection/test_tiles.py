@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orchestrator.detection.postprocessing import Detections
-from orchestrator.detection.tiles import drop_seen, split_cut
+from orchestrator.detection.tiles import drop_seen, keep_whole, split_cut
 
 PICTURE_WH = (1920, 1080)
 WHOLE = (40.0, 60.0, 120.0, 80.0)
@@ -23,6 +23,8 @@ def detections(*boxes: tuple[float, ...]) -> Detections:
         pytest.param((40, 1, 120, 20), (60, 110, 380, 302), False, id="at the upper edge"),
         pytest.param((250, 60, 318, 80), (60, 110, 380, 302), False, id="at the right edge"),
         pytest.param((40, 170, 120, 191), (60, 110, 380, 302), False, id="at the lower edge"),
+        pytest.param((12, 60, 92, 80), (60, 110, 380, 302), True, id="15 % of its width away"),
+        pytest.param((11, 60, 91, 80), (60, 110, 380, 302), False, id="nearer"),
         pytest.param((0, 0, 80, 20), (0, 0, 320, 192), True, id="where the picture begins"),
         pytest.param((250, 170, 320, 192), (1600, 888, 1920, 1080), True, id="where it ends"),
     ],
@@ -32,6 +34,14 @@ def test_a_detection_at_an_edge_of_a_tile_may_be_cut(box, tile, is_whole) -> Non
     assert (len(whole.scores), len(cut.scores)) == (is_whole, not is_whole)
     (moved,) = (whole if is_whole else cut).xyxy.tolist()
     assert moved == [at + tile[index % 2] for index, at in enumerate(box)]
+
+
+def test_detections_that_no_edge_of_a_picture_may_cut_are_kept() -> None:
+    kept = keep_whole(
+        detections(WHOLE, (0.0, 60.0, 80.0, 80.0), (200.0, 60.0, 280.0, 80.0)), (288, 288)
+    )
+    assert kept.xyxy.tolist() == [list(WHOLE)]
+    assert kept.scores.tolist() == pytest.approx([0.9])
 
 
 def test_a_part_of_a_whole_plate_is_dropped_whatever_its_score() -> None:

@@ -39,8 +39,8 @@ PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
         "1280",
     ),
     "roi": (
-        "Where to look: `x0,y0,x1,y1` in picture pixels, x0 < x1 and y0 < y1; "
-        "the whole picture when left out",
+        "Where to look: `x0,y0,x1,y1` in picture pixels, x0 < x1 and y0 < y1; plates whose "
+        "middle lies there count, and are read whole. The whole picture when left out",
         {"type": "string", "pattern": r"^-?[0-9]+(\.[0-9]+)?(,-?[0-9]+(\.[0-9]+)?){3}$"},
         "0,400,1920,1080",
     ),
