@@ -221,6 +221,31 @@ def test_a_text_below_the_threshold_is_not_shown() -> None:
     assert events[0].passed.candidates[0][0] == FIRST
 
 
+@pytest.mark.parametrize(
+    "middle",
+    [
+        pytest.param((48.0, 200.0), id="left"),
+        pytest.param((952.0, 200.0), id="right"),
+        pytest.param((500.0, 9.0), id="top"),
+        pytest.param((500.0, 491.0), id="bottom"),
+    ],
+)
+def test_a_car_whose_plate_the_frames_edge_cuts_is_never_told_by_its_text(middle) -> None:
+    cut = [(at / 4, [plate(middle, "A123BC77", 0.99)]) for at in range(40)]
+    (event,) = follow(new_tracker(), cut)
+    assert (event.kind, event.passed.text, event.passed.candidates) == ("closed", "", ())
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["leaves", "arrives"])
+def test_a_car_that_the_frames_edge_cuts_keeps_the_text_of_its_whole_looks(order: int) -> None:
+    whole = [plate((760.0 + 40 * at, 200.0), "A123BC777", 0.9) for at in range(4)]
+    cut = [plate((950.0 + 6 * at, 200.0), "A123BC77", 0.99, width=90.0) for at in range(6)]
+    looks = [(at / 4, [seen]) for at, seen in enumerate([*whole, *cut][::order])]
+    events = follow(new_tracker(), looks)
+    assert {event.passed.text for event in events} == {"A123BC777"}
+    assert len({event.passed.id for event in events}) == 1
+
+
 def test_two_boxes_with_the_same_text_in_a_frame_are_one_vehicle() -> None:
     body = [(t, [one, plate((500, 300), FIRST, 0.6, width=200)]) for t, one in crossing((0, 0.5))]
     assert closed(follow(new_tracker(), body)) == [FIRST]

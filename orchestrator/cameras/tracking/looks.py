@@ -21,11 +21,6 @@ be read."""
 FULL_SHARPNESS = 0.4
 """Sharpness from which more adds nothing to a reading's certainty; fitted on rendered clips."""
 LEAST_QUALITY = 0.1
-CUT_SHARPNESS = 0.2
-"""Factor of the sharpness of plates that the frame's edge cuts: they may be read with certainty as
-a shorter text."""
-EDGE_PX = 2.0
-"""Distance from the frame's edge below which it may cut a plate."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class Look:
         place: Its middle in frame widths.
         size: Its width in frame widths.
         shape: Logarithm of its width over its height.
-        is_cut: True if the frame's edge cuts it, so that text and shape may lack a part.
+        is_cut: True if the frame's edge may cut it: its shape says nothing, and it has no text.
         others: Boxes of all other plates in the frame, also of those that do not count.
     """
 
@@ -107,17 +102,22 @@ def middle_of(plate: Plate, frame: Frame) -> tuple[float, float]:
 def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: float) -> Look:
     width, height = frame.size_wh
     x0, y0, x1, y1 = plate.xyxy
-    is_cut = min(x0, y0, width - x1, height - y1) < EDGE_PX
-    sharpness *= CUT_SHARPNESS if is_cut else 1.0
+    is_cut = plate.may_be_cut(frame.size_wh)
+    seen = _without_text(plate) if is_cut else plate
     return Look(
         frame=frame,
-        observation=Observation(frame.time_s, plate, sharpness),
+        observation=Observation(frame.time_s, seen, sharpness),
         point=point,
         place=(point[0], point[1] * height / width),
         size=(x1 - x0) / width,
         shape=log((x1 - x0) / (y1 - y0)),
         is_cut=is_cut,
     )
+
+
+def _without_text(plate: Plate) -> Plate:
+    """Return a plate that says nothing for a text: a cut plate is often read as another one."""
+    return replace(plate, text="", text_score=0.0, candidates=(), format="", region=None)
 
 
 def _others(plate: Plate, plates: Plates) -> tuple[Xyxy, ...]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
+from math import ceil, floor
 from typing import Protocol
 
 from orchestrator.cameras.clocks import steady_s
@@ -134,16 +135,16 @@ class FrameRecognizer:
 
 
 def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:
-    """Return the part of the frame to search, xyxy pixels; None for all of it.
+    """Return the part of the frame to search, xyxy in whole pixels; None for all of it.
 
     It is the box round all zones if plates outside of them are ignored. A smaller part is searched
-    faster, and in more detail.
+    faster, and in more detail. The service also searches round it, so that it cuts no plate.
     """
     if not camera.only_in_zones or not camera.zones:
         return None
     points = [*chain.from_iterable(zone.polygon for zone in camera.zones)]
     xs, ys = (
-        [point[0] * size_wh[0] for point in points],
-        [point[1] * size_wh[1] for point in points],
+        [at * side for at in ats]
+        for ats, side in zip(zip(*points, strict=True), size_wh, strict=True)
     )
-    return (min(xs), min(ys), max(xs), max(ys))
+    return (floor(min(xs)), floor(min(ys)), ceil(max(xs)), ceil(max(ys)))

@@ -8,6 +8,7 @@ from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.watching import camera_loop
 from orchestrator.cameras.watching.camera_loop import CameraLoop
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, region_of
+from orchestrator.cameras.zones import is_watched
 from orchestrator.errors import Overloaded, PictureError, PlateError, ServerError
 from orchestrator.plates import Plate, Plates
 from tests.cameras.samples import make_frame
@@ -121,6 +122,14 @@ def test_cameras_take_the_slots_in_turns() -> None:
     assert order == ["a", "b", "a", "b"]
 
 
+def test_a_zone_that_fills_the_frame_is_all_of_it() -> None:
+    frame = Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
+    camera = Camera("gate", "", zones=(frame,), only_in_zones=True)
+    assert region_of(camera, (1000, 500)) == (0, 0, 1000, 500)
+    assert is_watched(camera, (0.0, 0.0))
+    assert is_watched(camera, (0.999, 0.999))
+
+
 def test_only_the_box_round_the_zones_is_searched() -> None:
     zones = (
         Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
@@ -128,5 +137,6 @@ def test_only_the_box_round_the_zones_is_searched() -> None:
     )
     inside = Camera("gate", "", zones=zones, only_in_zones=True)
     assert region_of(inside, (1000, 500)) == pytest.approx((100, 100, 800, 450))
+    assert region_of(inside, (333, 333)) == (33, 66, 267, 300)  # of 33.3, 66.6, 266.4 and 299.7
     assert region_of(Camera("gate", "", zones=zones), (1000, 500)) is None
     assert region_of(Camera("gate", "", only_in_zones=True), (1000, 500)) is None
