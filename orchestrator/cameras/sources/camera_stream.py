@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Clock, Frame
 from orchestrator.cameras.sources.addresses import parse_address
@@ -174,13 +174,19 @@ class CameraStream:
         clock = cast(Clock, picture.clock)
         width, height = picture.size_wh
         frame = Frame(
-            self.camera.name, picture.number, picture.time_s, clock, picture.jpeg, (width, height)
+            self.camera.name,
+            picture.number,
+            picture.time_s,
+            clock,
+            picture.jpeg,
+            (width, height),
+            picture.steady_s,
         )
         self.attempts = 0
         self._status = replace(
             self._status,
             sent=self._status.sent + 1,
-            delay_s=None if clock == "file" else time.time() - picture.time_s,
+            delay_s=None if picture.steady_s is None else steady_s() - picture.steady_s,
             size_wh=frame.size_wh,
             clock=clock,
             last_frame_s=picture.time_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
@@ -13,6 +12,7 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.addresses import Address
 from orchestrator.cameras.sources.failures import SourceError, describe
 from orchestrator.cameras.sources.limits import Limits
@@ -45,7 +45,7 @@ class Capture:
         Raises:
             SourceError: It cannot be opened, or has no video.
         """
-        started_s = time.monotonic()
+        started_s = steady_s()
         try:
             container = av.open(
                 address.url,
@@ -55,7 +55,7 @@ class Capture:
                 timeout=(limits.open_s, limits.read_s),
             )
         except (av.FFmpegError, OSError, ValueError) as error:
-            timed_out = time.monotonic() - started_s >= min(limits.open_s, limits.read_s)
+            timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
             raise SourceError(describe(error, address, "open", timed_out=timed_out)) from None
         if not container.streams.video:
             container.close()

@@ -80,7 +80,8 @@ class Decoder:
         except (av.FFmpegError, cv2.error, ValueError) as error:
             LOG.error("%s: a frame cannot be encoded: %s", name, type(error).__name__)
             return Nothing(number)
-        return Picture(number, look.number, look.time_s, look.clock, size_wh, jpeg)
+        times = (look.time_s, look.clock)
+        return Picture(number, look.number, *times, size_wh, jpeg, look.steady_s)
 
     def _report(self) -> None:
         while True:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from av.video.frame import VideoFrame
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.motion import MotionGate, region_of_motion
+from orchestrator.cameras.sources import arrival as time
 from orchestrator.cameras.sources.capture import Capture, VideoPacket, seconds_of
 from orchestrator.cameras.sources.clocks import StreamClock
 from orchestrator.cameras.sources.conversion import LumaConverter
@@ -24,6 +24,9 @@ MOTION_STEP_S = 0.2
 
 class LivePlayback:
     """One connection to a stream.
+
+    Everything follows the arrival of packets: their time stamps may be wrong in all ways. The time
+    stamps only tell the times of the looks, see `StreamClock`.
 
     Args:
         capture: The open stream.
@@ -49,7 +52,7 @@ class LivePlayback:
         self._gate = MotionGate(camera.motion_threshold, region_of_motion(camera))
         self._freeze = FreezeDetector(limits.frozen_s)
         self._luma = LumaConverter()
-        self._compared_s = self._next_s = float("-inf")
+        self._arrived_s = self._compared_s = self._next_s = float("-inf")
         self._changed = True  # since the last look
 
     def configure(self, camera: Camera) -> None:
@@ -71,9 +74,11 @@ class LivePlayback:
 
     def _take(self, packet: VideoPacket) -> None:
         self._progress.number += 1
-        self._clock.observe(self._stamp_s(packet), time.time(), self._capture.realtime_s)
-        moves = self._gate.is_open
-        for frame in self._decoder.take(packet, time.monotonic(), moves=moves):
+        unix_s, self._arrived_s = time.now()
+        self._clock.observe(
+            self._stamp_s(packet), unix_s, self._capture.realtime_s, steady_s=self._arrived_s
+        )
+        for frame in self._decoder.take(packet, self._arrived_s, moves=self._gate.is_open):
             self._show(frame)
 
     def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
@@ -83,28 +88,28 @@ class LivePlayback:
         """Compare a frame with those before, and offer it."""
         self._progress.decoded += 1
         time_s, clock = self._clock.time_of(self._stamp_s(frame))
-        is_due = time_s >= self._next_s
-        if is_due or time_s - self._compared_s >= MOTION_STEP_S:
-            self._compare(frame, time_s)
-        is_due = time_s >= self._next_s and self._changed
-        look = Look(frame, self._progress.number, time_s, clock)
+        now_s = self._arrived_s
+        if now_s >= self._next_s or now_s - self._compared_s >= MOTION_STEP_S:
+            self._compare(frame, now_s)
+        is_due = now_s >= self._next_s and self._changed
+        look = Look(frame, self._progress.number, time_s, clock, self._clock.moment_s)
         if is_due:
-            self._set_next(time_s)
+            self._set_next(now_s)
             self._changed = False
         if is_due or self._gate.is_open:
             self._slot.offer(look, due=is_due)
 
-    def _compare(self, frame: VideoFrame, time_s: float) -> None:
-        self._compared_s = time_s
+    def _compare(self, frame: VideoFrame, now_s: float) -> None:
+        self._compared_s = now_s
         luma, was_open = self._luma.convert(frame), self._gate.is_open
-        if not self._freeze.update(luma, time_s):
+        if not self._freeze.update(luma, now_s):
             self._changed = True
-        if self._gate.update(luma, time_s) and not was_open:
-            self._next_s = min(self._next_s, time_s)
+        if self._gate.update(luma, now_s) and not was_open:
+            self._next_s = min(self._next_s, now_s)
         self._progress.motion = self._gate.is_open
-        self._progress.state = "frozen" if self._freeze.is_frozen(time_s) else "playing"
+        self._progress.state = "frozen" if self._freeze.is_frozen(now_s) else "playing"
 
-    def _set_next(self, time_s: float) -> None:
+    def _set_next(self, now_s: float) -> None:
         """Set the time of the next look. Looks keep their rate, whatever the stream's rate is."""
         pause_s = 1 / self._camera.looks_per_s if self._gate.is_open else self._limits.rest_look_s
-        self._next_s = max(self._next_s + pause_s, time_s + pause_s / 2)
+        self._next_s = max(self._next_s + pause_s, now_s + pause_s / 2)

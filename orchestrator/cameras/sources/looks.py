@@ -22,12 +22,14 @@ class Look:
         number: Its number since the source was opened.
         time_s: Its time, by `clock`.
         clock: The clock of `time_s`.
+        steady_s: Its steady moment, see `Frame`; None for a file.
     """
 
     frame: VideoFrame
     number: int
     time_s: float
     clock: Clock
+    steady_s: float | None = None
 
 
 class LookSlot:

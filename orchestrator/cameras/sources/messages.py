@@ -103,6 +103,7 @@ class Picture(Message):
     clock: str
     size_wh: tuple[int, ...]
     jpeg: bytes = field(default=b"", repr=False)
+    steady_s: float | None = None
 
 
 @dataclass(frozen=True)

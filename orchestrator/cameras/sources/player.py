@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import random
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
+from orchestrator.cameras.clocks import local_now, steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.schedule import is_watched
 from orchestrator.cameras.sources.addresses import address_of
@@ -53,7 +52,7 @@ class Player(threading.Thread):
 
     def report(self) -> Report:
         """Return the state of the camera."""
-        now, silent_s = self._progress, time.monotonic() - self._progress.beat_s
+        now, silent_s = self._progress, steady_s() - self._progress.beat_s
         return Report(
             self._opened.id,
             state=now.state,
@@ -89,7 +88,7 @@ class Player(threading.Thread):
 
     def _play(self) -> bool:
         """Play once. Return whether that was all: a file has ended."""
-        self._progress.state, started_s = "connecting", time.monotonic()
+        self._progress.state, started_s = "connecting", steady_s()
         error = self._attempt()
         if not self._goes_on():
             return False
@@ -99,7 +98,7 @@ class Player(threading.Thread):
             self._send(self.report())
             self._send(Ended(self._opened.id, error))
             return True
-        if time.monotonic() - started_s > self._opened.limits.settled_s:
+        if steady_s() - started_s > self._opened.limits.settled_s:
             self._failures = 0
         self._retry_later(error or f"{self._address.shown}: the stream has ended")
         return False
@@ -147,16 +146,16 @@ class Player(threading.Thread):
 
     def _is_watched(self) -> bool:
         """Tell whether the schedule wants the camera now; a file is always wanted."""
-        now_s = time.monotonic()
+        now_s = steady_s()
         if now_s - self._checked_s > STEP_S:
             schedule, self._checked_s = self._opened.camera.schedule, now_s
-            self._watched = self._address.is_file or is_watched(schedule, datetime.now())
+            self._watched = self._address.is_file or is_watched(schedule, local_now())
         return self._watched
 
     def _wait(self, pause_s: float) -> None:
         """Wait with a heartbeat, until the camera is closed at the latest."""
-        until_s = time.monotonic() + pause_s
-        while not self._closing.is_set() and (left_s := until_s - time.monotonic()) > 0:
+        until_s = steady_s() + pause_s
+        while not self._closing.is_set() and (left_s := until_s - steady_s()) > 0:
             self._progress.beat()
             self._closing.wait(min(STEP_S, left_s))
         self._progress.beat()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.status import State
 
 
@@ -14,7 +14,7 @@ class Progress:
 
     Attributes:
         number: Frames that the source has had, those that were not decoded included.
-        beat_s: Time of the last heartbeat, by `time.monotonic`.
+        beat_s: Time of the last heartbeat, by `clocks.steady_s`.
     """
 
     state: State = "connecting"
@@ -23,8 +23,8 @@ class Progress:
     reconnects: int = 0
     last_error: str = ""
     motion: bool = False
-    beat_s: float = field(default_factory=time.monotonic)
+    beat_s: float = field(default_factory=steady_s)
 
     def beat(self) -> None:
         """Tell that the thread is alive."""
-        self.beat_s = time.monotonic()
+        self.beat_s = steady_s()
