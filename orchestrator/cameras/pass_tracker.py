@@ -1,6 +1,7 @@
 """Follows the vehicles of one camera, and tells of their passes.
 
-The tracker has no clock and no input or output: the times are those of the frames.
+The tracker has no clock and no input or output: the times are those of the frames. It counts in
+moments (`Frame.moment_s`), which no step of a wall clock changes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RESTING_S = 12.0
 INTERVAL_SHARE = 0.2
 """Share of the newest time between frames in the usual one."""
 BACKWARDS_S = 5.0
-"""Time stamps that jump back by more than this begin a new stream."""
+"""Times of frames without a steady moment that jump back by more than this begin a new stream."""
 LEAST_AGREEING = 2
 """Number of frames that agree on the text of a pass."""
 SINGLE_SCORE = 0.8
@@ -89,6 +90,7 @@ class PassTracker:
         self._pixels = pixels or JpegPixels()
         self._new_id = new_id
         self._open: list[OpenPass] = []
+        self._shown: tuple[str, ...] = ()
         self._made = 0
         self._last_s: float | None = None
         self._learned_s = 0.0
@@ -98,6 +100,11 @@ class PassTracker:
         """Number of vehicles that are followed, those without a readable plate included."""
         return len(self._open)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Ids of the passes that the last frame has shown, provisional ones included."""
+        return self._shown
+
     def configure(self, camera: Camera) -> None:
         """Use other settings from the next frame on; open passes stay open."""
         self._camera = camera
@@ -105,26 +112,38 @@ class PassTracker:
     def update(self, frame: Frame, plates: Plates) -> list[PassEvent]:
         """Follow the plates of a frame. Return what has changed."""
         events: list[PassEvent] = []
-        if self._last_s is not None and frame.time_s < self._last_s - BACKWARDS_S:
+        moment_s = frame.moment_s
+        if self._goes_back(frame):
             events = self.close()
-        passed_s = self._pass_time(frame.time_s)
-        events += self._close_gone(frame.time_s)
+        passed_s = self._pass_time(moment_s)
+        events += self._close_gone(moment_s)
         looks = take_looks(self._camera, frame, plates, self._pixels)
-        seen = self._merge(self._assign(looks, frame.time_s, passed_s))
-        return events + self._close_gone(frame.time_s) + self._tell(seen)
+        seen = self._merge(self._assign(looks, moment_s, passed_s))
+        self._shown = tuple(one.id for one in seen)
+        return events + self._close_gone(moment_s) + self._tell(seen)
 
-    def advance(self, time_s: float) -> list[PassEvent]:
-        """Close the passes of vehicles that have left. For times without a frame.
+    def advance(self, moment_s: float) -> list[PassEvent]:
+        """Close the passes of vehicles that have left. For moments without a frame.
 
         Vehicles that stand stay open: a camera may send no frames while nothing moves.
+
+        Args:
+            moment_s: A moment, see `Frame.moment_s`.
         """
-        return self._close_gone(time_s)
+        return self._close_gone(moment_s)
 
     def close(self) -> list[PassEvent]:
         """Close all passes, at the end of a stream. The tracker can be used again."""
         events = self._end(self._open)
         self._open, self._last_s, self._learned_s = [], None, 0.0
+        self._shown = ()
         return events
+
+    def _goes_back(self, frame: Frame) -> bool:
+        """Tell whether a file begins anew. Steady moments do not go back."""
+        if frame.steady_s is not None or self._last_s is None:
+            return False
+        return frame.time_s < self._last_s - BACKWARDS_S
 
     def _pass_time(self, time_s: float) -> float:
         """Return the time since the last frame, and learn the usual time between frames."""
@@ -160,7 +179,7 @@ class PassTracker:
 
     def _start(self, look: Look, missed: Sequence[OpenPass]) -> OpenPass:
         self._made += 1
-        one = OpenPass.start(self._new_id(look.observation.time_s, self._made), look, self._camera)
+        one = OpenPass.start(self._new_id(look.frame.time_s, self._made), look, self._camera)
         one.is_doubtful = any(is_expected(other, look) for other in missed)
         return one
 

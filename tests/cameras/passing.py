@@ -38,6 +38,12 @@ def frame(time_s: float, size_wh: tuple[int, int] = SIZE_WH) -> Frame:
     return Frame("gate", round(time_s * 100), time_s, "file", f"{time_s:g}".encode(), size_wh)
 
 
+def live_frame(moment_s: float, time_s: float) -> Frame:
+    """Return a frame of a stream, with a steady moment and a Unix time."""
+    number = round(moment_s * 100)
+    return Frame("gate", number, time_s, "wall", b"a picture", SIZE_WH, steady_s=moment_s)
+
+
 def observation(time_s: float, seen: Plate, sharpness: float = 1.0) -> Observation:
     return Observation(time_s, seen, sharpness)
 

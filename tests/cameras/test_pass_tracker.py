@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,16 @@ from orchestrator.cameras.pass_tracker import PassTracker, new_pass_id
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.tracking.retention import MOST_OBSERVATIONS
 from orchestrator.plates import Plate, Plates
-from tests.cameras.passing import CAMERA, KnownSharpness, follow, frame, kinds, new_tracker, plate
+from tests.cameras.passing import (
+    CAMERA,
+    KnownSharpness,
+    follow,
+    frame,
+    kinds,
+    live_frame,
+    new_tracker,
+    plate,
+)
 
 Looks = list[tuple[float, Sequence[Plate]]]
 FIRST, SECOND = "A123BC77", "M456OP199"
@@ -394,3 +404,107 @@ def test_every_pass_is_closed_once_and_agrees_once(steps: list[tuple[float, list
     assert set(last.values()) <= {"closed"}
     assert all(event.passed.first_seen_s <= event.passed.last_seen_s for event in events)
     assert tracker.open_passes == 0
+
+
+WALL, STEADY = 1_800_000_000.0, 70.0
+
+
+def follow_live(looks: Looks, steps_s: Sequence[float]) -> list[PassEvent]:
+    """Follow plates at steady moments, with a step of the Unix time before each frame."""
+    tracker, events = new_tracker(), []
+    for (time_s, seen), offset_s in zip(looks, accumulate(steps_s), strict=True):
+        shot = live_frame(STEADY + time_s, WALL + time_s + offset_s)
+        events += [*tracker.advance(STEADY + time_s), *tracker.update(shot, Plates((*seen,)))]
+    return events + tracker.close()
+
+
+TURNING: Looks = [
+    (n / 4, [plate((100 + 50 * n, 100), FIRST, 0.95, width=60 + 4 * n), plate((800, 300), SECOND)])
+    for n in range(16)
+]
+
+
+@pytest.mark.parametrize("step_s", [-40 * 86400.0, -3600.0, -6.0, -0.3, 2.0, 3600.0, 40 * 86400.0])
+@pytest.mark.parametrize("at", [1, 2, 9, 15])
+def test_a_step_of_the_wall_clock_neither_splits_a_pass_nor_closes_another(
+    step_s: float, at: int
+) -> None:
+    events = follow_live(TURNING, [step_s * (n == at) for n in range(16)])
+    assert sorted(closed(events)) == [FIRST, SECOND]
+    assert {event.passed.first_seen_s for event in events} == {WALL}
+    for text in (FIRST, SECOND):
+        last = [event.passed.last_seen_s for event in events[:-2] if event.passed.text == text]
+        assert all(later > earlier for earlier, later in pairwise(last))
+    assert {event.passed.last_seen_s for event in events[-2:]} == {WALL + 3.75}
+    assert {event.passed.last_moment_s for event in events[-2:]} == {STEADY + 3.75}
+
+
+def test_a_vehicle_leaves_on_time_whatever_the_wall_clock_does() -> None:
+    tracker = new_tracker()
+    for time_s, one in crossing((0, 0.5)):
+        tracker.update(live_frame(STEADY + time_s, WALL + time_s), Plates((one,)))
+    assert tracker.update(live_frame(STEADY + 1, WALL - 40_000), Plates(())) == []
+    assert tracker.advance(STEADY + 3) == []
+    assert kinds(tracker.advance(STEADY + 4)) == [("closed", FIRST)]
+
+
+def test_the_times_in_a_pass_follow_from_its_first_frame() -> None:
+    camera = replace(CAMERA, lines=(Line("line", ((0.3, 0.0), (0.3, 1.0))),))
+    tracker = new_tracker(camera)
+    steps = [(0.0, WALL), (0.5, WALL - 100), (1.0, WALL + 5000), (1.5, WALL - 9)]
+    for (time_s, unix_s), (_, one) in zip(steps, crossing((0, 0.5, 1, 1.5)), strict=True):
+        tracker.update(live_frame(STEADY + time_s, unix_s), Plates((one,)))
+    ((event),) = tracker.close()
+    passed = event.passed
+    assert [one.time_s - WALL for one in passed.observations] == [0, 0.5, 1, 1.5]
+    assert [one.time_s - WALL for one in passed.crossings] == [1]
+    assert passed.best.observation in passed.observations
+    assert (passed.first_seen_s, passed.last_seen_s, passed.clock) == (WALL, WALL + 1.5, "wall")
+
+
+def test_a_pass_that_was_told_keeps_its_start_when_an_earlier_track_proves_to_be_its_own() -> None:
+    unread = plate((100, 400), "")
+    looks: Looks = [(n / 10, [unread]) for n in range(4)]
+    looks += [(0.5 + n / 10, [plate((800, 100), FIRST, 0.95)]) for n in range(2)]
+    looks += [(0.7, [unread]), (0.8, [plate((100, 400), FIRST, 0.95)])]
+    events = follow(new_tracker(), looks)
+    assert closed(events) == [FIRST]
+    assert events[-1].passed.observations[0].time_s == 0
+    assert [event.passed.first_seen_s for event in events] == [0.5] * len(events)
+
+
+def test_the_tracker_names_the_passes_that_the_last_frame_has_shown() -> None:
+    tracker = new_tracker()
+    assert tracker.shown == ()
+    tracker.update(frame(0), Plates((plate((300, 100)), plate((800, 400), SECOND))))
+    assert tracker.shown == ("1", "2")
+    tracker.update(frame(0.5), Plates((plate((301, 100)),)))
+    assert tracker.shown == ("1",)
+    tracker.update(frame(1), Plates(()))
+    assert tracker.shown == ()
+    tracker.update(frame(1.5), Plates((plate((302, 100)),)))
+    tracker.close()
+    assert tracker.shown == ()
+
+
+STEPS = st.sampled_from([0.0, 0.0, 0.0, -3600.0, -4.0, -0.3, 1.0, 60.0, 1e6])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0.01, 4), st.lists(SEEN, max_size=3), STEPS), max_size=20),
+)
+def test_steps_of_the_wall_clock_change_nothing_but_the_times_that_are_shown(
+    frames: list[tuple[float, list[Plate], float]],
+) -> None:
+    times = accumulate(passed_s for passed_s, _, _ in frames)
+    looks: Looks = [(at, seen) for at, (_, seen, _) in zip(times, frames, strict=True)]
+    usual = follow_live(looks, [0.0] * len(looks))
+    stepped = follow_live(looks, [step_s for _, _, step_s in frames])
+    assert kinds(stepped) == kinds(usual)
+    offsets: dict[str, set[float]] = {}
+    for one, other in zip(stepped, usual, strict=True):
+        assert one.passed.last_moment_s == other.passed.last_moment_s
+        moved = one.passed.last_seen_s - other.passed.last_seen_s
+        offsets.setdefault(one.passed.id, set()).add(round(moved, 3))
+    assert all(len(each) == 1 for each in offsets.values())

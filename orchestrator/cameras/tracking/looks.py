@@ -29,7 +29,7 @@ class Look:
 
     Attributes:
         frame: The frame.
-        observation: The plate, with its sharpness.
+        observation: The plate, with its sharpness. Its time is the frame's `moment_s`.
         point: Its middle as parts of the frame's width and height.
         place: Its middle in frame widths.
         size: Its width in frame widths.
@@ -106,7 +106,7 @@ def _look(frame: Frame, plate: Plate, point: tuple[float, float], sharpness: flo
     seen = _without_text(plate) if is_cut else plate
     return Look(
         frame=frame,
-        observation=Observation(frame.time_s, seen, sharpness),
+        observation=Observation(frame.moment_s, seen, sharpness),
         point=point,
         place=(point[0], point[1] * height / width),
         size=(x1 - x0) / width,

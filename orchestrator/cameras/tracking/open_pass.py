@@ -1,4 +1,7 @@
-"""A pass whose vehicle is still there: its motion, readings, zones and crossings."""
+"""A pass whose vehicle is still there: its motion, readings, zones and crossings.
+
+All times are moments, see `Frame.moment_s`. Only `OpenPass.describe` makes Unix times of them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ class OpenPass:
         id: Id of the pass.
         motion: Its motion up to the last look.
         last_look: The place and texts with which the next look is compared.
-        clock: The clock of its times.
+        clock: The clock of its Unix times.
+        offset_s: Unix time minus moment of its first frame. All its Unix times follow from this
+            one, so that no step of a clock changes the order or the distance of its times.
+        first_seen_s: Moment of its first frame. It stays what it was when an event has told it.
         observations: Some of its observations, in the order of time.
         fused: Its text so far.
         looks: Number of all its looks.
@@ -58,6 +64,8 @@ class OpenPass:
     motion: Motion
     last_look: LastLook
     clock: Clock
+    offset_s: float
+    first_seen_s: float
     observations: list[Observation] = field(default_factory=list)
     fused: FusedText = field(default_factory=FusedText)
     frames: BestFrames = field(default_factory=BestFrames)
@@ -77,13 +85,17 @@ class OpenPass:
     def start(cls, pass_id: str, look: Look, camera: Camera) -> OpenPass:
         """Return a pass that was seen once."""
         motion = Motion.start(look)
-        one = cls(pass_id, motion, LastLook(look.shape, look.is_cut), look.frame.clock)
+        frame = look.frame
+        one = cls(
+            pass_id,
+            motion,
+            LastLook(look.shape, look.is_cut),
+            frame.clock,
+            frame.time_s - frame.moment_s,
+            frame.moment_s,
+        )
         one._keep(look, motion, camera)
         return one
-
-    @property
-    def first_seen_s(self) -> float:
-        return self.observations[0].time_s
 
     @property
     def last_seen_s(self) -> float:
@@ -128,6 +140,8 @@ class OpenPass:
             self.motion, self.last_look = other.motion, other.last_look
             self._sides = other._sides
             self.missed_s, self.missed_frames = other.missed_s, other.missed_frames
+        if not self.is_told and other.first_seen_s < self.first_seen_s:
+            self.first_seen_s, self.offset_s = other.first_seen_s, other.offset_s
         both = sorted([*self.observations, *other.observations], key=lambda one: one.time_s)
         self.looks += other.looks
         self.zones += tuple(zone for zone in other.zones if zone not in self.zones)
@@ -143,33 +157,45 @@ class OpenPass:
         """Return the pass as it is known now."""
         text = self.shown_text(camera)
         weighted = zip(self.observations, self.fused.weights, strict=True)
-        observations = tuple(replace(one, weight=weight) for one, weight in weighted)
+        observations = tuple(
+            replace(one, time_s=self._unix_s(one.time_s), weight=weight) for one, weight in weighted
+        )
         best = self.frames.best(self.fused.text, pixels)
         weight = dict(zip(map(id, self.observations), self.fused.weights, strict=True))
         observed = best.observation
-        best = replace(best, observation=replace(observed, weight=weight.get(id(observed), 0.0)))
+        observed = replace(
+            observed,
+            time_s=self._unix_s(observed.time_s),
+            weight=weight.get(id(observed), 0.0),
+        )
         return Pass(
             id=self.id,
             camera=camera.name,
             progress=progress,
-            first_seen_s=self.first_seen_s,
-            last_seen_s=self.last_seen_s,
+            first_seen_s=self._unix_s(self.first_seen_s),
+            last_seen_s=self._unix_s(self.last_seen_s),
             clock=self.clock,
             text=text,
             text_score=self.fused.score,
             format=self._format_of(text, formats),
             candidates=self.fused.candidates,
             direction=direction_of(self.observations),
-            crossings=self.crossings,
+            crossings=tuple(
+                replace(one, time_s=self._unix_s(one.time_s)) for one in self.crossings
+            ),
             speed_widths_s=speed_of(self.observations),
             zones=self.zones,
             observations=observations,
-            best=best,
+            best=replace(best, observation=observed),
+            last_moment_s=self.last_seen_s,
         )
 
     def shown_text(self, camera: Camera) -> str:
         """Return the text if its probability reaches the camera's threshold, else `""`."""
         return self.fused.text if self.fused.score >= camera.text_threshold else ""
+
+    def _unix_s(self, moment_s: float) -> float:
+        return moment_s + self.offset_s
 
     def _keep(self, look: Look, motion: Motion, camera: Camera) -> None:
         self.motion, self.last_look = motion, LastLook(look.shape, look.is_cut)
