@@ -11,6 +11,7 @@ import av.logging
 import cv2
 
 from orchestrator.cameras.sources.decoder import Decoder
+from orchestrator.cameras.sources.failures import log_fault
 
 
 def main() -> None:
@@ -18,8 +19,14 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     av.logging.set_level(None)  # FFmpeg would write URLs with their passwords
     cv2.setNumThreads(1)
-    Decoder(socket.socket(fileno=int(sys.argv[1]))).serve()
-    os._exit(0)  # threads may hang, and are not waited for
+    status = 1
+    try:
+        Decoder(socket.socket(fileno=int(sys.argv[1]))).serve()
+        status = 0
+    except Exception as error:
+        log_fault("all cameras", error)
+    finally:
+        os._exit(status)  # threads may hang, and are not waited for
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from fractions import Fraction
 from types import TracebackType
 from typing import TypeAlias
 
@@ -18,6 +19,10 @@ from orchestrator.cameras.sources.failures import SourceError, describe
 from orchestrator.cameras.sources.limits import Limits
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+MOST_PIXELS = 50_000_000
+"""Most pixels of a frame, as the service takes them. 16384x16384 would take a gigabyte."""
+TIMES_MAY_JUMP = 0x0200
+"""FFmpeg's flag AVFMT_TS_DISCONT of formats that were made to be cut and joined."""
 WITHOUT_TIMES = frozenset({"mpjpeg", "mjpeg", "h264", "hevc"})
 """FFmpeg's names of formats without time stamps. FFmpeg makes some up, for 25 frames a second."""
 
@@ -26,17 +31,30 @@ class Capture:
     """An open source.
 
     Attributes:
+        shown: Its address without secrets.
         is_clip: True if it is a file, here or on a web server, and not a live stream.
         has_times: True if its time stamps come from the source.
-        start_s: Time stamp of the first frame of a file.
+        start_s: Time stamp at which a file begins; None if it is not known.
+        rate: Frames a second as the source states them; None if it does not.
+        may_jump: True if the time stamps of a file may jump, as in recordings that were joined.
+
+    Raises:
+        SourceError: Its frames are too large.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream, address: Address) -> None:
         self._container, self._stream, self._address = container, stream, address
+        self.shown = address.shown
         self.is_clip = address.is_file or _has_end(container)
         self.has_times = container.format.name not in WITHOUT_TIMES
-        self.start_s = float((stream.start_time or 0) * (stream.time_base or 0))
-        stream.codec_context.thread_count = 1
+        self.may_jump = bool(container.format.flags & TIMES_MAY_JUMP)
+        self.start_s = _times(stream.start_time, stream.time_base)
+        rate = stream.guessed_rate or stream.average_rate
+        self.rate = float(rate) if rate else None
+        context = stream.codec_context
+        self._check_size(context.width, context.height)
+        context.thread_count = 1
+        context.options = {**context.options, "max_pixels": str(MOST_PIXELS)}
 
     @classmethod
     def open(cls, address: Address, limits: Limits) -> Capture:
@@ -57,10 +75,13 @@ class Capture:
         except (av.FFmpegError, OSError, ValueError) as error:
             timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
             raise SourceError(describe(error, address, "open", timed_out=timed_out)) from None
-        if not container.streams.video:
+        try:
+            if not container.streams.video:
+                raise SourceError(f"cannot open {address.shown}: it has no video")
+            return cls(container, container.streams.video[0], address)
+        except SourceError:
             container.close()
-            raise SourceError(f"cannot open {address.shown}: it has no video")
-        return cls(container, container.streams.video[0], address)
+            raise
 
     def use_all_cores(self) -> None:
         """Decode several frames at once, from before the first packet on; they come out later."""
@@ -108,6 +129,13 @@ class Capture:
         """Forget all frames. The next packet to decode must be a key frame."""
         self._stream.codec_context.flush_buffers()
 
+    def _check_size(self, width: int, height: int) -> None:
+        if width * height > MOST_PIXELS:
+            raise SourceError(
+                f"cannot open {self._address.shown}: wanted frames of at most"
+                f" {MOST_PIXELS / 1e6:g} million pixels, got {width}x{height}"
+            )
+
     def __enter__(self) -> Capture:
         return self
 
@@ -123,9 +151,11 @@ class Capture:
 
 def seconds_of(stamped: VideoFrame | VideoPacket) -> float | None:
     """Return the time stamp of a frame or packet in seconds; None if it has none."""
-    if stamped.pts is None or stamped.time_base is None:
-        return None
-    return float(stamped.pts * stamped.time_base)
+    return _times(stamped.pts, stamped.time_base)
+
+
+def _times(ticks: int | None, time_base: Fraction | None) -> float | None:
+    return None if ticks is None or time_base is None else float(ticks * time_base)
 
 
 def _has_end(container: InputContainer) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.cameras.clocks import steady_s
-from orchestrator.cameras.sources.messages import HEAD, Message, pack, unpack
+from orchestrator.cameras.sources.messages import HEAD, Message, pack, unpack, unpack_head
 from orchestrator.errors import ServerError
 from orchestrator.system.subprocesses import prepare_child, without_secrets
 
@@ -78,9 +78,10 @@ class Child:
 
         Raises:
             EOFError: The process has ended.
+            ServerError: It sends no message of this version.
         """
         try:
-            text_bytes, jpeg_bytes = HEAD.unpack(await self._reader.readexactly(HEAD.size))
+            text_bytes, jpeg_bytes = unpack_head(await self._reader.readexactly(HEAD.size))
             text = await self._reader.readexactly(text_bytes)
             return unpack(text, await self._reader.readexactly(jpeg_bytes))
         except OSError as error:

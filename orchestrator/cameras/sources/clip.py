@@ -8,11 +8,13 @@ import av
 from av.video.frame import VideoFrame
 
 from orchestrator.cameras.sources.capture import Capture, VideoPacket, seconds_of
+from orchestrator.cameras.sources.clip_times import ClipTimes
+from orchestrator.cameras.sources.failures import SourceError
 from orchestrator.cameras.sources.looks import Look, LookSlot
 from orchestrator.cameras.sources.progress import Progress
 
-LEAST_STEP_S = 0.001
 ROUNDING_S = 1e-6
+NO_FRAME = "none of its frames can be decoded: it is damaged, or they are too large"
 
 
 class ClipPlayback:
@@ -37,7 +39,7 @@ class ClipPlayback:
     ) -> None:
         self._capture, self._pause_s, self._after_s = capture, 1 / looks_per_s, after_s
         self._slot, self._progress = slot, progress
-        self._time_s = float("-inf")
+        self._times = ClipTimes(capture.rate, capture.start_s, may_jump=capture.may_jump)
         self._next_s = 0.0
         self._number = 0
 
@@ -45,7 +47,7 @@ class ClipPlayback:
         """Play to the end, or until `goes_on` returns false.
 
         Raises:
-            SourceError: The file cannot be read.
+            SourceError: The file cannot be read, or none of its frames can be decoded.
         """
         self._progress.state = "playing"
         self._capture.use_all_cores()
@@ -55,6 +57,8 @@ class ClipPlayback:
                 return
             for frame in self._decode(packet):
                 self._show(frame)
+        if not self._number:
+            raise SourceError(f"cannot read {self._capture.shown}: {NO_FRAME}")
         self._slot.drain(self._progress.beat)
 
     def _decode(self, packet: VideoPacket) -> list[VideoFrame]:
@@ -69,12 +73,10 @@ class ClipPlayback:
         self._progress.decoded += 1
         self._number += 1
         self._progress.number = self._number
-        pts_s = seconds_of(frame)
-        time_s = 0.0 if pts_s is None else pts_s - self._capture.start_s
-        self._time_s = max(time_s, self._time_s + LEAST_STEP_S)
-        if self._time_s < self._next_s - ROUNDING_S:
+        time_s = self._times.time_of(seconds_of(frame))
+        if time_s < self._next_s - ROUNDING_S:
             return
-        self._next_s = max(self._next_s + self._pause_s, self._time_s + self._pause_s / 2)
-        if self._after_s is None or self._time_s > self._after_s + ROUNDING_S:
-            look = Look(frame, self._number, self._time_s, "file")
+        self._next_s = max(self._next_s + self._pause_s, time_s + self._pause_s / 2)
+        if self._after_s is None or time_s > self._after_s + ROUNDING_S:
+            look = Look(frame, self._number, time_s, "file")
             self._slot.put(look, self._progress.beat)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import threading
@@ -10,10 +9,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
-import av
-import cv2
-
 from orchestrator.cameras.sources.conversion import encode_jpeg
+from orchestrator.cameras.sources.failures import log_fault
 from orchestrator.cameras.sources.looks import Look
 from orchestrator.cameras.sources.messages import (
     HEAD,
@@ -30,7 +27,6 @@ from orchestrator.cameras.sources.messages import (
 from orchestrator.cameras.sources.player import Player
 from orchestrator.system.cores import usable_cores
 
-LOG = logging.getLogger(__name__)
 REPORT_EVERY_S = 0.5
 
 
@@ -48,7 +44,10 @@ class Decoder:
         self._encoders = ThreadPoolExecutor(usable_cores(), thread_name_prefix="jpeg")
 
     def serve(self) -> None:
-        """Play cameras until the parent process closes the socket."""
+        """Play cameras until the parent process closes the socket.
+
+        An error here ends the process: the parent process starts another.
+        """
         threading.Thread(target=self._report, daemon=True).start()
         with self._connection.makefile("rb") as stream:
             while (message := read_message(stream)) is not None:
@@ -57,7 +56,7 @@ class Decoder:
     def _handle(self, message: Message) -> None:
         if isinstance(message, Open):
             self._players[message.id] = Player(message, self._send)
-            self._players[message.id].start()
+            self._players[message.id].ensure_started()
         elif isinstance(message, Configure) and message.id in self._players:
             self._players[message.id].configure(message.camera)
         elif isinstance(message, Close) and message.id in self._players:
@@ -66,28 +65,39 @@ class Decoder:
             self._encoders.submit(self._answer, message.id, self._players[message.id])
 
     def _answer(self, number: int, player: Player) -> None:
-        """Send the look that waits; it is encoded only now that it is wanted."""
+        """Send the look that waits; it is encoded only now that it is wanted.
+
+        Whatever fails, there is an answer: the parent process waits for it.
+        """
         look = player.slot.take()
         if look is None:
             self._send(Nothing(number))
             return
-        self._send(self._encode(number, look, player.name))
+        try:
+            answer = self._encode(number, look)
+        except Exception as error:
+            log_fault(player.name, error)
+            player.tell("a frame cannot be encoded")
+            answer = Nothing(number)
+        self._send(answer)
         player.slot.confirm()
 
-    def _encode(self, number: int, look: Look, name: str) -> Message:
-        try:
-            jpeg, size_wh = encode_jpeg(look.frame)
-        except (av.FFmpegError, cv2.error, ValueError) as error:
-            LOG.error("%s: a frame cannot be encoded: %s", name, type(error).__name__)
-            return Nothing(number)
+    def _encode(self, number: int, look: Look) -> Message:
+        jpeg, size_wh = encode_jpeg(look.frame)
         times = (look.time_s, look.clock)
         return Picture(number, look.number, *times, size_wh, jpeg, look.steady_s)
 
     def _report(self) -> None:
-        while True:
-            for player in [*self._players.values()]:
-                self._send(player.report())
-            time.sleep(REPORT_EVERY_S)
+        """Report all cameras again and again. Without reports the process is of no use."""
+        try:
+            while True:
+                for player in [*self._players.values()]:
+                    player.ensure_started()
+                    self._send(player.report())
+                time.sleep(REPORT_EVERY_S)
+        except Exception as error:
+            log_fault("reports", error)
+            os._exit(1)
 
     def _send(self, message: Message) -> None:
         """Send a message. Without the parent process there is nothing left to do."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
+
 import av
 
 from orchestrator.cameras.sources.addresses import Address
@@ -11,6 +14,7 @@ class SourceError(Exception):
     """A source cannot be opened or read; the message is a sentence without secrets."""
 
 
+LOG = logging.getLogger(__name__)
 NO_DATA = "no data came in time"
 SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.HTTPUnauthorizedError, "user name or password are wrong (401)"),
@@ -51,3 +55,9 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
         return f"cannot {doing} {address.shown}: {sentence}"
     reason = getattr(error, "strerror", None) or type(error).__name__
     return f"cannot {doing} {address.shown}: {str(reason).lower()}"
+
+
+def log_fault(name: str, error: Exception) -> None:
+    """Log an unexpected error of a camera, or of all, without its text: that may hold a URL."""
+    trace = "".join(traceback.format_tb(error.__traceback__))
+    LOG.error("%s: %s in the decoder\n%s", name, type(error).__name__, trace)

@@ -12,6 +12,7 @@ from orchestrator.cameras.sources import arrival as time
 from orchestrator.cameras.sources.capture import Capture, VideoPacket, seconds_of
 from orchestrator.cameras.sources.clocks import StreamClock
 from orchestrator.cameras.sources.conversion import LumaConverter
+from orchestrator.cameras.sources.failures import SourceError
 from orchestrator.cameras.sources.freeze import FreezeDetector
 from orchestrator.cameras.sources.limits import Limits
 from orchestrator.cameras.sources.looks import Look, LookSlot
@@ -20,6 +21,9 @@ from orchestrator.cameras.sources.selection import SelectiveDecoder
 
 MOTION_STEP_S = 0.2
 """Least time between two pictures that are compared."""
+BLIND_S = 30.0
+"""A stream is opened again if its packets give no frame for this time. A frame is decoded every few
+seconds, or after 20 s in a stream without key frames."""
 
 
 class LivePlayback:
@@ -53,6 +57,7 @@ class LivePlayback:
         self._freeze = FreezeDetector(limits.frozen_s)
         self._luma = LumaConverter()
         self._arrived_s = self._compared_s = self._next_s = float("-inf")
+        self._seen_s: float | None = None  # arrival of the last packet that gave a frame
         self._changed = True  # since the last look
 
     def configure(self, camera: Camera) -> None:
@@ -63,7 +68,7 @@ class LivePlayback:
         """Play until the stream ends or `goes_on` returns false.
 
         Raises:
-            SourceError: The stream cannot be read any more.
+            SourceError: The stream cannot be read any more, or its packets give no frames.
         """
         for packet in self._capture.packets():
             self._progress.beat()
@@ -79,7 +84,15 @@ class LivePlayback:
             self._stamp_s(packet), unix_s, self._capture.realtime_s, steady_s=self._arrived_s
         )
         for frame in self._decoder.take(packet, self._arrived_s, moves=self._gate.is_open):
+            self._seen_s = self._arrived_s
             self._show(frame)
+        self._check_sight()
+
+    def _check_sight(self) -> None:
+        if self._seen_s is None:
+            self._seen_s = self._arrived_s
+        if self._arrived_s - self._seen_s > BLIND_S:
+            raise SourceError(f"packets came for {BLIND_S:g} s, but no frame could be decoded")
 
     def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
         return seconds_of(stamped) if self._capture.has_times else None

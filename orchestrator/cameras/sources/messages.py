@@ -21,9 +21,12 @@ from dataclasses import asdict, dataclass, field
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.limits import Limits
+from orchestrator.errors import ServerError, SettingsError
 from orchestrator.system.toml_files import build
 
 HEAD = struct.Struct("!II")
+MOST_TEXT_BYTES, MOST_JPEG_BYTES = 1 << 20, 64 << 20
+"""Greatest parts of a message of a child: a child that announces more is out of order."""
 
 
 @dataclass(frozen=True)
@@ -146,13 +149,41 @@ def pack(message: Message) -> bytes:
     return b"".join((HEAD.pack(len(text), len(jpeg)), text, jpeg))
 
 
+def unpack_head(head: bytes) -> tuple[int, int]:
+    """Return the sizes of a message's text and picture, as a child announces them.
+
+    Raises:
+        ServerError: They are too great.
+    """
+    text_bytes, jpeg_bytes = HEAD.unpack(head)
+    if text_bytes > MOST_TEXT_BYTES or jpeg_bytes > MOST_JPEG_BYTES:
+        raise ServerError(
+            f"message of a decoder: wanted at most {MOST_TEXT_BYTES} and {MOST_JPEG_BYTES} bytes,"
+            f" got {text_bytes} and {jpeg_bytes}"
+        )
+    return text_bytes, jpeg_bytes
+
+
 def unpack(text: bytes, jpeg: bytes) -> Message:
     """Return the message of a JSON object and a picture.
 
     Raises:
-        SettingsError: A camera in it is not valid.
-        KeyError, TypeError: The message is of another version.
+        ServerError: It is no message of this version.
     """
+    try:
+        return _unpack(text, jpeg)
+    except (
+        SettingsError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise ServerError(f"message of a decoder: {type(error).__name__} in it") from error
+
+
+def _unpack(text: bytes, jpeg: bytes) -> Message:
     fields = json.loads(text)
     kind = KINDS[fields.pop("kind")]
     if kind is Picture:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import random
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from orchestrator.cameras.schedule import is_watched
 from orchestrator.cameras.sources.addresses import address_of
 from orchestrator.cameras.sources.capture import Capture
 from orchestrator.cameras.sources.clip import ClipPlayback
-from orchestrator.cameras.sources.failures import SourceError
+from orchestrator.cameras.sources.failures import SourceError, log_fault
 from orchestrator.cameras.sources.live import LivePlayback
 from orchestrator.cameras.sources.looks import LookSlot
 from orchestrator.cameras.sources.messages import Ended, Message, Open, Ready, Report
@@ -23,6 +22,7 @@ from orchestrator.cameras.sources.progress import Progress
 from orchestrator.system.backoff import exponential_s
 
 LOG = logging.getLogger(__name__)
+NO_THREAD = "no thread is free to play it. It is tried again"
 STEP_S = 0.5
 """Longest wait without a heartbeat, and time between looks at the schedule."""
 
@@ -42,7 +42,7 @@ class Player(threading.Thread):
         super().__init__(name=opened.camera.name, daemon=True)
         self._opened, self._send = opened, send
         self._address = address_of(opened.camera, opened.limits)
-        self._closing = threading.Event()
+        self._starting, self._closing = threading.Lock(), threading.Event()
         self._progress = Progress(number=opened.number)
         self._is_clip = self._address.is_file
         self._failures = 0
@@ -71,20 +71,38 @@ class Player(threading.Thread):
         if (live := self._live) is not None:
             live.configure(camera)
 
+    def tell(self, error: str) -> None:
+        """Take notice of a failure that does not end the stream."""
+        self._progress.last_error = error
+
     def close(self) -> None:
         """Stop soon. The thread is not waited for, because it may hang."""
         self._closing.set()
         self.slot.close()
 
+    def ensure_started(self) -> None:
+        """Start the thread unless it has been. Without a free thread, tell so: call it again."""
+        with self._starting:
+            if self.ident is not None:
+                return
+            try:
+                self.start()
+            except RuntimeError:
+                self._progress.state, self._progress.last_error = "waiting", NO_THREAD
+                self._progress.beat()
+
     def run(self) -> None:
-        """Play, and try again after failures."""
+        """Play, and try again after failures, whatever they are."""
         self._wait(self._opened.pause_s)
         while not self._closing.is_set():
-            if not self._is_watched():
-                self._progress.state = "off"
-                self._wait(STEP_S)
-            elif self._play():
-                return
+            try:
+                if not self._is_watched():
+                    self._progress.state = "off"
+                    self._wait(STEP_S)
+                elif self._play():
+                    return
+            except Exception as error:
+                self._retry_later(self._describe_fault(error))
 
     def _play(self) -> bool:
         """Play once. Return whether that was all: a file has ended."""
@@ -111,11 +129,14 @@ class Player(threading.Thread):
                 self._play_open(capture)
         except SourceError as error:
             return str(error)
-        except Exception as error:  # a fault of ours; its text might hold the URL
-            trace = "".join(traceback.format_tb(error.__traceback__))
-            LOG.error("%s: %s in the decoder\n%s", self.name, type(error).__name__, trace)
-            return f"{self._address.shown}: {type(error).__name__} in the decoder"
+        except Exception as error:
+            return self._describe_fault(error)
         return ""
+
+    def _describe_fault(self, error: Exception) -> str:
+        """Log a fault of ours, and return a sentence. The text of the error may hold the URL."""
+        log_fault(self.name, error)
+        return f"{self._address.shown}: {type(error).__name__} in the decoder"
 
     def _play_open(self, capture: Capture) -> None:
         opened, slot, progress = self._opened, self.slot, self._progress
