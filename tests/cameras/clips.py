@@ -1,6 +1,8 @@
 """Short clips for tests: a box drives across a street, encoded in memory."""
 
 import io
+import struct
+import zlib
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -53,3 +55,17 @@ def encode(
             container.mux(stream.encode(seen))
         container.mux(stream.encode(None))
     return file.getvalue()
+
+
+def announce_png(width: int, height: int) -> bytes:
+    """Return a small PNG file that says that it is larger."""
+    png = cv2.imencode(".png", np.zeros((16, 16), np.uint8))[1].tobytes()
+    head = b"IHDR" + struct.pack(">II", width, height) + png[24:29]
+    return png[:12] + head + struct.pack(">I", zlib.crc32(head)) + png[33:]
+
+
+def announce_jpeg(width: int, height: int) -> bytes:
+    """Return a small JPEG file that says that it is larger."""
+    jpeg = cv2.imencode(".jpg", np.zeros((16, 16), np.uint8))[1].tobytes()
+    at = jpeg.index(b"\xff\xc0") + 5
+    return jpeg[:at] + struct.pack(">HH", height, width) + jpeg[at + 4 :]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from types import TracebackType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import av
 from av.container import InputContainer
@@ -21,10 +21,25 @@ from orchestrator.cameras.sources.limits import Limits
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 MOST_PIXELS = 50_000_000
 """Most pixels of a frame, as the service takes them. 16384x16384 would take a gigabyte."""
+PICTURE = "_pipe"
+"""FFmpeg's names of the formats of pictures end so."""
 TIMES_MAY_JUMP = 0x0200
 """FFmpeg's flag AVFMT_TS_DISCONT of formats that were made to be cut and joined."""
 WITHOUT_TIMES = frozenset({"mpjpeg", "mjpeg", "h264", "hevc"})
 """FFmpeg's names of formats without time stamps. FFmpeg makes some up, for 25 frames a second."""
+
+
+class LiveCapture(Protocol):
+    """A live stream whose packets are decoded one by one. See `Capture`."""
+
+    has_times: bool
+
+    @property
+    def realtime_s(self) -> float | None: ...
+    def packets(self) -> Iterator[VideoPacket]: ...
+    def decode(self, packet: VideoPacket) -> list[VideoFrame]: ...
+    def decode_alone(self, packet: VideoPacket) -> list[VideoFrame]: ...
+    def flush(self) -> None: ...
 
 
 class Capture:
@@ -37,24 +52,19 @@ class Capture:
         start_s: Time stamp at which a file begins; None if it is not known.
         rate: Frames a second as the source states them; None if it does not.
         may_jump: True if the time stamps of a file may jump, as in recordings that were joined.
-
-    Raises:
-        SourceError: Its frames are too large.
+        is_picture: True if the address gives one picture, not a stream.
     """
 
     def __init__(self, container: InputContainer, stream: VideoStream, address: Address) -> None:
         self._container, self._stream, self._address = container, stream, address
         self.shown = address.shown
-        self.is_clip = address.is_file or _has_end(container)
         self.has_times = container.format.name not in WITHOUT_TIMES
+        self.is_picture = not address.is_file and container.format.name.endswith(PICTURE)
+        self.is_clip = address.is_file or (not self.is_picture and _has_end(container))
         self.may_jump = bool(container.format.flags & TIMES_MAY_JUMP)
         self.start_s = _times(stream.start_time, stream.time_base)
         rate = stream.guessed_rate or stream.average_rate
         self.rate = float(rate) if rate else None
-        context = stream.codec_context
-        self._check_size(context.width, context.height)
-        context.thread_count = 1
-        context.options = {**context.options, "max_pixels": str(MOST_PIXELS)}
 
     @classmethod
     def open(cls, address: Address, limits: Limits) -> Capture:
@@ -76,9 +86,7 @@ class Capture:
             timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
             raise SourceError(describe(error, address, "open", timed_out=timed_out)) from None
         try:
-            if not container.streams.video:
-                raise SourceError(f"cannot open {address.shown}: it has no video")
-            return cls(container, container.streams.video[0], address)
+            return cls(container, prepare(container, address), address)
         except SourceError:
             container.close()
             raise
@@ -129,13 +137,6 @@ class Capture:
         """Forget all frames. The next packet to decode must be a key frame."""
         self._stream.codec_context.flush_buffers()
 
-    def _check_size(self, width: int, height: int) -> None:
-        if width * height > MOST_PIXELS:
-            raise SourceError(
-                f"cannot open {self._address.shown}: wanted frames of at most"
-                f" {MOST_PIXELS / 1e6:g} million pixels, got {width}x{height}"
-            )
-
     def __enter__(self) -> Capture:
         return self
 
@@ -147,6 +148,26 @@ class Capture:
     ) -> None:
         with suppress(av.FFmpegError, OSError):
             self._container.close()
+
+
+def prepare(container: InputContainer, address: Address) -> VideoStream:
+    """Return the video of an open source, whose frames are limited in size.
+
+    Raises:
+        SourceError: It has no video, or its frames are too large.
+    """
+    if not container.streams.video:
+        raise SourceError(f"cannot open {address.shown}: it has no video")
+    stream = container.streams.video[0]
+    context = stream.codec_context
+    if context.width * context.height > MOST_PIXELS:
+        raise SourceError(
+            f"cannot open {address.shown}: wanted frames of at most"
+            f" {MOST_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
+        )
+    context.thread_count = 1
+    context.options = {**context.options, "max_pixels": str(MOST_PIXELS)}
+    return stream
 
 
 def seconds_of(stamped: VideoFrame | VideoPacket) -> float | None:

@@ -16,15 +16,22 @@ class SourceError(Exception):
 
 LOG = logging.getLogger(__name__)
 NO_DATA = "no data came in time"
+NO_VIDEO = "the data are no video that can be decoded"
+UNAUTHORIZED = "user name or password are wrong (401)"
+FORBIDDEN = "access is denied (403)"
+NOT_FOUND = "there is no such stream (404)"
+SERVER_ERROR = "the server reports an error of its own"
+REFUSED = "connection refused. Is the camera on, and the port right?"
+CLOSED = "the connection was closed by the other side"
 SENTENCES: tuple[tuple[type[Exception], str], ...] = (
-    (av.HTTPUnauthorizedError, "user name or password are wrong (401)"),
-    (av.HTTPForbiddenError, "access is denied (403)"),
-    (av.HTTPNotFoundError, "there is no such stream (404)"),
-    (av.HTTPServerError, "the server reports an error of its own"),
-    (av.ConnectionRefusedError, "connection refused. Is the camera on, and the port right?"),
-    (av.ConnectionResetError, "the connection was closed by the other side"),
-    (av.BrokenPipeError, "the connection was closed by the other side"),
-    (av.InvalidDataError, "the data are no video that can be decoded"),
+    (av.HTTPUnauthorizedError, UNAUTHORIZED),
+    (av.HTTPForbiddenError, FORBIDDEN),
+    (av.HTTPNotFoundError, NOT_FOUND),
+    (av.HTTPServerError, SERVER_ERROR),
+    (av.ConnectionRefusedError, REFUSED),
+    (av.ConnectionResetError, CLOSED),
+    (av.BrokenPipeError, CLOSED),
+    (av.InvalidDataError, NO_VIDEO),
     (av.FileNotFoundError, "there is no such file or device"),
     (av.PermissionError, "access is denied"),
     (av.ProtocolNotFoundError, "this kind of address is not known"),
@@ -55,6 +62,12 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
         return f"cannot {doing} {address.shown}: {sentence}"
     reason = getattr(error, "strerror", None) or type(error).__name__
     return f"cannot {doing} {address.shown}: {str(reason).lower()}"
+
+
+def describe_status(status: int) -> str:
+    """Return a sentence about the status of an HTTP answer that is no success."""
+    known = {401: UNAUTHORIZED, 403: FORBIDDEN, 404: NOT_FOUND}
+    return known.get(status, SERVER_ERROR if status >= 500 else f"it answers with {status}")
 
 
 def log_fault(name: str, error: Exception) -> None:

@@ -9,7 +9,7 @@ from av.video.frame import VideoFrame
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.motion import MotionGate, region_of_motion
 from orchestrator.cameras.sources import arrival as time
-from orchestrator.cameras.sources.capture import Capture, VideoPacket, seconds_of
+from orchestrator.cameras.sources.capture import LiveCapture, VideoPacket, seconds_of
 from orchestrator.cameras.sources.clocks import StreamClock
 from orchestrator.cameras.sources.conversion import LumaConverter
 from orchestrator.cameras.sources.failures import SourceError
@@ -42,7 +42,7 @@ class LivePlayback:
 
     def __init__(
         self,
-        capture: Capture,
+        capture: LiveCapture,
         camera: Camera,
         limits: Limits,
         *,

@@ -12,7 +12,7 @@ from orchestrator.cameras.clocks import local_now, steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.schedule import is_watched
 from orchestrator.cameras.sources.addresses import address_of
-from orchestrator.cameras.sources.capture import Capture
+from orchestrator.cameras.sources.capture import Capture, LiveCapture
 from orchestrator.cameras.sources.clip import ClipPlayback
 from orchestrator.cameras.sources.failures import SourceError, log_fault
 from orchestrator.cameras.sources.live import LivePlayback
@@ -126,7 +126,10 @@ class Player(threading.Thread):
         try:
             with Capture.open(self._address, self._opened.limits) as capture:
                 self._is_clip = capture.is_clip
-                self._play_open(capture)
+                if not capture.is_picture:
+                    self._play_open(capture)
+                    return ""
+            self._play_pictures()
         except SourceError as error:
             return str(error)
         except Exception as error:
@@ -138,6 +141,15 @@ class Player(threading.Thread):
         log_fault(self.name, error)
         return f"{self._address.shown}: {type(error).__name__} in the decoder"
 
+    def _play_pictures(self) -> None:
+        """Play a camera that sends one picture a request."""
+        from orchestrator.cameras.sources.snapshots import SnapshotCapture  # aiohttp is large
+
+        opened = self._opened
+        looks_per_s, timeout_s = opened.camera.looks_per_s, opened.limits.read_s
+        with SnapshotCapture(self._address, looks_per_s, timeout_s) as capture:
+            self._play_live(capture)
+
     def _play_open(self, capture: Capture) -> None:
         opened, slot, progress = self._opened, self.slot, self._progress
         progress.beat()
@@ -148,10 +160,14 @@ class Player(threading.Thread):
             )
             clip.run(self._goes_on)
         else:
-            live = LivePlayback(capture, camera, opened.limits, slot=slot, progress=progress)
-            self._live = live
-            live.configure(self._opened.camera)  # it may have changed a moment ago
-            live.run(self._goes_on)
+            self._play_live(capture)
+
+    def _play_live(self, capture: LiveCapture) -> None:
+        opened, slot, progress = self._opened, self.slot, self._progress
+        live = LivePlayback(capture, opened.camera, opened.limits, slot=slot, progress=progress)
+        self._live = live
+        live.configure(self._opened.camera)  # it may have changed a moment ago
+        live.run(self._goes_on)
 
     def _retry_later(self, error: str) -> None:
         limits = self._opened.limits

@@ -8,7 +8,7 @@ from contextlib import suppress
 import av
 from av.video.frame import VideoFrame
 
-from orchestrator.cameras.sources.capture import Capture, VideoPacket
+from orchestrator.cameras.sources.capture import LiveCapture, VideoPacket
 
 MOST_KEPT = 300
 """Packets since the last key frame that are kept. They are decoded when motion begins."""
@@ -72,7 +72,7 @@ class SelectiveDecoder:
         damaged: Number of packets that could not be decoded.
     """
 
-    def __init__(self, capture: Capture, looks_per_s: float, beat: Callable[[], None]) -> None:
+    def __init__(self, capture: LiveCapture, looks_per_s: float, beat: Callable[[], None]) -> None:
         self._capture, self._beat = capture, beat
         self._step_s = 0.5 / looks_per_s
         self._pending: list[VideoPacket] = []  # not decoded yet

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import io
-import struct
-import zlib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 import av
-import cv2
-import numpy as np
 import pytest
 
 from orchestrator.cameras.sources.addresses import parse_address
@@ -21,7 +17,7 @@ from orchestrator.cameras.sources.failures import SourceError
 from orchestrator.cameras.sources.limits import Limits
 from orchestrator.cameras.sources.looks import Look
 from orchestrator.cameras.sources.progress import Progress
-from tests.cameras.clips import RATE, encode, street
+from tests.cameras.clips import RATE, announce_jpeg, announce_png, encode, street
 
 LOOKS_PER_S, FRAMES = 5, 50
 WANTED = [pytest.approx(n / LOOKS_PER_S, abs=0.011) for n in range(FRAMES * LOOKS_PER_S // RATE)]
@@ -118,20 +114,6 @@ def test_frames_that_are_stored_in_another_order_are_shown_in_theirs(tmp_path: P
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     assert play(write(tmp_path / "clip.ts", target.getvalue())) == WANTED
-
-
-def announce_png(width: int, height: int) -> bytes:
-    """Return a small PNG file that says that it is larger."""
-    png = cv2.imencode(".png", np.zeros((16, 16), np.uint8))[1].tobytes()
-    head = b"IHDR" + struct.pack(">II", width, height) + png[24:29]
-    return png[:12] + head + struct.pack(">I", zlib.crc32(head)) + png[33:]
-
-
-def announce_jpeg(width: int, height: int) -> bytes:
-    """Return a small JPEG file that says that it is larger."""
-    jpeg = cv2.imencode(".jpg", np.zeros((16, 16), np.uint8))[1].tobytes()
-    at = jpeg.index(b"\xff\xc0") + 5
-    return jpeg[:at] + struct.pack(">HH", height, width) + jpeg[at + 4 :]
 
 
 @pytest.mark.parametrize("announce", [announce_png, announce_jpeg])
