@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.cameras.camera_urls import check_url, encode_login
 from orchestrator.cameras.gate_settings import Gate as Gate
 from orchestrator.cameras.hours import Schedule as Schedule
 from orchestrator.errors import SettingsError
@@ -110,7 +111,8 @@ class Camera:
             raise SettingsError(
                 f"name: wanted 1 to 100 printable characters, got {show(self.name)}"
             )
-        check_address("url", self.url)
+        check_url(self.url)
+        check_address("url", encode_login(self.url))
         check_range("looks_per_s", self.looks_per_s, 0.1, 60)
         for name in ("text_threshold", "agreement_threshold", "motion_threshold"):
             check_range(name, getattr(self, name), 0, 1)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from orchestrator.cameras.camera_urls import NETWORK, encode_login, show
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.limits import Limits
 
 DEVICES = "/dev/"
-NETWORK = ("rtsp", "rtsps", "http", "https")
 TLS = ("rtsps", "https")
 
 
@@ -59,6 +58,7 @@ def parse_address(url: str, limits: Limits) -> Address:
         path = rest if separator else url
         return Address(f"file:{path}", Path(path).name, is_file=True)
     scheme = scheme.lower()
+    url = encode_login(url)
     return Address(url, show(url), has_tls=scheme in TLS, options=_options(scheme, limits))
 
 
@@ -76,17 +76,6 @@ def make_absolute(url: str) -> str:
     """Return a camera's URL. A file's path becomes absolute."""
     is_path = "://" not in url and not url.startswith(DEVICES)
     return str(Path(url).absolute()) if is_path else url
-
-
-def show(url: str) -> str:
-    """Return scheme, host and port of a URL. Cameras take passwords in the path and query, too."""
-    try:
-        parts = urlsplit(url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:  # no valid port or IPv6 address
-        return "the camera"
-    return f"{parts.scheme}://{host}{port}"
 
 
 def _options(scheme: str, limits: Limits) -> dict[str, str]:

@@ -21,8 +21,9 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 from yarl import URL
 
+from orchestrator.cameras.camera_urls import show
 from orchestrator.cameras.clocks import steady_s
-from orchestrator.cameras.sources.addresses import Address, show
+from orchestrator.cameras.sources.addresses import Address
 from orchestrator.cameras.sources.capture import VideoPacket, prepare
 from orchestrator.cameras.sources.failures import (
     CLOSED,

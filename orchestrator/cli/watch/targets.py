@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from orchestrator.cameras.camera_urls import encode_login, host_of
 from orchestrator.cameras.configuration import Camera, Configuration, read_configuration
 from orchestrator.errors import SettingsError
 from orchestrator.system.address_checks import check_address
@@ -65,9 +65,10 @@ def check_shared(target: Target, *, is_once: bool) -> None:
 
 
 def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
-    is_clip = "://" not in source and not source.startswith("/dev/")
-    check_address("SOURCE", source)
-    if is_clip and not Path(source).is_file():
+    scheme, separator, rest = source.partition("://")
+    is_clip = (not separator or scheme == "file") and not source.startswith("/dev/")
+    check_address("SOURCE", encode_login(source))
+    if is_clip and not Path(rest or source).is_file():
         raise SettingsError(f"{source}: no such file")
     if is_once and not is_clip:
         raise SettingsError(f"--once: wanted clips, got {name_of(source)}, which has no end")
@@ -76,11 +77,11 @@ def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Ca
 
 
 def name_of(source: str) -> str:
-    """Return a name for a source: a file's name, or a stream's host, without its password."""
-    if "://" not in source:
-        return Path(source).name
-    parts = urlsplit(source)
-    return (parts.hostname or parts.scheme) + parts.path.rstrip("/")
+    """Return a name for a source: a file's name, or a stream's host. Its path may be a secret."""
+    scheme, separator, rest = source.partition("://")
+    if not separator or scheme == "file":
+        return Path(rest or source).name
+    return host_of(source) or scheme
 
 
 def _with_own_names(cameras: Sequence[Camera]) -> tuple[Camera, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
@@ -312,6 +313,37 @@ def test_no_password_is_logged_or_told(
     )
     assert f"gate: {told}" in caplog.messages
     assert "s3cret" not in told + err + caplog.text
+
+
+LOGINS = ("admin:s3cret@", "admin:s3@cret@", "admin:s3%40cret@", "s3cret:x@", "a:s3%2Fcret@")
+SCHEMES = ("http", "rtsp", "https", "rtsps")
+PATHS = ("private/s3cret?key=s3cret", "video;cret=s3")
+
+
+def test_no_part_of_a_url_but_its_host_is_told(
+    http: HttpCamera, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """An HTTP server answers every scheme: most of these cameras cannot be opened."""
+    http.ends = True
+    urls = [
+        f"{scheme}://{login}127.0.0.1:{http.port}/{path}"
+        for scheme, login, path in itertools.product(SCHEMES, LOGINS, PATHS)
+    ]
+    limits = Limits(open_s=5, read_s=5, first_pause_s=0.05, longest_pause_s=0.05)
+
+    async def run() -> list[CameraStream]:
+        async with Decoders(per_process=len(urls), limits=limits) as decoders:
+            streams = [decoders.open(Camera(str(n), url)) for n, url in enumerate(urls)]
+            for stream in streams:
+                await wait(lambda s=stream: s.status.reconnects, "a second attempt")
+            return streams
+
+    streams = asyncio.run(run())
+    output = capfd.readouterr()
+    everything = f"{[one.status for one in streams]} {output.out} {output.err} {caplog.text}"
+    assert all(f"://127.0.0.1:{http.port}" in one.status.last_error for one in streams)
+    assert "s3" not in everything
+    assert "cret" not in everything
 
 
 def test_pictures_that_come_slowly_have_the_times_of_their_arrival(http: HttpCamera) -> None:

@@ -19,8 +19,16 @@ def test_a_clip_is_looked_at_more_often_than_a_stream(clip: str) -> None:
     cameras = read_target([clip, RTSP], is_once=False).configuration.cameras
     assert [(camera.name, camera.looks_per_s) for camera in cameras] == [
         ("clip.mp4", 10),
-        ("10.0.0.5/stream1", 4),
+        ("10.0.0.5", 4),
     ]
+
+
+@pytest.mark.parametrize("name", ["CLIP.TS", "clip.mts", "clip.h264", "clip", "clip.webm"])
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_any_file_that_is_there_is_a_clip(tmp_path: Path, name: str, scheme: str) -> None:
+    (tmp_path / name).touch()
+    (camera,) = read_target([f"{scheme}{tmp_path / name}"], is_once=True).configuration.cameras
+    assert (camera.name, camera.looks_per_s) == (name, 10)
 
 
 def test_the_number_of_frames_may_be_given(clip: str) -> None:
@@ -36,7 +44,10 @@ def test_cameras_of_the_same_name_are_numbered(clip: str) -> None:
 @pytest.mark.parametrize(
     ("source", "name"),
     [
-        pytest.param(RTSP, "10.0.0.5/stream1", id="without-password"),
+        pytest.param(RTSP, "10.0.0.5", id="without password"),
+        pytest.param("rtsp://10.0.0.5:7447/s3cret", "10.0.0.5", id="a path may be a secret"),
+        pytest.param("rtsp://u:s3@cret@10.0.0.5/1", "10.0.0.5", id="@ in the password"),
+        pytest.param("rtsp://u:s3/cret@10.0.0.5/1", "rtsp", id="/ in the password"),
         pytest.param("http://camera/", "camera", id="no-path"),
         pytest.param("/dev/video0", "video0", id="device"),
     ],
@@ -62,7 +73,7 @@ def test_a_clip_that_is_not_there_is_told() -> None:
 
 
 def test_a_stream_has_no_end() -> None:
-    with pytest.raises(SettingsError, match=r"got 10\.0\.0\.5/stream1, which has no end"):
+    with pytest.raises(SettingsError, match=r"got 10\.0\.0\.5, which has no end"):
         read_target([RTSP], is_once=True)
 
 
