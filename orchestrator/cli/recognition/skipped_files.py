@@ -13,8 +13,10 @@ MOST_KINDS = 8
 """Most kinds of files that are reported by name; the rest only by number."""
 NO_SUFFIX = "without a suffix"
 WANTED = "JPEG, PNG, WebP or BMP"
-CLIPS = {".3gp", ".264", ".265", ".avi", ".flv", ".h264", ".h265", ".hevc", ".m2ts", ".m4v",
-         ".mjpeg", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ts", ".webm", ".wmv"}  # fmt: skip
+CLIPS = {
+    ".3gp", ".264", ".265", ".avi", ".flv", ".h264", ".h265", ".hevc", ".m2ts", ".m4v", ".mjpeg",
+    ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts", ".ts", ".webm", ".wmv",
+}  # fmt: skip
 CLIP_HINT = "to read a clip: plates watch --once clip.mp4"
 HEIC_HINT = "to read HEIC files: pip install pillow-heif"
 
