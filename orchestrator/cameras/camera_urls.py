@@ -7,10 +7,10 @@ from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
 from orchestrator.errors import SettingsError
+from orchestrator.system.address_checks import HELP
 
 NETWORK = ("rtsp", "rtsps", "http", "https")
 UNNAMED = "the camera"
-ENCODED = "@ is %40, : is %3A, / is %2F, ? is %3F, # is %23, % is %25"
 AUTHORITY = re.compile(r"[^/?#]*")
 LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -29,13 +29,13 @@ def check_url(url: str) -> None:
         raise SettingsError("url: wanted printable characters, got others")
     if _is_ambiguous(rest):
         raise SettingsError(
-            "url: the password cannot be told from the rest."
-            f" Write its special characters as in {scheme}://user:pass%40word@host/path: {ENCODED}"
+            f"url: wanted {scheme}://user:password@host/path, got one whose password cannot be"
+            f" told from the rest; {HELP}"
         )
     if not _host_of(url):
         raise SettingsError(
-            f"url: wanted {scheme}://user:password@host:port/path, got no valid host or port."
-            f" In a password, {ENCODED}"
+            f"url: wanted an address like {scheme}://user:password@host:port/path, got one whose"
+            f" host or port cannot be read; {HELP}"
         )
 
 

@@ -69,7 +69,7 @@ def test_a_url_that_cannot_be_understood_is_told_without_its_parts(url: str) -> 
 
 @pytest.mark.parametrize("url", AMBIGUOUS)
 def test_it_is_told_how_to_write_a_password(url: str) -> None:
-    with pytest.raises(SettingsError, match="@ is %40, : is %3A, / is %2F"):
+    with pytest.raises(SettingsError, match="write @ as %40, : as %3A, / as %2F"):
         check_url(url)
     assert show(url) == "the camera"
     assert host_of(url) == ""
