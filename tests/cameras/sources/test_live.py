@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources import live
+from orchestrator.cameras.sources.failures import SourceError
 from orchestrator.cameras.sources.limits import Limits
 from orchestrator.cameras.sources.live import LivePlayback
 from orchestrator.cameras.sources.looks import Look
@@ -235,3 +236,22 @@ def test_packets_that_come_at_once_after_a_stall_keep_their_distance_in_time(
     before = [one for at_s, one in scene.looks if at_s < STEADY + 20][-1]
     after = next(one for at_s, one in scene.looks if at_s > STEADY + 22)
     assert after.steady_s == pytest.approx(before.steady_s + 0.25, abs=0.1)
+
+
+def test_a_stream_whose_packets_give_no_frame_is_not_followed_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = MovingScene()
+    monkeypatch.setattr(EveryFrame, "take", lambda *_, **__: [])
+    with pytest.raises(SourceError, match="no frame could be decoded"):
+        scene.play(usual(60), monkeypatch)
+    assert scene.clock.steady == pytest.approx(STEADY + 30, abs=0.1)
+
+
+def test_a_stream_that_sends_a_frame_now_and_then_is_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = MovingScene()
+    now_and_then = [Arrival(29.0 * n, steady_s=29.0) for n in range(5)]
+    scene.play(now_and_then, monkeypatch)
+    assert len(scene.looks) == 5
