@@ -75,3 +75,44 @@ def test_no_frame_is_from_the_future() -> None:
     clock.observe(0.0, NOW, None)
     clock.observe(0.5, NOW + 0.1, None)
     assert clock.time_of(0.5)[0] <= NOW + 0.1
+
+
+def test_drift_is_corrected_beside_a_clock_that_nobody_sets() -> None:
+    clock = StreamClock()
+    for second in range(50_000):  # 50 millionths slow; the camera's clock is 7 s ahead
+        pts_s, steady_s = second * (1 - 50e-6), 400.0 + second
+        clock.observe(pts_s, NOW + second, NOW + 7, steady_s=steady_s)
+    time_s, kind = clock.time_of(49_999 * (1 - 50e-6))
+    assert time_s == pytest.approx(NOW + 7 + 49_999, abs=0.6)
+    assert clock.moment_s == pytest.approx(400 + 49_999, abs=0.1)
+    assert kind == "stream"
+
+
+@pytest.mark.parametrize("jump_s", [-1000.0, 1000.0])
+def test_after_a_jump_of_the_time_stamps_the_camera_s_clock_does_not_count(jump_s: float) -> None:
+    clock = StreamClock()
+    clock.observe(5.0, NOW, NOW - 20, steady_s=400.0)
+    assert clock.time_of(5.0) == (pytest.approx(NOW - 15), "stream")
+    clock.observe(5.04 + jump_s, NOW + 0.04, NOW - 20, steady_s=400.04)
+    assert clock.time_of(5.04 + jump_s) == (pytest.approx(NOW + 0.04), "wall")
+
+
+def test_a_report_that_changes_counts_from_then_on() -> None:
+    clock = StreamClock()
+    clock.observe(5.0, NOW, NOW - 20, steady_s=400.0)
+    clock.observe(5.5, NOW + 0.5, NOW + 30, steady_s=400.5)
+    assert clock.time_of(5.5) == (pytest.approx(NOW + 35.5), "stream")
+
+
+def test_time_stamps_that_stand_still_do_not_count_for_a_while() -> None:
+    clock = StreamClock()
+    for n, pts_s in enumerate((0.0, 0.04, 0.04)):
+        clock.observe(pts_s, NOW, None, steady_s=400 + n)
+    assert clock.time_of(0.04)[0] == pytest.approx(NOW)
+    assert clock.moment_s == 402
+    clock.observe(0.05, NOW + 9.9, None, steady_s=411.9)
+    clock.time_of(0.05)
+    assert clock.moment_s == 411.9
+    clock.observe(13.0, NOW + 13.5, None, steady_s=413.5)
+    clock.time_of(13.0)
+    assert clock.moment_s == pytest.approx(413.0, abs=0.01)
