@@ -111,6 +111,21 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class Sighting:
+    """The passes that one frame has shown. It is no event: nothing about them has changed.
+
+    Attributes:
+        camera: Name of the camera.
+        pass_ids: Ids of the passes.
+        moment_s: Steady time of the frame; None for a frame of a file.
+    """
+
+    camera: str
+    pass_ids: tuple[str, ...]
+    moment_s: float | None
+
+
+@dataclass(frozen=True)
 class LeaseClaim:
     """The lease of the camera under which a watcher has seen a pass.
 

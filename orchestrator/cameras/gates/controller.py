@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 
+from orchestrator.cameras.background_tasks import BackgroundTasks
+from orchestrator.cameras.clocks import steady_s, unix_s
 from orchestrator.cameras.configuration import Configuration
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.conditions import (
-    find_hit,
+    LEFT,
+    Circumstances,
+    Decision,
+    PresentPass,
+    decide,
     first_readable_s,
-    is_in_place,
-    is_recent,
     is_settled,
 )
 from orchestrator.cameras.gates.gate_queue import GateQueue, GateSurroundings
@@ -25,42 +27,30 @@ from orchestrator.cameras.gates.opening_recorder import OpeningRecorder
 from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, Relay
 from orchestrator.cameras.gates.status import GateStatus
-from orchestrator.cameras.passes import Pass, PassEvent
-from orchestrator.cameras.schedule import is_watched
+from orchestrator.cameras.passes import Pass, PassEvent, Sighting
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListHit
+
+RECONSIDER_EVERY_S = 1.0
+"""How often all present vehicles are looked at again: a schedule may begin, an entry may come."""
+STOP_S = 20.0
+"""Longest wait for a gate that ends its pulse when it is stopped."""
+RECONSIDERING = "gates"
+"""Name of the task that looks at present vehicles again."""
 
 Clock = Callable[[], float]
 
 
-@dataclass
-class PresentPass:
-    """A pass whose vehicle is still in front of its camera.
-
-    Attributes:
-        passed: The pass after its last event.
-        settled_text: The last text on which two frames have agreed.
-        readable_s: Unix time of the frame from which the delay counts.
-        served: Names of the gates that were asked for it: each at most once.
-        told: Gates and reasons of its refusals, so that each is recorded once.
-    """
-
-    passed: Pass
-    settled_text: str = ""
-    readable_s: float | None = None
-    served: set[str] = field(default_factory=set)
-    told: set[tuple[str, str]] = field(default_factory=set)
-
-
 class GateController:
-    """Looks at the events of all passes, and hands vehicles to the queues of their gates.
+    """Knows which vehicles are present, and lets them wait for their turn at their gates.
 
     Args:
         lists: The lists in memory.
         recorder: Keeps what gates did.
         hold_offs: The last openings.
         tell: Takes what a gate did, to show it.
-        clock: Returns the Unix time.
+        clock: A clock that nobody sets.
+        unix_clock: Returns the Unix time, for schedules, the validity of entries and records.
     """
 
     def __init__(
@@ -70,39 +60,56 @@ class GateController:
         hold_offs: HoldOffs,
         tell: Callable[[GateOpening], None],
         *,
-        clock: Clock = time.time,
+        clock: Clock = steady_s,
+        unix_clock: Clock = unix_s,
     ) -> None:
         self._lists = lists
         self._recorder = recorder
+        self._hold_offs = hold_offs
         self._tell = tell
         self._clock = clock
-        self._around = GateSurroundings(hold_offs, self._is_present, self._record, clock)
+        self._unix_clock = unix_clock
+        self._around = GateSurroundings(
+            hold_offs, self._decide_again, self._is_news, self._record, clock, unix_clock
+        )
+        self._tasks = BackgroundTasks(clock)
+        self._serving: dict[str, asyncio.Task[None]] = {}
         self._queues: dict[str, GateQueue] = {}
         self._present: dict[str, PresentPass] = {}
         self._thresholds: dict[str, float] = {}
 
     @property
     def statuses(self) -> tuple[GateStatus, ...]:
-        return tuple(queue.status for queue in self._queues.values())
+        return tuple(queue.status for queue in [*self._queues.values()])
+
+    @property
+    def tasks(self) -> BackgroundTasks:
+        """The tasks of the gates."""
+        return self._tasks
 
     async def apply(self, configuration: Configuration, relays: Mapping[str, Relay]) -> None:
         """Follow other gates; those that stay the same go on undisturbed.
+
+        Vehicles that wait at a gate that has changed wait at it further.
 
         Args:
             configuration: The gates and cameras.
             relays: Relays of the gates that are new or have changed, by name.
         """
         gates = {one.name: one for one in configuration.gates}
+        self._follow_cameras(configuration)
+        self._lists.count_openings(
+            max((max(one.hold_off_s, one.open_s, one.pulse_s) for one in gates.values()), default=0)
+        )
         stopped = [name for name in self._queues if name in relays or name not in gates]
-        await asyncio.gather(*(self._queues.pop(name).stop() for name in stopped))
+        former = {one.gate.name: one for one in await asyncio.gather(*map(self._stop, stopped))}
         for name, relay in relays.items():
-            self._queues[name] = GateQueue(gates[name], relay, self._around)
-            self._queues[name].start()
-        self._thresholds = {
-            one.name: max(one.agreement_threshold, one.text_threshold)
-            for one in configuration.cameras
-        }
-        self._lists.longest_hold_off_s = max((one.hold_off_s for one in gates.values()), default=0)
+            waiting = former.pop(name).waiting if name in former else ()
+            self._start(GateQueue(gates[name], relay, self._around), waiting)
+        for queue in former.values():
+            _refuse_all(queue, "gone_gate")
+        if RECONSIDERING not in [one.name for one in self._tasks.statuses]:
+            self._tasks.start(RECONSIDERING, self._reconsider_now_and_then)
 
     def changed(self, gates: Sequence[Gate]) -> list[Gate]:
         """Return the gates that have no queue with the same settings."""
@@ -117,21 +124,82 @@ class GateController:
             return
         present = self._present.setdefault(passed.id, PresentPass(passed))
         present.passed = passed
+        if passed.clock == "file":
+            self._see(present, None)
+        elif passed.last_moment_s is not None:
+            self._see(present, passed.last_moment_s)
         if not self._settle(present):  # the place, a line or the direction has changed
-            present.readable_s = None if passed.clock == "file" else passed.last_seen_s
+            present.readable_s = passed.last_moment_s if passed.clock != "file" else None
         self._consider(present)
 
+    def see(self, sighting: Sighting) -> None:
+        """Note that a frame has shown some passes, of which nothing has changed."""
+        for pass_id in sighting.pass_ids:
+            present = self._present.get(pass_id)
+            if present and present.passed.camera == sighting.camera:
+                self._see(present, sighting.moment_s)
+
     def reconsider(self) -> None:
-        """Look again at all vehicles that are present, because a list has changed."""
-        for present in self._present.values():
-            if present.readable_s is not None:
-                present.readable_s = self._clock()  # the change of the list was the last condition
-            self._consider(present)
+        """Look again at all vehicles that are present: something else may have changed.
+
+        Raises:
+            Exception: One vehicle could not be looked at; the others were.
+        """
+        failure: Exception | None = None
+        for present in [*self._present.values()]:
+            try:
+                self._consider(present, is_new=False)
+            except Exception as error:
+                failure = error
+        if failure:
+            raise failure
 
     async def stop(self) -> None:
-        """Stop all gates."""
-        await asyncio.gather(*(queue.stop() for queue in self._queues.values()))
-        self._queues.clear()
+        """Stop all gates. Vehicles that wait are refused."""
+        await self._tasks.stop(RECONSIDERING)
+        for queue in await asyncio.gather(*map(self._stop, [*self._queues])):
+            _refuse_all(queue, "ended")
+
+    async def _reconsider_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(RECONSIDER_EVERY_S)
+            self.reconsider()
+
+    def _start(self, queue: GateQueue, waiting: Sequence[OpeningRequest]) -> None:
+        name = queue.gate.name
+        for request in waiting:
+            queue.put(request)
+        self._queues[name] = queue
+        self._serving[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
+        self._tasks.start(f"relay {name}", queue.watch, ends=True)
+
+    async def _stop(self, name: str) -> GateQueue:
+        """Stop a gate. Return its queue with the vehicles that still wait."""
+        queue = self._queues.pop(name)
+        queue.ask_to_stop()
+        await asyncio.wait({self._serving.pop(name)}, timeout=STOP_S)
+        await self._tasks.stop(f"gate {name}", f"relay {name}")
+        await queue.close()
+        return queue
+
+    def _follow_cameras(self, configuration: Configuration) -> None:
+        """Take over the thresholds of cameras; texts must agree anew where one has changed."""
+        before = self._thresholds
+        self._thresholds = {
+            one.name: max(one.agreement_threshold, one.text_threshold)
+            for one in configuration.cameras
+        }
+        for present in self._present.values():
+            camera = present.passed.camera
+            if before.get(camera) != self._thresholds.get(camera):
+                present.settled_text = ""
+                self._settle(present)
+
+    def _see(self, present: PresentPass, moment_s: float | None) -> None:
+        """Note a frame that shows a vehicle. Frames of files have no steady time, so now counts."""
+        now_s = self._clock()
+        moment_s = now_s if moment_s is None else min(moment_s, now_s)
+        present.seen_s = max(present.seen_s, moment_s)
 
     def _settle(self, present: PresentPass) -> bool:
         """Note whether the text may open gates. Return whether it is new."""
@@ -143,63 +211,78 @@ class GateController:
         present.settled_text, present.readable_s = passed.text, first_readable_s(passed)
         return True
 
-    def _consider(self, present: PresentPass) -> None:
-        if not present.passed.text or present.passed.text != present.settled_text:
-            return
-        for queue in self._queues.values():
-            if queue.gate.name in present.served or not is_in_place(queue.gate, present.passed):
+    def _consider(self, present: PresentPass, *, is_new: bool = True) -> None:
+        """Let a vehicle wait at the gates that may open for it now; record why others do not.
+
+        Args:
+            present: The vehicle.
+            is_new: True if an event of its pass is the last condition. Otherwise something else
+                was, from which the delay counts.
+        """
+        for queue in [*self._queues.values()]:
+            if queue.has(present.passed.id):
                 continue
-            hit = find_hit(
-                queue.gate,
-                self._lists.named(queue.gate.lists),
-                present.passed.text,
-                self._clock(),
-            )
-            if hit:
-                self._serve(queue, present, hit)
+            decision = self._decide(queue.gate, present)
+            if decision.hit is None:
+                continue
+            is_timed = present.readable_s is not None and not is_new
+            readable_s = self._clock() if is_timed else present.readable_s
+            request = _to_request(queue.gate, present.passed, decision.hit, readable_s)
+            if decision.opens:
+                queue.put(request)
+            else:
+                queue.refuse(request, decision.sentence, decision.code)
 
-    def _serve(self, queue: GateQueue, present: PresentPass, hit: ListHit) -> None:
-        passed = present.passed
-        request = OpeningRequest(
-            gate=queue.gate.name,
-            camera=passed.camera,
-            pass_id=passed.id,
-            text=passed.text,
-            list=hit.list,
-            entry_text=hit.entry.text,
-            readable_s=present.readable_s,
+    def _decide(self, gate: Gate, present: PresentPass) -> Decision:
+        now_s = self._unix_clock()
+        now = Circumstances(
+            steady_s=self._clock(),
+            unix_s=now_s,
+            local=datetime.fromtimestamp(now_s),
+            lists=self._lists.named(gate.lists),
+            lists_age_s=self._lists.age_s,
+            hold_offs=self._hold_offs,
         )
-        if reason := self._refusal(queue.gate, passed):
-            self._refuse(queue, present, request, reason)
-            return
-        present.served.add(queue.gate.name)
-        queue.put(request)
+        return decide(gate, present, now)
 
-    def _refusal(self, gate: Gate, passed: Pass) -> str:
-        """Return why a gate does not open for a vehicle of its lists; empty if it does."""
-        now_s = self._clock()
-        if not is_watched(gate.schedule, datetime.fromtimestamp(now_s)):
-            return to_sentence("schedule")
-        if self._lists.age_s > gate.stale_lists_s:
-            return to_sentence("stale_lists", age_s=f"{gate.stale_lists_s:g}")
-        if passed.text_score < gate.agreement_threshold:
-            return to_sentence("score", threshold=f"{gate.agreement_threshold:g}")
-        if not is_recent(passed, now_s):
-            return to_sentence("old_frame")
-        return ""
-
-    def _refuse(
-        self, queue: GateQueue, present: PresentPass, request: OpeningRequest, reason: str
-    ) -> None:
-        if (queue.gate.name, reason) not in present.told:
-            present.told.add((queue.gate.name, reason))
-            queue.refuse(request, reason)
-
-    def _is_present(self, request: OpeningRequest) -> bool:
+    def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
+        """Decide for a vehicle whose turn it is. Return its request as it is now, too."""
         present = self._present.get(request.pass_id)
-        return present is not None and present.passed.text == request.text
+        if present is None:
+            return LEFT, request
+        decision = self._decide(gate, present)
+        if decision.hit is None:
+            return decision, request
+        return decision, _to_request(gate, present.passed, decision.hit, request.readable_s)
+
+    def _is_news(self, request: OpeningRequest, reason: str) -> bool:
+        """Tell whether a reason is new for a vehicle, and note it."""
+        present = self._present.get(request.pass_id)
+        key = request.gate, request.text, reason
+        if present is None:
+            return True
+        is_news = key not in present.told
+        present.told.add(key)
+        return is_news
 
     def _record(self, opening: GateOpening) -> None:
         self._recorder.put(opening)
         with suppress(Exception):  # showing it must not stop a gate
             self._tell(opening)
+
+
+def _to_request(gate: Gate, passed: Pass, hit: ListHit, readable_s: float | None) -> OpeningRequest:
+    return OpeningRequest(
+        gate=gate.name,
+        camera=passed.camera,
+        pass_id=passed.id,
+        text=passed.text,
+        list=hit.list,
+        entry_text=hit.entry.text,
+        readable_s=readable_s,
+    )
+
+
+def _refuse_all(queue: GateQueue, code: str) -> None:
+    for request in queue.waiting:
+        queue.refuse(request, to_sentence(code), code)

@@ -1,30 +1,42 @@
-"""The vehicles of one gate, one after the other: waits, opens, and ends the pulse."""
+"""The vehicles of one gate, one after the other: waits, asks, opens, and ends the pulse."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from orchestrator.cameras.clocks import steady_s, unix_s
 from orchestrator.cameras.gate_settings import Gate
+from orchestrator.cameras.gates.conditions import Decision
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.gates.relay import OpeningRequest, Relay, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, RelayError
 from orchestrator.cameras.gates.status import GateStatus
-from orchestrator.cameras.store.gate_openings import FAILED, OPENED, REFUSED, GateOpening
+from orchestrator.cameras.store.gate_openings import (
+    COUNTING,
+    FAILED,
+    OPENED,
+    REFUSED,
+    UNKNOWN,
+    GateOpening,
+)
+from orchestrator.system.deadlines import complete_within
 from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
-ATTEMPT_S, RETRY_S, PAUSE_S = 1.5, 3.0, 0.2
-"""Longest attempt, longest time of all attempts (a car waits), and the pause between two."""
-OFF_S = 30.0
-"""Longest time for which a relay is tried again that does not end its pulse."""
+ATTEMPT_S, RETRY_S, PAUSE_S = 5.0, 3.0, 0.2
+"""Longest wait for a relay, longest time of all attempts for a vehicle before the next vehicle gets
+its turn, and the first pause between two attempts; the pauses double."""
+OFF_S, OFF_AGAIN_S = 30.0, 5.0
+"""Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
+its turn, and the pause between later attempts."""
 PREPARE_EVERY_S, PREPARE_S = 15.0, 30.0
 """How often a relay is asked whether it is there, and the longest wait for it. The first connection
 to an ONVIF device reads its description, which takes seconds on a slow machine."""
+CLOSE_S = 2.0
+"""Longest wait for a relay's connections to close."""
 
 
 @dataclass
@@ -33,21 +45,43 @@ class GateSurroundings:
 
     Attributes:
         hold_offs: The last openings.
-        is_present: Tells whether the vehicle of a request is still in front of the camera, and its
-            plate is still read so.
+        decide: Decides whether a gate may open now for a request, and returns the request as it is
+            now.
+        is_news: Tells whether a reason was not yet recorded for a vehicle.
         record: Takes what the gate did.
-        clock: Returns the Unix time.
+        clock: A clock that nobody sets.
+        unix_clock: Returns the Unix time.
     """
 
     hold_offs: HoldOffs
-    is_present: Callable[[OpeningRequest], bool]
+    decide: Callable[[Gate, OpeningRequest], tuple[Decision, OpeningRequest]]
+    is_news: Callable[[OpeningRequest, str], bool]
     record: Callable[[GateOpening], None]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = steady_s
+    unix_clock: Callable[[], float] = unix_s
+
+
+@dataclass
+class _Pulse:
+    """A pulse that this process has to end.
+
+    Attributes:
+        request: The vehicle for which the relay was asked.
+        ends_s: Time at which it ends.
+        was_told: True if a record tells that it could not be ended.
+    """
+
+    request: OpeningRequest
+    ends_s: float
+    was_told: bool = False
 
 
 @dataclass
 class GateQueue:
     """Serves the vehicles of one gate in their order. Other gates do not wait for it.
+
+    A vehicle waits only for its turn. Whether the gate opens is decided directly before each
+    request to the relay.
 
     Attributes:
         gate: Its settings.
@@ -60,54 +94,63 @@ class GateQueue:
     relay: Relay
     around: GateSurroundings
     status: GateStatus = field(init=False)
-    _waiting: asyncio.Queue[OpeningRequest | None] = field(default_factory=asyncio.Queue)
+    _waiting: dict[str, OpeningRequest] = field(default_factory=dict)
+    _pulse: _Pulse | None = None
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.status = GateStatus(self.gate.name)
 
-    def start(self) -> None:
-        """Serve vehicles, and keep the relay connected."""
-        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._watch())]
+    @property
+    def waiting(self) -> tuple[OpeningRequest, ...]:
+        """The vehicles that wait for their turn or have it, in their order."""
+        return tuple(self._waiting.values())
+
+    def has(self, pass_id: str) -> bool:
+        """Tell whether a vehicle waits for its turn or has it."""
+        return pass_id in self._waiting
 
     def put(self, request: OpeningRequest) -> None:
-        """Queue a vehicle."""
-        self._waiting.put_nowait(request)
-        self.status.waiting = self._waiting.qsize()
+        """Let a vehicle wait for its turn."""
+        self._waiting[request.pass_id] = request
+        self.status.waiting = len(self._waiting)
+        self._news.set()
 
-    def refuse(self, request: OpeningRequest, reason: str) -> None:
-        """Record that the gate does not open for a vehicle of its lists."""
-        self._record(request, REFUSED, reason)
+    def refuse(self, request: OpeningRequest, reason: str, code: str = "") -> None:
+        """Record that the gate does not open for a vehicle of its lists, once for each reason."""
+        if self.around.is_news(request, code or reason):
+            self._record(self._make_opening(request, REFUSED, reason))
 
-    async def stop(self) -> None:
-        """End the pulse that runs, and stop. Vehicles that still wait are refused."""
+    def ask_to_stop(self) -> None:
+        """Let `serve` end the pulse that runs, and return. Vehicles that wait stay in `waiting`."""
         self._stopping.set()
-        self._waiting.put_nowait(None)
-        if self._tasks:
-            serving, watching = self._tasks
-            watching.cancel()
-            await serving
-            with suppress(asyncio.CancelledError):
-                await watching
-        await self.relay.close()
+        self._news.set()
 
-    async def _serve(self) -> None:
-        while (request := await self._waiting.get()) is not None:
-            self.status.waiting = self._waiting.qsize()
-            try:
-                await self._serve_one(request)
-            except Exception:  # one vehicle must not end the gate
-                LOG.exception("gate %s: vehicle %s", self.gate.name, request.text)
+    async def close(self) -> None:
+        """Close the relay."""
+        try:
+            await complete_within(self.relay.close(), CLOSE_S)
+        except Exception:  # whatever it is, the gate is closed
+            LOG.exception("gate %s: cannot close the relay", self.gate.name)
 
-    async def _watch(self) -> None:
-        """Ask the relay now and then whether it is there: a car shall not be the first to see.
+    async def serve(self) -> None:
+        """Serve vehicles until the gate is stopped. It may be called again after a failure."""
+        while True:
+            if self._pulse:
+                await self._end_pulse(self._pulse)
+            if self._stopping.is_set():
+                return
+            if self._waiting:
+                await self._serve_first()
+            else:
+                await self._wait_for_news()
 
-        `wait_for` may lose a cancellation before Python 3.12, so the loop looks for the end itself.
-        """
+    async def watch(self) -> None:
+        """Ask the relay now and then whether it is there: a car shall not be the first to see."""
         while not self._stopping.is_set():
             try:
-                await asyncio.wait_for(self.relay.prepare(), PREPARE_S)
+                await complete_within(self.relay.prepare(), PREPARE_S)
                 self.status.absence = ""
             except Exception as error:
                 absence = _describe(error)
@@ -116,84 +159,118 @@ class GateQueue:
                 self.status.absence = absence
             await self._pause(PREPARE_EVERY_S)
 
-    async def _serve_one(self, request: OpeningRequest) -> None:
-        reason = self._refusal(request)
-        if not reason and await self._wait_until_closed(request):
-            reason = self._refusal(request) or self._absence(request)
-        if reason:
-            self.refuse(request, reason)
-            return
-        requested_s = self.around.clock()
-        if failure := await self._retry(lambda: self.relay.switch_on(request), RETRY_S):
-            self._note(failure)
-            self._record(request, FAILED, failure, requested_s)
+    async def _wait_for_news(self) -> None:
+        """Wait for a vehicle or the end; while the relay is still on, only for a short time."""
+        if self._pulse:
+            await is_set_within(self._news, OFF_AGAIN_S)
         else:
-            self.status.failure = ""
-            opening = self._record(request, OPENED, "", requested_s)
-            self.around.hold_offs.add([opening])
-        await self._end_pulse(request)
+            await self._news.wait()
+        self._news.clear()
 
-    def _refusal(self, request: OpeningRequest) -> str:
-        """Return why the gate does not open now; empty if it does."""
+    async def _serve_first(self) -> None:
+        await self._wait_until_closed()
         if self._stopping.is_set():
-            return to_sentence("ended")
-        gate, texts = self.gate, (request.text, request.entry_text)
-        ago_s = self.around.hold_offs.opened_ago_s(gate, texts, self.around.clock())
-        if ago_s is None or not request.pass_id:
-            return ""
-        hold_off_s = f"{gate.hold_off_s:g}"
-        return to_sentence("hold_off", ago_s=f"{ago_s:.0f}", hold_off_s=hold_off_s)
-
-    def _absence(self, request: OpeningRequest) -> str:
-        if not request.pass_id or self.around.is_present(request):
-            return ""
-        return to_sentence("left")
-
-    async def _wait_until_closed(self, request: OpeningRequest) -> bool:
-        """Wait while the gate is open for another vehicle. Return whether that was so."""
-        open_s = self.around.hold_offs.open_until_s(self.gate) - self.around.clock()
-        if open_s > 0:
-            await self._pause(open_s)
-        return open_s > 0
-
-    async def _end_pulse(self, request: OpeningRequest) -> None:
-        """Switch the relay off after the pulse, also after a failure: it may be on all the same."""
-        if not self.relay.needs_off:
             return
-        await self._pause(self.gate.pulse_s)
-        if failure := await self._retry(self.relay.switch_off, OFF_S):
-            reason = to_sentence("still_on", failure=failure)
-            self._note(reason)
-            self._record(request, FAILED, reason)
+        pass_id, request = next(iter(self._waiting.items()))
+        try:
+            await self._open_for(request)
+        finally:
+            self._waiting.pop(pass_id, None)
+            self.status.waiting = len(self._waiting)
 
-    async def _retry(
-        self, switch: Callable[[], Coroutine[None, None, None]], longest_s: float
-    ) -> str:
-        """Call the relay until it answers. Return the failure if it does not in time."""
-        ends = time.monotonic() + longest_s
+    async def _wait_until_closed(self) -> None:
+        """Wait while the gate is open for another vehicle. Each time of closing is awaited once."""
+        awaited_s = self.around.clock()
+        while (closes_s := self.around.hold_offs.open_until_s(self.gate)) > awaited_s:
+            await self._pause(closes_s - self.around.clock())
+            awaited_s = closes_s
+            if self._stopping.is_set():
+                return
+
+    async def _open_for(self, request: OpeningRequest) -> None:
+        """Ask the relay until it may have switched, or the vehicle may not come in any more."""
+        loop = asyncio.get_running_loop()
+        ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
-            left_s = ends - time.monotonic()
-            try:
-                await asyncio.wait_for(switch(), min(ATTEMPT_S, left_s))
-                return ""
-            except Exception as error:  # no error of a relay may end the gate
-                failure = _describe(error)
-            longest_left_s = RETRY_S if self._stopping.is_set() else longest_s
-            ends = min(ends, time.monotonic() + longest_left_s)
-            if time.monotonic() + PAUSE_S >= ends:
-                return failure
-            await asyncio.sleep(PAUSE_S)
+            decision, request = self.around.decide(self.gate, request)
+            if not decision.opens:
+                break
+            failure = await self._attempt(request)
+            if not failure:
+                return
+            if loop.time() + pause_s >= ends_s or self._stopping.is_set():
+                break
+            await self._pause(pause_s)
+            pause_s *= 2
+        if not failure:
+            self.refuse(request, decision.sentence, decision.code)
+        elif self.around.is_news(request, failure):
+            self._record(self._make_opening(request, FAILED, failure))
+
+    async def _attempt(self, request: OpeningRequest) -> str:
+        """Ask the relay once. Return the failure if it has certainly not switched."""
+        at_s, requested_s = self.around.clock(), self.around.unix_clock()
+        outcome, reason = UNKNOWN, to_sentence("interrupted")
+        self._pulse = _Pulse(request, at_s + self.gate.pulse_s)
+        try:
+            await complete_within(self.relay.switch_on(request), ATTEMPT_S)
+            outcome, reason = OPENED, ""
+        except NotSwitchedError as error:
+            outcome, reason = FAILED, _describe(error)
+        except Exception as error:  # whatever it is, the relay may have switched
+            outcome, reason = UNKNOWN, _describe(error)
+        finally:  # also when this task is cancelled
+            self._note(reason)
+            if outcome in COUNTING:
+                opening = self._make_opening(request, outcome, reason, requested_s)
+                self.around.hold_offs.add(opening, at_s)
+                self._record(opening)
+        if outcome == FAILED or not self.relay.needs_off:
+            self._pulse = None
+        else:
+            self._pulse.ends_s = self.around.clock() + self.gate.pulse_s
+        return reason if outcome == FAILED else ""
+
+    async def _end_pulse(self, pulse: _Pulse) -> None:
+        """Switch the relay off after the pulse, also without an answer: it may be on."""
+        await self._pause(pulse.ends_s - self.around.clock())
+        loop = asyncio.get_running_loop()
+        ends_s, pause_s = loop.time() + (0.0 if pulse.was_told else OFF_S), PAUSE_S
+        while failure := await self._switch_off():
+            if self._stopping.is_set():
+                ends_s = min(ends_s, loop.time() + RETRY_S)
+            if loop.time() + pause_s >= ends_s:
+                break
+            await asyncio.sleep(pause_s)
+        else:
+            self._pulse = None
+            return
+        if self._stopping.is_set():
+            self._pulse = None
+        if not pulse.was_told:
+            pulse.was_told, reason = True, to_sentence("still_on", failure=failure)
+            self._note(reason)
+            self._record(self._make_opening(pulse.request, FAILED, reason))
+
+    async def _switch_off(self) -> str:
+        """Return the failure; empty if the relay has confirmed that it is off."""
+        try:
+            await complete_within(self.relay.switch_off(), ATTEMPT_S)
+        except Exception as error:  # no error of a relay may end the gate
+            return _describe(error)
+        return ""
 
     async def _pause(self, seconds: float) -> None:
         """Wait; shorter when the gate is stopped."""
-        await is_set_within(self._stopping, seconds)
+        if seconds > 0:
+            await is_set_within(self._stopping, seconds)
 
-    def _record(
+    def _make_opening(
         self, request: OpeningRequest, outcome: str, reason: str, requested_s: float | None = None
     ) -> GateOpening:
-        now_s = self.around.clock()
         is_measured = outcome == OPENED and request.readable_s is not None
-        opening = GateOpening(
+        delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
+        return GateOpening(
             gate=self.gate.name,
             camera=request.camera,
             pass_id=request.pass_id,
@@ -201,16 +278,18 @@ class GateQueue:
             list=request.list,
             entry_text=request.entry_text,
             outcome=outcome,
-            reason=reason or request.note,
-            requested_s=now_s if requested_s is None else requested_s,
-            delay_s=now_s - (request.readable_s or 0.0) if is_measured else None,
+            reason=reason,
+            requested_s=self.around.unix_clock() if requested_s is None else requested_s,
+            delay_s=delay_s if is_measured else None,
         )
+
+    def _record(self, opening: GateOpening) -> None:
         self.status.count(opening)
         self.around.record(opening)
-        return opening
 
     def _note(self, failure: str) -> None:
-        LOG.error("gate %s: %s", self.gate.name, failure)
+        if failure and failure != self.status.failure:
+            LOG.error("gate %s: %s", self.gate.name, failure)
         self.status.failure = failure
 
 

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from orchestrator.cameras.background_tasks import FatalTaskError, TaskStatus
 from orchestrator.cameras.configuration import Configuration
@@ -24,9 +24,10 @@ from orchestrator.cameras.gates.opening_recorder import OpeningRecorder
 from orchestrator.cameras.gates.registry import make_relay
 from orchestrator.cameras.gates.relay import Relay
 from orchestrator.cameras.gates.status import GateStatus
-from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.passes import PassEvent, Sighting
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.system.deadlines import complete_within
 
 LOG = logging.getLogger(__name__)
 THREADS = 32
@@ -35,8 +36,12 @@ FIRST_READ_S = 5.0
 """Longest wait for the lists at the start."""
 LAST_WRITE_S = 10.0
 """Longest wait for the last records at the end."""
+STOP_S = 45.0
+"""Longest wait for the end of the thread: a relay is switched off, and the records are written."""
 NAME = "gates thread"
 """Name of the thread among the tasks."""
+
+Argument = TypeVar("Argument")
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class GateThread:
         self._store = store
         self._tell = tell
         self._running: _Running | None = None
+        self._present: dict[str, PassEvent] = {}
         self._death: Future[str] = Future()
 
     @property
@@ -73,11 +79,8 @@ class GateThread:
 
     @property
     def task_statuses(self) -> tuple[TaskStatus, ...]:
-        """The state of the thread."""
-        if self._running is None:
-            return ()
-        is_running = self._running.thread.is_alive()
-        return (TaskStatus(NAME, is_running, has_ended=not is_running, is_vital=True),)
+        """The state of the thread and of each task in it."""
+        return self._running.task_statuses if self._running else ()
 
     async def prepare(self, configuration: Configuration) -> PreparedGates:
         """Make what a configuration needs. Nothing changes yet.
@@ -97,6 +100,8 @@ class GateThread:
             if not prepared.configuration.gates:
                 return
             self._running = await asyncio.to_thread(_start, self._store, self._tell, self._death)
+            for event in [*self._present.values()]:
+                self._running.post(self._running.controller.offer, event)
         controller = self._running.controller
         await self._running.call(controller.apply(prepared.configuration, prepared.relays))
 
@@ -109,6 +114,20 @@ class GateThread:
         """
         await self.commit(await self.prepare(configuration))
 
+    def offer(self, event: PassEvent) -> None:
+        """Look at an event. This returns at once."""
+        if event.kind == "closed":
+            self._present.pop(event.passed.id, None)
+        else:
+            self._present[event.passed.id] = event  # for gates that come later
+        if running := self._running:
+            running.post(running.controller.offer, event)
+
+    def notice(self, sighting: Sighting) -> None:
+        """Note which passes a frame has shown. This returns at once."""
+        if sighting.pass_ids and (running := self._running):
+            running.post(running.controller.see, sighting)
+
     async def wait_for_fatal(self) -> None:
         """Wait until the thread has ended that must not.
 
@@ -118,17 +137,14 @@ class GateThread:
         reason = await asyncio.shield(asyncio.wrap_future(self._death))
         raise FatalTaskError(reason)
 
-    def offer(self, event: PassEvent) -> None:
-        """Look at an event. This returns at once."""
-        if running := self._running:
-            running.loop.call_soon_threadsafe(running.controller.offer, event)
-
     async def stop(self) -> None:
         """Stop all gates, and write the last records."""
         running, self._running = self._running, None
         if running:
-            running.loop.call_soon_threadsafe(running.stopped.set)
-            await asyncio.to_thread(running.thread.join)
+            running.post(lambda _: running.stopped.set(), None)
+            await asyncio.to_thread(running.thread.join, STOP_S)
+            if running.thread.is_alive():
+                LOG.error("the gates have not stopped within %.0f s", STOP_S)
 
 
 @dataclass
@@ -140,21 +156,48 @@ class _Running:
     controller: GateController
     lists: KnownLists
     recorder: OpeningRecorder
-    stopped: asyncio.Event
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    failures: int = 0
+    last_error: str = ""
+
+    @property
+    def task_statuses(self) -> tuple[TaskStatus, ...]:
+        """The state of the thread, whose failures are those of calls, and of its tasks."""
+        is_running = self.thread.is_alive()
+        own = TaskStatus(
+            NAME, is_running, self.failures, self.last_error, not is_running, is_vital=True
+        )
+        return (own, *self.controller.tasks.statuses)
 
     async def call(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine in the thread, and wait for it in the caller's loop."""
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self.loop))
 
+    def post(self, function: Callable[[Argument], None], argument: Argument) -> None:
+        """Call a function in the thread, after all calls before."""
+        with suppress(RuntimeError):  # the thread has ended, which `wait_for_fatal` tells
+            self.loop.call_soon_threadsafe(self._try, function, argument)
+
+    def _try(self, function: Callable[[Argument], None], argument: Argument) -> None:
+        try:
+            function(argument)
+        except Exception as error:  # whatever it is, the next call must come
+            LOG.exception("the gates could not use an event")
+            self.failures += 1
+            self.last_error = f"{type(error).__name__}: {error}"
+
     async def run(self) -> None:
         """Keep the lists and the records, until the thread is to end."""
-        reading = asyncio.create_task(self.lists.run())
-        writing = asyncio.create_task(self.recorder.run())
-        await self.stopped.wait()
-        await self.controller.stop()
-        reading.cancel()
-        await self.recorder.close(LAST_WRITE_S)
-        await asyncio.wait({reading, writing})
+        tasks = self.controller.tasks
+        tasks.start("gate lists", self.lists.run)
+        tasks.start("gate records", self.recorder.run, ends=True)
+        try:
+            await self.stopped.wait()
+        finally:
+            await tasks.stop("gate lists")
+            await self.controller.stop()
+            await self.recorder.close(LAST_WRITE_S)
+            await tasks.stop()
 
 
 def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]) -> _Running:
@@ -169,7 +212,7 @@ def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[
     def main() -> None:
         try:
             asyncio.run(run())
-        except Exception as error:
+        except BaseException as error:
             if not started.done():
                 started.set_exception(error)
                 return
@@ -192,5 +235,5 @@ async def _open(
     controller = GateController(lists, recorder, hold_offs, tell)
     lists.on_change = controller.reconsider
     with suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(lists.read(), FIRST_READ_S)
-    return _Running(thread, loop, controller, lists, recorder, asyncio.Event())
+        await complete_within(lists.read(), FIRST_READ_S)
+    return _Running(thread, loop, controller, lists, recorder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ import aiohttp
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.options import check_options, read_flag, read_option
 from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
 
 METHODS = ("GET", "POST", "PUT", "PATCH")
@@ -24,7 +25,12 @@ HEADER = "header."
 """Options that begin so are headers: `"header.X-Api-Key" = "env:RELAY_KEY"`."""
 OPTIONS = ("method", "body", "content_type", "user", "password", "verify", "ca_file")
 PLACEHOLDERS = ("text", "gate", "camera", "pass_id", "list")
-CONNECT_S, TIMEOUT_S = 1.0, 5.0
+CONNECT_S, TIMEOUT_S = 1.0, 4.0
+"""Longest time until a connection stands, with the name's address and TLS, and until the answer."""
+NOT_SENT = aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL
+"""Errors before anything of the request was sent: no address, no connection, no trusted TLS."""
+TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+"""Names of headers. Source: RFC 9110, section 5.6.2."""
 FORM = "application/x-www-form-urlencoded"
 ESCAPES: dict[str, Callable[[str], str]] = {
     "application/json": lambda value: json.dumps(value)[1:-1],
@@ -34,7 +40,10 @@ ESCAPES: dict[str, Callable[[str], str]] = {
 
 
 class HttpRelay:
-    """Sends one request for each opening. Any 2xx answer is a success; redirects are failures.
+    """Sends one request for each opening. Any 2xx answer is a success.
+
+    A relay that answers 4xx has rejected the request. After any other answer, and without one, it
+    may have opened: a redirect is how many devices answer a request that they have carried out.
 
     The relay ends its pulse by itself. Addresses of private networks are allowed: relays are there.
 
@@ -77,10 +86,16 @@ class HttpRelay:
                 self._method, self._url, data=body, headers=headers, allow_redirects=False
             ) as response:
                 status = response.status
+        except RelayError:
+            raise
+        except NOT_SENT as error:
+            raise NotSwitchedError(to_sentence("unreachable", failure=_describe(error))) from error
         except asyncio.TimeoutError as error:
             raise RelayError(to_sentence("silent")) from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise RelayError(to_sentence("unreachable", failure=_describe(error))) from error
+        except Exception as error:  # a hostile answer may raise anything
+            raise RelayError(to_sentence("lost", failure=_describe(error))) from error
+        if 400 <= status < 500:
+            raise NotSwitchedError(to_sentence("status", status=status))
         if not 200 <= status < 300:
             raise RelayError(to_sentence("status", status=status))
 
@@ -99,11 +114,28 @@ class HttpRelay:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=self._context),
-                timeout=aiohttp.ClientTimeout(total=TIMEOUT_S, sock_connect=CONNECT_S),
+                connector=aiohttp.TCPConnector(ssl=self._context, force_close=True),
+                middlewares=(_send_once,),
+                timeout=aiohttp.ClientTimeout(total=TIMEOUT_S, connect=CONNECT_S),
                 trust_env=False,
             )
         return self._session
+
+
+async def _send_once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Send a request. aiohttp would send a GET or PUT again when the connection ends early.
+
+    Raises:
+        RelayError: The connection has ended; the relay may have opened.
+    """
+    try:
+        return await send(request)
+    except NOT_SENT:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise RelayError(to_sentence("lost", failure=_describe(error))) from error
 
 
 def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Template:
@@ -130,8 +162,16 @@ def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Tem
 
 
 def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers.
+
+    Raises:
+        SettingsError: One cannot be sent.
+    """
     names = [name for name in gate.options if name.startswith(HEADER)]
     headers = {name.removeprefix(HEADER): read_option(gate, name, environ) for name in names}
+    for name, value in headers.items():
+        if not TOKEN.fullmatch(name) or not value.isprintable():
+            raise SettingsError(f"gate {gate.name}: {HEADER}{name}: wanted a header of one line")
     if user := read_option(gate, "user", environ):
         login = f"{user}:{read_option(gate, 'password', environ)}".encode()
         headers["authorization"] = f"Basic {b64encode(login).decode()}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Protocol
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.gate_openings import GateOpening
@@ -18,12 +19,15 @@ REFRESH_EVERY_S = 1.0
 DAY_S = 86400.0
 OVERLAP_S = 10.0
 """Records of other processes may reach the database so late."""
+TOLD_S = 10.0
+"""Lists of a greater age are told in the program's log."""
 
 
 class ReadsOpenings(Protocol):
     """Reads what gates did. Its calls may block."""
 
-    def since(self, since_s: float) -> tuple[GateOpening, ...]: ...
+    def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
+        """Return what counts as an opening, with its age in seconds."""
 
 
 class ReadsLists(Protocol):
@@ -40,10 +44,9 @@ class KnownLists:
     Args:
         store: The store. Its calls run in a thread.
         hold_offs: Gets the openings of other processes, and those before a restart.
-        clock: Returns the Unix time.
+        clock: A clock that nobody sets.
 
     Attributes:
-        longest_hold_off_s: Openings of this time count; of a day, the most there is, at first.
         on_change: Called when a list has changed.
     """
 
@@ -51,25 +54,31 @@ class KnownLists:
         self,
         store: ReadsLists,
         hold_offs: HoldOffs,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady_s,
     ) -> None:
         self._store = store
         self._hold_offs = hold_offs
         self._clock = clock
         self._lookup = ListLookup()
-        self._read_at: float | None = None
-        self._openings_until_s = float("-inf")
-        self.longest_hold_off_s = DAY_S
+        self._read_at_s = self._openings_read_at_s = -inf
+        self._counted_s = DAY_S
+        self._failure = ""
         self.on_change: Callable[[], None] = lambda: None
 
     @property
     def age_s(self) -> float:
         """Time since the lists were read; infinite if they never were."""
-        return float("inf") if self._read_at is None else time.monotonic() - self._read_at
+        return self._clock() - self._read_at_s
 
     def named(self, names: Sequence[str]) -> list[LoadedList]:
         """Return the lists of some names."""
         return self._lookup.named(names)
+
+    def count_openings(self, within_s: float) -> None:
+        """Let openings up to an age count. Without a call, those of a day count."""
+        if within_s > self._counted_s:
+            self._openings_read_at_s = -inf  # the next look reads the older ones, too
+        self._counted_s = within_s
 
     async def run(self) -> None:
         """Read until the task is cancelled."""
@@ -79,18 +88,26 @@ class KnownLists:
 
     async def read(self) -> None:
         """Read what has changed. If the database is away, all stays as it was."""
-        before, started = self._lookup.revisions, time.monotonic()
-        now_s = self._clock()
-        since_s = max(self._openings_until_s - OVERLAP_S, now_s - self.longest_hold_off_s)
+        before, started_s = self._lookup.revisions, self._clock()
+        within_s = min(self._counted_s, started_s - self._openings_read_at_s + OVERLAP_S)
         try:
             await asyncio.to_thread(self._store.refresh, self._lookup)
-            openings = await asyncio.to_thread(self._store.openings.since, since_s)
-        except StoreError as error:
-            if self.age_s > 10 * REFRESH_EVERY_S:
-                LOG.warning("the lists of the gates are %.0f s old: %s", self.age_s, error)
+            openings = await asyncio.to_thread(self._store.openings.recent, within_s)
+        except Exception as error:  # whatever it is, the lists were not read
+            self._tell(error)
             return
-        self._read_at, self._openings_until_s = started, now_s
-        self._hold_offs.add(openings)
-        self._hold_offs.forget(now_s - self.longest_hold_off_s)
+        self._failure, now_s = "", self._clock()
+        self._read_at_s = self._openings_read_at_s = started_s
+        for opening, age_s in openings:
+            self._hold_offs.add(opening, now_s - age_s)
+        self._hold_offs.forget(now_s - self._counted_s)
         if self._lookup.revisions != before:
             self.on_change()
+
+    def _tell(self, error: Exception) -> None:
+        """Tell once of each failure that lasts; of a foreign error, with its traceback."""
+        failure = f"{type(error).__name__}: {error}"
+        if self.age_s > TOLD_S and failure != self._failure:
+            self._failure = failure
+            traceback = None if isinstance(error, StoreError) else error
+            LOG.error("gates use lists that cannot be read: %s", failure, exc_info=traceback)

@@ -11,13 +11,20 @@ from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.extras import import_extra
 from orchestrator.cameras.gates.options import check_options, read_flag, read_number
 from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
+from orchestrator.system.deadlines import complete_within
 
 OPTIONS = ("coil", "unit", "ends_pulse")
 PORT = 502
 ANSWER_S = 1.2
 """Longest wait for a connection or an answer."""
+CONNECT_S = 1.5
+"""Longest wait for a connection, with the name's address."""
+NOT_DONE = {1, 2, 3, 6, 10}
+"""Codes of answers to requests that were not carried out: function, address or value are wrong, the
+device is busy, a gateway has no way. After the others, such as a device behind a gateway that does
+not answer, the coil may be on. Source: Modbus Application Protocol 1.1b3, section 7."""
 
 
 class ModbusRelay:
@@ -44,6 +51,7 @@ class ModbusRelay:
         self._coil = read_number(gate, "coil", default=0, most=65535)
         self._unit = read_number(gate, "unit", default=1, most=247)
         self._address = parts.hostname, parts.port or PORT
+        self._told = f"{parts.hostname}:{parts.port or PORT}"
         self._modbus = import_extra(gate, "pymodbus")
         self._clients = import_extra(gate, "pymodbus.client")
         self._client: Any = None
@@ -78,6 +86,22 @@ class ModbusRelay:
         await self._ask(client.write_coil(self._coil, is_on, device_id=self._unit))
 
     async def _connect(self) -> Any:
+        """Return the client with its connection.
+
+        Raises:
+            NotSwitchedError: There is no connection.
+        """
+        try:
+            return await complete_within(self._connect_once(), CONNECT_S)
+        except NotSwitchedError:
+            raise
+        except asyncio.TimeoutError as error:
+            raise NotSwitchedError(to_sentence("connection", address=self._told)) from error
+        except Exception as error:
+            failure = type(error).__name__
+            raise NotSwitchedError(to_sentence("unreachable", failure=failure)) from error
+
+    async def _connect_once(self) -> Any:
         async with self._connecting:
             if self._client and self._client.connected:
                 return self._client
@@ -88,19 +112,26 @@ class ModbusRelay:
             )
             if not await client.connect():
                 client.close()
-                raise RelayError(to_sentence("connection", address=f"{host}:{port}"))
+                raise NotSwitchedError(to_sentence("connection", address=self._told))
             self._client = client
             return client
 
     async def _ask(self, answer: Awaitable[Any]) -> None:
-        """Wait for an answer; a connection without one is not used again."""
+        """Wait for an answer; a connection without one is not used again.
+
+        Raises:
+            NotSwitchedError: The request was not carried out.
+            RelayError: It may have been.
+        """
         try:
             found = await answer
-        except self._modbus.ModbusException as error:
-            await self.close()
-            raise RelayError(to_sentence("silent")) from error
+            is_error, code = found.isError(), getattr(found, "exception_code", 0)
         except asyncio.CancelledError:
             await self.close()
             raise
-        if found.isError():
-            raise RelayError(to_sentence("rejected", failure=found))
+        except Exception as error:  # a hostile answer may raise anything
+            await self.close()
+            raise RelayError(to_sentence("silent")) from error
+        if is_error:
+            kind = NotSwitchedError if code in NOT_DONE else RelayError
+            raise kind(to_sentence("rejected", failure=found))

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,14 +14,22 @@ from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.extras import import_extra
 from orchestrator.cameras.gates.options import check_options, read_flag, read_option
 from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
+from orchestrator.system.deadlines import complete_within
 
 OPTIONS = ("user", "password", "relay", "adjust_time", "verify")
 PORTS = {"http": 80, "https": 443}
 BISTABLE = "Bistable"
 ACTIVE, INACTIVE = "active", "inactive"
 PROXIES = ("http_proxy", "https_proxy")
+CONNECT_S, ANSWER_S, FIND_S = 3.0, 4.0, 30.0
+"""Longest wait for the service before an opening, for an answer, and for the service at leisure. At
+first its description is read, which takes seconds on a slow machine."""
+SENDER_FAULTS = ("Sender", "Client")
+"""Codes of SOAP 1.2 and 1.1 for a request that was wrong. It was not carried out."""
+MOST_BYTES = 1 << 20
+"""Largest answer of a device."""
 
 
 class OnvifRelay:
@@ -48,12 +57,8 @@ class OnvifRelay:
         self._token = read_option(gate, "relay", environ)
         self._adjusts_time = read_flag(gate, "adjust_time", default=True)
         self._onvif = import_extra(gate, "onvif")
-        self._failures = (
-            import_extra(gate, "zeep.exceptions").Error,
-            import_extra(gate, "aiohttp").ClientError,
-            self._onvif.ONVIFError,
-            OSError,
-            asyncio.TimeoutError,
+        _limit_transports(
+            import_extra(gate, "onvif.client"), import_extra(gate, "onvif.zeep_aiohttp")
         )
         self._connecting = asyncio.Lock()
         self._camera: Any = None
@@ -63,7 +68,7 @@ class OnvifRelay:
 
     async def prepare(self) -> None:
         """Ask for the outputs, see `Relay`."""
-        await self._read_outputs(await self._connect())
+        await self._read_outputs(await self._connect(FIND_S))
 
     async def switch_on(self, request: OpeningRequest) -> None:
         """Set the output to active, see `Relay`."""
@@ -77,21 +82,35 @@ class OnvifRelay:
         """Close the connections."""
         camera, self._camera, self._service = self._camera, None, None
         if camera:
-            with suppress(*self._failures):
+            with suppress(Exception):
                 await camera.close()
 
     async def _set(self, state: str) -> None:
-        service = await self._connect()
+        service = await self._connect(CONNECT_S)
         parameters = {"RelayOutputToken": self._token, "LogicalState": state}
         await self._ask(service.SetRelayOutputState(parameters))
 
-    async def _connect(self) -> Any:
-        """Return the service of the outputs; find it and its outputs at first."""
+    async def _connect(self, within_s: float) -> Any:
+        """Return the service of the outputs; find it and its outputs at first.
+
+        Raises:
+            NotSwitchedError: There is none.
+        """
+        try:
+            return await complete_within(self._connect_once(), within_s)
+        except asyncio.TimeoutError as error:
+            raise NotSwitchedError(to_sentence("silent_device")) from error
+        except RelayError as error:
+            raise NotSwitchedError(str(error)) from error
+        except Exception as error:  # a hostile answer may raise anything
+            raise NotSwitchedError(to_sentence("device", failure=_describe(error))) from error
+
+    async def _connect_once(self) -> Any:
         async with self._connecting:
             if self._service is None:
                 await self.close()
                 self._camera = self._open()
-                service = await self._ask(self._find_service())
+                service = await self._find_service()
                 await self._read_outputs(service)
                 self._service = service
             return self._service
@@ -132,15 +151,64 @@ class OnvifRelay:
         """Wait for an answer.
 
         Raises:
-            RelayError: The device is away, refuses, or answers with something else.
+            NotSwitchedError: The request has not reached the device, or the device rejects it.
+            RelayError: The device does not answer, or with something else.
         """
         try:
-            return await answer
+            return await complete_within(_wait_for(answer), ANSWER_S)
         except asyncio.TimeoutError as error:
             raise RelayError(to_sentence("silent_device")) from error
-        except self._failures as error:
-            failure = str(error) or type(error).__name__
-            raise RelayError(to_sentence("device", failure=failure)) from error
+        except Exception as error:  # a hostile answer may raise anything
+            kind = NotSwitchedError if _is_rejection(error) else RelayError
+            raise kind(to_sentence("device", failure=_describe(error))) from error
+
+
+async def _wait_for(answer: Awaitable[Any]) -> Any:
+    return await answer
+
+
+def _describe(error: Exception) -> str:
+    return str(error)[:200] or type(error).__name__
+
+
+def _is_rejection(error: BaseException | None) -> bool:
+    """Tell whether a request has not reached the device, or the device says that it is wrong."""
+    from aiohttp import ClientConnectorError, ConnectionTimeoutError
+    from zeep.exceptions import Fault, TransportError
+
+    while error is not None:
+        if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
+            return True
+        if isinstance(error, Fault):
+            return str(error.code).rpartition(":")[2] in SENDER_FAULTS
+        if isinstance(error, TransportError):
+            return bool(400 <= error.status_code < 500)
+        error = error.__cause__
+    return False
+
+
+@cache
+def _limit_transports(client: Any, transports: Any) -> None:
+    """Let the package send each request once, and read answers up to a limit.
+
+    Its own transport sends a request again when the connection ends without an answer. The device
+    may have carried it out.
+    """
+
+    class LimitedTransport(transports.AIOHTTPTransport):  # type: ignore[misc]
+        async def _post_internal(self, address: str, message: Any, headers: Any) -> Any:
+            body = message.encode() if isinstance(message, str) else message
+            headers = {"Content-Type": 'text/xml; charset="utf-8"', **(headers or {})}
+            asked = self.session.post(address, data=body, headers=headers, allow_redirects=False)
+            async with asked as response:
+                content = bytearray()
+                async for chunk in response.content.iter_chunked(1 << 16):
+                    content += chunk
+                    if len(content) > MOST_BYTES:
+                        raise RelayError(to_sentence("long_answer", most=MOST_BYTES))
+                return response, bytes(content)
+
+    client.AsyncTransportProtocolErrorHandler = LimitedTransport
 
 
 def _check_address(gate: Gate) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.system.deadlines import complete_within
 from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class OpeningRecorder:
         self._is_closing = True
         self._is_news.set()
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self.flush(), within_s)
+            await complete_within(self.flush(), within_s)
         for opening in self._waiting:
             LOG.error("the record of an opening is lost: %s", opening)
 
@@ -69,8 +70,9 @@ class OpeningRecorder:
         openings = [*self._waiting]
         try:
             await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._write, openings)))
-        except StoreError as error:
-            LOG.error("records of gates wait in memory: %s", error)
+        except Exception as error:  # whatever it is, they were not written
+            traceback = None if isinstance(error, StoreError) else error
+            LOG.error("records of gates wait in memory: %s", error, exc_info=traceback)
             return False
         for one in openings:
             with suppress(ValueError):  # lost meanwhile

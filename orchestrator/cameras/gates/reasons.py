@@ -11,20 +11,27 @@ from dataclasses import dataclass
 from functools import cache
 
 REASONS: Mapping[str, str] = {
+    "moved": "the vehicle is not where the gate wants it",
+    "unlisted": "the plate is on none of the gate's lists any more",
+    "asked": "the gate was asked for this vehicle already",
     "schedule": "outside the gate's schedule",
     "stale_lists": "the lists could not be read for {age_s} s",
     "score": "the text's score is below {threshold}",
     "old_frame": "the last frame is too old",
     "ended": "the command ended",
+    "gone_gate": "the gate was taken out of the configuration",
+    "interrupted": "the request was interrupted",
     "hold_off": "opened for this plate {ago_s} s ago; hold_off_s is {hold_off_s}",
     "left": "the gate was open; meanwhile the vehicle has left, or its text has changed",
     "silent": "the relay does not answer",
     "unreachable": "cannot reach the relay: {failure}",
+    "lost": "the connection to the relay was lost: {failure}",
     "connection": "cannot connect to {address}",
     "status": "the relay answered with status {status}",
     "rejected": "the relay refuses: {failure}",
     "silent_device": "the device does not answer",
     "device": "the device: {failure}",
+    "long_answer": "the answer is longer than {most} bytes",
     "still_on": "the relay may still be on: {failure}",
 }
 """Sentences by their codes."""

@@ -9,7 +9,14 @@ from orchestrator.errors import PlateError
 
 
 class RelayError(PlateError):
-    """A relay did not do what was asked, or did not answer."""
+    """A relay has not confirmed what was asked. It may have done it all the same.
+
+    So a request to open is not sent again after it.
+    """
+
+
+class NotSwitchedError(RelayError):
+    """A relay has certainly not switched: no request has reached it, or it has rejected it."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +25,13 @@ class OpeningRequest:
 
     Attributes:
         gate: Name of the gate.
-        camera: Name of the camera; empty if a person opens the gate.
-        pass_id: Id of the pass; empty if a person opens the gate.
+        camera: Name of the camera.
+        pass_id: Id of the pass.
         text: Text of the plate.
         list: Name of the list.
         entry_text: Text of its entry.
-        readable_s: Unix time of the frame from which the delay counts, see `GateOpening`; None if
-            it is not known.
-        note: Remark of a person who opens the gate.
+        readable_s: Steady time from which the delay counts, see `GateOpening`; None if it is not
+            known.
     """
 
     gate: str
@@ -35,11 +41,13 @@ class OpeningRequest:
     list: str = ""
     entry_text: str = ""
     readable_s: float | None = None
-    note: str = ""
 
 
 class Relay(Protocol):
-    """Switches the relay of one gate. Calls may be cancelled at any time."""
+    """Switches the relay of one gate. Calls may be cancelled at any time.
+
+    Each call has deadlines of its own, and raises nothing but the errors that it names.
+    """
 
     @property
     def needs_off(self) -> bool:
@@ -56,11 +64,12 @@ class Relay(Protocol):
         """Open the gate; return when the relay has confirmed it.
 
         Raises:
-            RelayError: The relay refuses, or does not answer.
+            NotSwitchedError: The gate has certainly not opened.
+            RelayError: It may have opened.
         """
 
     async def switch_off(self) -> None:
-        """End the pulse.
+        """End the pulse. It may be called again after a failure.
 
         Raises:
             RelayError: The relay refuses, or does not answer.

@@ -5,7 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
-from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.cameras.store.gate_openings import (
+    FAILED,
+    OPENED,
+    REFUSED,
+    UNKNOWN,
+    GateOpening,
+)
 
 BOUNDS_S = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
 """Bounds of the delays' histogram."""
@@ -43,7 +49,7 @@ class GateStatus:
 
     name: str
     outcomes: dict[str, int] = field(
-        default_factory=lambda: {"opened": 0, "failed": 0, "refused": 0}
+        default_factory=lambda: dict.fromkeys((OPENED, UNKNOWN, FAILED, REFUSED), 0)
     )
     waiting: int = 0
     delays: DelayHistogram = field(default_factory=DelayHistogram)

@@ -15,8 +15,12 @@ from orchestrator.cameras.store.pass_query import LIMIT, MOST, parse_cursor
 from orchestrator.cameras.store.schema import gate_openings
 from orchestrator.errors import ParameterError
 
-OPENED, FAILED, REFUSED = "opened", "failed", "refused"
-"""Outcomes. A refused vehicle is on a list of the gate, but a condition was not met."""
+OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
+"""Outcomes. Without a clear answer of the relay it is unknown whether the gate has opened; after a
+failure it has not. A refused vehicle is on a list of the gate, but a condition was not met."""
+COUNTING = (OPENED, UNKNOWN)
+"""Outcomes that count as an opening: for the hold-off, for the time that the gate is open, and for
+the rule that a gate is asked once for a pass."""
 
 
 def _new_id() -> str:
@@ -34,8 +38,8 @@ class GateOpening:
         text: Text of the pass.
         list: Name of the list.
         entry_text: Text of its entry.
-        outcome: `opened`, `failed` or `refused`.
-        reason: Reason of a failure or refusal; empty for an opening.
+        outcome: `opened`, `unknown`, `failed` or `refused`.
+        reason: Reason of any other outcome than an opening.
         requested_s: Unix time at which the relay was asked, or the refusal decided.
         delay_s: Seconds from the first frame in which the plate was readable to the relay's answer.
             If a zone, a line or a direction came later, they count from that frame. None without a
@@ -111,9 +115,9 @@ def read_page(
 
 
 def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
-    """Return the gates that were opened since a Unix time, the oldest first."""
+    """Return what counts as an opening since a Unix time, the oldest first."""
     found = sa.select(*COLUMNS).where(
-        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome == OPENED
+        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome.in_(COUNTING)
     )
     rows = connection.execute(found.order_by(gate_openings.c.requested_s)).mappings()
     return tuple(_of_rows(rows))

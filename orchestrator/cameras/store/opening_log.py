@@ -7,9 +7,11 @@ import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import BinaryIO
 
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
 from orchestrator.cameras.store.gate_openings import (
@@ -28,6 +30,8 @@ LINE_END = b"\n"
 FILE = "gate-openings.jsonl"
 REJECTED = "gate-openings.rejected.jsonl"
 """File of the lines that the database does not accept, or that cannot be read."""
+CLOCKS_DIFFER_S = 10.0
+"""Most by which the clock of another machine may be ahead of this one's."""
 
 
 class OpeningLog:
@@ -82,9 +86,21 @@ class OpeningLog:
             )
 
     def since(self, since_s: float) -> tuple[GateOpening, ...]:
-        """Return the gates that were opened since a Unix time, the oldest first."""
+        """Return what counts as an opening since a Unix time, the oldest first."""
         with self._database.reading() as connection:
             return read_since(connection, since_s)
+
+    def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
+        """Return what counts as an opening with its age in seconds, the oldest first.
+
+        The age of a time in the future is not known, so it is infinite: somebody has set a clock.
+
+        Args:
+            within_s: The greatest age.
+        """
+        now_s = unix_s()
+        ages = ((one, now_s - one.requested_s) for one in self.since(now_s - within_s))
+        return [(one, max(age_s, 0) if age_s > -CLOCKS_DIFFER_S else inf) for one, age_s in ages]
 
     def replay(self) -> int:
         """Write the file's openings to the database. Return their number.

@@ -11,7 +11,7 @@ from orchestrator.cameras.background_tasks import describe
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame, Xyxy
-from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.passes import PassEvent, Sighting
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 from orchestrator.plates import Plates
 
@@ -20,6 +20,7 @@ ADVANCE_EVERY_S = 1.0
 
 Receive = Callable[[PassEvent], Awaitable[None]]
 Permit = Callable[[Frame], Awaitable[bool]]
+Notice = Callable[[Sighting], None]
 
 
 class FrameStream(Protocol):
@@ -41,6 +42,10 @@ class FrameStream(Protocol):
 
 class Tracker(Protocol):
     """Follows the plates of one camera from frame to frame."""
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """Ids of the passes that the last frame has shown."""
 
     def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
     def advance(self, moment_s: float) -> Sequence[PassEvent]: ...
@@ -99,6 +104,7 @@ class CameraLoop:
         clock: A clock that nobody sets.
         tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
+        notice: Takes which passes each answered frame has shown, before their events.
         is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
             swallow the cancellation of the task.
         failure: The exception that has ended it as text; empty while it is followed.
@@ -110,6 +116,7 @@ class CameraLoop:
     recognizer: FrameRecognizer
     receive: Receive
     permit: Permit | None = None
+    notice: Notice = lambda _: None
     is_ending: bool = False
     failure: str = ""
     clock: Callable[[], float] = steady_s
@@ -180,7 +187,9 @@ class CameraLoop:
             self.counts.frames += 1
             self.counts.plates += len(plates)
             self.tap.offer(frame, plates)
-            await finish(self._hand_on(self.tracker.update(frame, plates)))
+            events = self.tracker.update(frame, plates)
+            self.notice(Sighting(self.camera.name, (*self.tracker.shown,), frame.steady_s))
+            await finish(self._hand_on(events))
 
     async def _hand_on(self, events: Sequence[PassEvent]) -> None:
         """Hand on events. A failure with one keeps no other back; the first is raised at last."""

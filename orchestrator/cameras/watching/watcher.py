@@ -13,6 +13,7 @@ from orchestrator.cameras.configuration import Camera, Configuration
 from orchestrator.cameras.watching.camera_loop import (
     CameraLoop,
     FrameStream,
+    Notice,
     Permit,
     Receive,
     Tracker,
@@ -67,6 +68,7 @@ class Watcher:
 
     Attributes:
         permit: Tells whether a frame may be used; None for always.
+        notice: Takes which passes each answered frame has shown.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Watcher:
         self._receive = receive
         self._tasks = tasks or BackgroundTasks()
         self.permit: Permit | None = None
+        self.notice: Notice = lambda _: None
         self._changing = asyncio.Lock()
         self._watched: dict[str, _Watched] = {}
 
@@ -156,7 +159,9 @@ class Watcher:
         except Exception as error:  # such as no descriptors; the camera's task tries again
             stream = UnopenedStream(error)
         tracker = self._make_tracker(camera)
-        loop = CameraLoop(camera, stream, tracker, self._recognizer, self._receive, self.permit)
+        loop = CameraLoop(
+            camera, stream, tracker, self._recognizer, self._receive, self.permit, self.notice
+        )
         return loop, tracker
 
     async def _run(self, watched: _Watched) -> None:

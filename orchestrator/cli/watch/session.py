@@ -61,6 +61,8 @@ class Session:
         self._followed, self._is_ending = set[str](), False
         self._applying = asyncio.Lock()
         self._gates = GateThread(store, self._output.show_opening) if store else None
+        if self._gates:
+            self._watcher.notice = self._gates.notice
         self._sinks = SinkRunner(store.outbox, self._tasks) if store else None
         self._sharing = self._make_sharing()
         self._writer = self._make_writer()

@@ -5,7 +5,7 @@ import { element, say, words } from "../page/words.js";
 // Outcomes that this page has no word for are shown as they are.
 export function outcomeOf({ outcome }) {
   const told = `outcome_${outcome}` in words ? say(`outcome_${outcome}`) : outcome;
-  return element("span", told, `pill outcome ${outcome === "opened" ? "good" : outcome === "failed" ? "warm" : ""}`);
+  return element("span", told, `pill outcome ${outcome === "opened" ? "good" : ["failed", "unknown"].includes(outcome) ? "warm" : ""}`);
 }
 
 // The reason in the reader's language. A sentence that this page does not know is shown as it is.

@@ -115,7 +115,11 @@ class Opening(Model):
     text: Text
     list: str = Field(description="Name of the list", examples=["residents"])
     entry_text: str = Field(description="Text of the entry", examples=["A123BC77"])
-    outcome: str = Field(description="`opened`, or why not", examples=["opened"])
+    outcome: str = Field(
+        description="`opened`, `failed`, `refused`, or `unknown`: it may have opened, as the relay "
+        "gave no clear answer",
+        examples=["opened"],
+    )
     reason: str = Field(description="A sentence about it")
     reason_code: str = Field(
         description='Code of the sentence; "" if it has none', examples=["hold_off"]

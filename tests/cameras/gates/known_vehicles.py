@@ -11,6 +11,7 @@ from typing import Any
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
 from orchestrator.cameras.passes import Observation, Pass, PassEvent
+from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry, ListLookup, LoadedList
 from tests.cameras.samples import make_event
 
@@ -33,7 +34,9 @@ def make_passed(text: str = TEXT, *, looks: int = 2, **changes: Any) -> Pass:
     seen = tuple(
         Observation(passed.first_seen_s + at / 2, first.plate, weight=1.0) for at in range(looks)
     )
-    return replace(passed, **{"observations": seen, **changes})
+    changes = {"observations": seen, **changes}
+    moment_s = changes.get("last_seen_s", passed.last_seen_s)
+    return replace(passed, **{"last_moment_s": moment_s, **changes})
 
 
 def make_pass_event(kind: Any = "agreed", text: str = TEXT, **changes: Any) -> PassEvent:
@@ -52,13 +55,14 @@ class ScriptedRelay:
     """Fails as often as it is told to, and then works. `None` in the script hangs.
 
     Attributes:
-        script: Failures of the calls, in turn.
+        script: Failures of the calls, in turn. A text is one after which the relay may have
+            switched; an exception is raised as it is.
         needs_off: See `Relay`.
         switched: Its answers, in their order.
         is_closed: True if it was closed.
     """
 
-    script: list[str | None] = field(default_factory=list)
+    script: list[str | Exception | None] = field(default_factory=list)
     needs_off: bool = False
     switched: list[str] = field(default_factory=list)
     requests: list[OpeningRequest] = field(default_factory=list)
@@ -82,18 +86,27 @@ class ScriptedRelay:
         failure = self.script.pop(0) if self.script else ""
         if failure is None:
             await asyncio.Event().wait()
+        if isinstance(failure, Exception):
+            raise failure
         if failure:
             raise RelayError(failure)
 
 
 class RememberedOpenings:
-    """Openings that are given by hand."""
+    """Openings that are given by hand.
+
+    Attributes:
+        all: The openings.
+        now_s: The Unix time.
+    """
 
     def __init__(self) -> None:
-        self.all: tuple[Any, ...] = ()
+        self.all: tuple[GateOpening, ...] = ()
+        self.now_s = NOW_S
 
-    def since(self, since_s: float) -> tuple[Any, ...]:
-        return tuple(one for one in self.all if one.requested_s >= since_s)
+    def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
+        aged = ((one, self.now_s - one.requested_s) for one in self.all)
+        return [(one, age_s) for one, age_s in aged if age_s <= within_s]
 
 
 class ListsInMemory:

@@ -30,12 +30,15 @@ class OnvifDevice:
         has_io: True if it has the service DeviceIO; else the management service has the outputs.
         states: States that were set, with the path of the service.
         rejected: Reasons of requests that were not accepted.
+        hostile: Answers that stand in for the right ones, by operation. It does what it was asked
+            all the same. None ends the connection without an answer.
     """
 
     mode: str = "Bistable"
     has_io: bool = True
     states: list[tuple[str, str]] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+    hostile: dict[str, tuple[int, bytes] | None] = field(default_factory=dict)
     port: int = 0
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -52,7 +55,14 @@ class OnvifDevice:
             "GetRelayOutputs": self.tell_outputs,
             "SetRelayOutputState": self.set_state,
         }
-        return envelop(answers[name](request.path, operation))
+        answer = envelop(answers[name](request.path, operation))
+        if name not in self.hostile:
+            return answer
+        if (instead := self.hostile[name]) is None:
+            assert request.transport
+            request.transport.abort()
+            return answer
+        return web.Response(status=instead[0], body=instead[1])
 
     def check(self, request: web.Request, envelope: etree._Element, name: str) -> str:
         """Return why a request is not accepted."""

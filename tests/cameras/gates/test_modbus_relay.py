@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.cameras.gates.modbus_relay import ModbusRelay
 from orchestrator.cameras.gates.registry import make_relay
-from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import ExtraError, SettingsError
 from tests.cameras.gates.known_vehicles import make_gate
 
@@ -81,7 +81,7 @@ def test_a_coil_that_is_not_there_is_told(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, coil="900", unit="3"), {})
 
     async def act() -> None:
-        with pytest.raises(RelayError, match="the relay refuses"):
+        with pytest.raises(NotSwitchedError, match="the relay refuses"):
             await relay.switch_on(REQUEST)
         await relay.close()
 
@@ -92,7 +92,7 @@ def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
 
     async def fail() -> None:
-        with pytest.raises(RelayError, match="cannot connect"):
+        with pytest.raises(NotSwitchedError, match="cannot connect"):
             await relay.switch_on(REQUEST)
 
     async def act() -> None:
@@ -101,6 +101,37 @@ def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
 
     asyncio.run(fail())
     assert serve(free_port, act) == [(3, 0, True)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(b"", "does not answer", id="none"),
+        pytest.param(b"\x00" * 5000, "does not answer", id="no-modbus"),
+        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 99, "does not answer", id="http"),
+        pytest.param(b"<id>\x00\x00\x00\x03\x01\x85\x04", "refuses", id="device-failure"),
+        pytest.param(b"<id>\x00\x00\x00\x03\x01\x85\x0b", "refuses", id="behind-a-gateway"),
+    ],
+)
+def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) -> None:
+    requests: list[bytes] = []
+
+    async def serve_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        requests.append(await reader.read(256))
+        writer.write(answer.replace(b"<id>", requests[0][:2]))
+        writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(serve_once, "127.0.0.1", 0)
+        relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
+        with pytest.raises(RelayError, match=message) as caught:
+            await relay.switch_on(REQUEST)
+        assert not isinstance(caught.value, NotSwitchedError)
+        await relay.close()
+        server.close()
+
+    asyncio.run(run())
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(

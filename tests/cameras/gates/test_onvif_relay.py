@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
 from tests.cameras.gates.known_vehicles import make_gate
 
 pytest.importorskip("onvif", reason="the extra gates is not installed")
+from orchestrator.cameras.gates import onvif_relay
 from orchestrator.cameras.gates.onvif_relay import OnvifRelay
 from tests.cameras.gates.onvif_device import PASSWORD, USER, OnvifDevice
 
@@ -96,6 +97,69 @@ def test_what_the_device_does_not_accept_is_told(options: dict[str, str], messag
     with pytest.raises(RelayError, match=message):
         run(device, open_once, **options)
     assert device.states == []
+
+
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>
+<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"><s:Body>&b;</s:Body></s:Envelope>"""
+FAULT = b"""<s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope"><s:Body><s:Fault><s:Code>
+<s:Value>s:Receiver</s:Value></s:Code><s:Reason><s:Text>broken</s:Text></s:Reason></s:Fault></s:Body>
+</s:Envelope>"""
+HOSTILE = [
+    pytest.param(None, id="no-answer"),
+    pytest.param((500, FAULT), id="its-own-fault"),
+    pytest.param((200, b"<html>hello</html>"), id="html"),
+    pytest.param((200, b""), id="empty"),
+    pytest.param((200, b"<a>" * 100_000), id="deep"),
+    pytest.param((200, b"x" * 3_000_000), id="long"),
+    pytest.param((200, BOMB), id="entities"),
+    pytest.param((302, b""), id="redirect"),
+]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("answer", HOSTILE)
+def test_without_a_clear_answer_the_output_may_be_on(answer: tuple[int, bytes] | None) -> None:
+    device = OnvifDevice(hostile={"SetRelayOutputState": answer})
+
+    with pytest.raises(RelayError) as caught:
+        run(device, open_once)
+    assert not isinstance(caught.value, NotSwitchedError)
+    assert device.states == [(IO, "active")]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("answer", HOSTILE)
+@pytest.mark.parametrize("operation", ["GetSystemDateAndTime", "GetServices", "GetRelayOutputs"])
+def test_a_device_that_answers_badly_before_is_a_failure(
+    operation: str, answer: tuple[int, bytes] | None
+) -> None:
+    device = OnvifDevice(hostile={operation: answer})
+
+    async def act(relay: OnvifRelay) -> None:
+        with pytest.raises(RelayError):
+            await relay.prepare()
+        with pytest.raises(NotSwitchedError):
+            await relay.switch_on(REQUEST)
+
+    run(device, act)
+    assert device.states == []
+
+
+@pytest.mark.server
+def test_a_device_that_does_not_answer_may_have_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(OnvifDevice):
+        async def answer(self, request: web.Request) -> web.Response:
+            answer = await super().answer(request)
+            if self.states:
+                await asyncio.sleep(1)
+            return answer
+
+    monkeypatch.setattr(onvif_relay, "ANSWER_S", 0.5)
+    device = Slow()
+    with pytest.raises(RelayError, match="the device does not answer") as caught:
+        run(device, open_once)
+    assert not isinstance(caught.value, NotSwitchedError)
+    assert device.states == [(IO, "active")]
 
 
 @pytest.mark.server

@@ -63,6 +63,10 @@ class RecordingTracker:
     def open_passes(self) -> int:
         return bool(self.updates)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return ("pass-1",) if self.updates else ()
+
     def configure(self, camera: Camera) -> None:
         self.camera = camera
 
