@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from orchestrator.cli.watch.ending import Ending
 from orchestrator.cli.watch.pass_table import PassTable
 from orchestrator.cli.watch.session import Watch, watch
 from orchestrator.cli.watch.targets import Target
+from orchestrator.cli.watch.watch_lock import hold_watch
 from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import SettingsError
 
@@ -97,5 +98,8 @@ def _keeping(target: Target, out: Path | None, *, is_shared: bool) -> Iterator[P
         out.mkdir(parents=True, exist_ok=True)
     folder = out or (target.file.absolute().parent if target.file else Path())
     settings = target.configuration.store if target.file else Store()
-    with closing(open_store(settings, folder, is_shared=is_shared)) as store:
-        yield store
+    with ExitStack() as held:
+        if target.file:
+            spool = settings.spool or folder / "spool"
+            held.enter_context(hold_watch(target.file, spool, is_shared=is_shared))
+        yield held.enter_context(closing(open_store(settings, folder, is_shared=is_shared)))
