@@ -172,11 +172,13 @@ class GateQueue:
         if self._stopping.is_set():
             return
         pass_id, request = next(iter(self._waiting.items()))
+        is_done = True
         try:
-            await self._open_for(request)
+            is_done = await self._open_for(request)
         finally:
-            self._waiting.pop(pass_id, None)
-            self.status.waiting = len(self._waiting)
+            if is_done:
+                self._waiting.pop(pass_id, None)
+                self.status.waiting = len(self._waiting)
 
     async def _wait_until_closed(self) -> None:
         """Wait while the gate is open for another vehicle. Each time of closing is awaited once."""
@@ -187,8 +189,12 @@ class GateQueue:
             if self._stopping.is_set():
                 return
 
-    async def _open_for(self, request: OpeningRequest) -> None:
-        """Ask the relay until it may have switched, or the vehicle may not come in any more."""
+    async def _open_for(self, request: OpeningRequest) -> bool:
+        """Ask the relay until it may have switched, or the vehicle may not come in any more.
+
+        Returns:
+            False if the gate was stopped before.
+        """
         loop = asyncio.get_running_loop()
         ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
@@ -197,15 +203,18 @@ class GateQueue:
                 break
             failure = await self._attempt(request)
             if not failure:
-                return
-            if loop.time() + pause_s >= ends_s or self._stopping.is_set():
+                return True
+            if loop.time() + pause_s >= ends_s:
                 break
             await self._pause(pause_s)
+            if self._stopping.is_set():
+                return False
             pause_s *= 2
         if not failure:
             self.refuse(request, decision.sentence, decision.code)
         elif self.around.is_news(request, failure):
             self._record(self._make_opening(request, FAILED, failure))
+        return True
 
     async def _attempt(self, request: OpeningRequest) -> str:
         """Ask the relay once. Return the failure if it has certainly not switched."""

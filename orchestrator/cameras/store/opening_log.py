@@ -6,7 +6,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from pathlib import Path
 from typing import BinaryIO
@@ -98,6 +98,8 @@ class OpeningLog:
         Args:
             within_s: The greatest age.
         """
+        with suppress(StoreError):  # those that wait in the file count as well
+            self.replay()
         now_s = unix_s()
         ages = ((one, now_s - one.requested_s) for one in self.since(now_s - within_s))
         return [(one, max(age_s, 0) if age_s > -CLOCKS_DIFFER_S else inf) for one, age_s in ages]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.cameras.gate_settings import Gate
+from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.relay import OpeningRequest, RelayError
 from orchestrator.cameras.passes import Observation, Pass, PassEvent
 from orchestrator.cameras.store.gate_openings import GateOpening
@@ -48,6 +49,20 @@ def make_list(*entries: ListEntry, revision: int = 1) -> LoadedList:
     known = entries or (ListEntry(TEXT),)
     exact = {one.text: one for one in known}
     return LoadedList(1, "residents", revision, exact, tuple(one for one in known if one.edits))
+
+
+def make_opening(**changes: Any) -> GateOpening:
+    """Return the record of an opening for the vehicle of the tests, of another pass."""
+    known = {"gate": "north", "camera": "gate", "pass_id": "other", "text": TEXT, "list": ""}
+    known |= {"entry_text": TEXT, "outcome": "opened", "reason": "", "requested_s": NOW_S}
+    return GateOpening(**{**known, **changes})
+
+
+def remember_opening(age_s: float = 0.0, **changes: Any) -> HoldOffs:
+    """Return what is remembered of an opening that was so long ago."""
+    hold_offs = HoldOffs()
+    hold_offs.add(make_opening(**changes), NOW_S - age_s)
+    return hold_offs
 
 
 @dataclass

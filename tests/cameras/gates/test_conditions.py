@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.configuration import Schedule
-from orchestrator.cameras.gates import hold_offs as hold_offs_module
 from orchestrator.cameras.gates.conditions import (
     Circumstances,
     PresentPass,
@@ -21,10 +20,16 @@ from orchestrator.cameras.gates.conditions import (
 )
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.passes import LineCrossing
-from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.plates import Plate
-from tests.cameras.gates.known_vehicles import NOW_S, TEXT, make_gate, make_list, make_passed
+from tests.cameras.gates.known_vehicles import (
+    NOW_S,
+    TEXT,
+    make_gate,
+    make_list,
+    make_passed,
+    remember_opening,
+)
 
 SHUNTING = (LineCrossing("stop", "right", 1.0), LineCrossing("stop", "left", 2.0))
 
@@ -113,19 +118,6 @@ def make_present(seen_s: float = NOW_S, **changes: Any) -> PresentPass:
     return PresentPass(passed, seen_s=seen_s, settled_text=passed.text)
 
 
-def make_record(**changes: Any) -> GateOpening:
-    known = {"gate": "north", "camera": "gate", "pass_id": "other", "text": TEXT, "list": ""}
-    known |= {"entry_text": TEXT, "outcome": "opened", "reason": "", "requested_s": 0.0}
-    return GateOpening(**{**known, **changes})
-
-
-def make_opening(age_s: float = 0.0, **changes: Any) -> HoldOffs:
-    """Return what is remembered of an opening that was so long ago."""
-    hold_offs = HoldOffs()
-    hold_offs.add(make_record(**changes), NOW_S - age_s)
-    return hold_offs
-
-
 def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
     """Return circumstances in which the vehicle of the tests may come in."""
     return replace(
@@ -149,7 +141,11 @@ def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
         pytest.param({"cameras": ("yard",)}, {}, {}, "moved", id="another-camera"),
         pytest.param({"lists": ("staff",)}, {}, {"lists": []}, "unlisted", id="no-list"),
         pytest.param(
-            {}, {}, {"hold_offs": make_opening(9999, pass_id="pass-1")}, "asked", id="asked-before"
+            {},
+            {},
+            {"hold_offs": remember_opening(9999, pass_id="pass-1")},
+            "asked",
+            id="asked-before",
         ),
         pytest.param(
             {"schedule": Schedule(start="13:00", end="14:00")}, {}, {}, "schedule", id="too-early"
@@ -161,13 +157,19 @@ def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
         ),
         pytest.param({"agreement_threshold": 0.97}, {}, {}, "", id="score-reached"),
         pytest.param({"agreement_threshold": 0.98}, {}, {}, "score", id="score-too-low"),
-        pytest.param({}, {}, {"hold_offs": make_opening(59.9)}, "hold_off", id="held-off"),
-        pytest.param({}, {}, {"hold_offs": make_opening(60)}, "", id="hold-off-over"),
+        pytest.param({}, {}, {"hold_offs": remember_opening(59.9)}, "hold_off", id="held-off"),
+        pytest.param({}, {}, {"hold_offs": remember_opening(60)}, "", id="hold-off-over"),
         pytest.param(
-            {}, {}, {"hold_offs": make_opening(entry_text="", text="B456OP199")}, "", id="other-car"
+            {},
+            {},
+            {"hold_offs": remember_opening(entry_text="", text="B456OP199")},
+            "",
+            id="other-car",
         ),
-        pytest.param({}, {}, {"hold_offs": make_opening(text="A")}, "hold_off", id="same-entry"),
-        pytest.param({}, {}, {"hold_offs": make_opening(gate="south")}, "", id="other-gate"),
+        pytest.param(
+            {}, {}, {"hold_offs": remember_opening(text="A")}, "hold_off", id="same-entry"
+        ),
+        pytest.param({}, {}, {"hold_offs": remember_opening(gate="south")}, "", id="other-gate"),
         pytest.param({}, {"seen_s": NOW_S - 10}, {}, "", id="seen-just-now"),
         pytest.param({}, {"seen_s": NOW_S - 10.1}, {}, "old_frame", id="not-seen-any-more"),
     ],
@@ -188,7 +190,7 @@ def test_a_text_on_which_no_frames_agree_opens_nothing() -> None:
 
 
 def test_a_decision_has_the_entry_and_the_sentence() -> None:
-    now = look_around(hold_offs=make_opening(3.2))
+    now = look_around(hold_offs=remember_opening(3.2))
     decision = decide(make_gate(hold_off_s=60), make_present(), now)
 
     assert decision.sentence == "opened for this plate 3 s ago; hold_off_s is 60"
@@ -202,56 +204,6 @@ def test_the_validity_of_an_entry_goes_by_the_unix_time() -> None:
 
     assert decide(make_gate(), make_present(), now).opens
     assert decide(make_gate(), make_present(), replace(now, unix_s=NOW_S)).code == "unlisted"
-
-
-def test_an_opening_that_is_told_again_does_not_begin_its_hold_off_anew() -> None:
-    hold_offs, opening = HoldOffs(), make_record()
-    hold_offs.add(opening, 100.0)
-    hold_offs.add(opening, 150.0)
-
-    assert hold_offs.opened_ago_s(make_gate(hold_off_s=60), [TEXT], 155.0) == 55.0
-    assert hold_offs.open_until_s(make_gate(open_s=5, pulse_s=1)) == 105.0
-    assert hold_offs.open_until_s(make_gate(open_s=0, pulse_s=7)) == 107.0
-
-
-def test_the_last_opening_counts_whatever_their_order() -> None:
-    hold_offs = HoldOffs()
-    hold_offs.add(make_record(), 100.0)
-    hold_offs.add(make_record(), 50.0)
-
-    assert hold_offs.opened_ago_s(make_gate(), [TEXT], 110.0) == 10.0
-    assert hold_offs.open_until_s(make_gate(open_s=5)) == 105.0
-
-
-def test_old_openings_are_forgotten_but_not_that_they_were_asked_for() -> None:
-    hold_offs = make_opening(10, pass_id="pass-1")
-    gate = make_gate(hold_off_s=100)
-
-    hold_offs.forget(NOW_S - 10)
-    assert hold_offs.opened_ago_s(gate, [TEXT], NOW_S) == 10
-    hold_offs.forget(NOW_S - 9)
-    assert hold_offs.opened_ago_s(gate, [TEXT], NOW_S) is None
-    assert hold_offs.has_asked(gate, "pass-1")
-    assert not hold_offs.has_asked(gate, "pass-2")
-
-
-def test_an_opening_without_a_pass_was_asked_for_none() -> None:
-    assert not make_opening(pass_id="").has_asked(make_gate(), "")
-
-
-def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hold_offs_module, "MOST_KNOWN", 2)
-    hold_offs = HoldOffs()
-    hold_offs.add(make_record(pass_id="p1"), 1.0)
-    hold_offs.add(make_record(pass_id="p2"), 2.0)
-    assert hold_offs.has_asked(make_gate(), "p1")
-    hold_offs.add(make_record(pass_id="p3"), 3.0)
-
-    assert [hold_offs.has_asked(make_gate(), one) for one in ("p1", "p2", "p3")] == [
-        False,
-        True,
-        True,
-    ]
 
 
 def test_the_delay_counts_from_the_first_frame_that_shows_the_text() -> None:

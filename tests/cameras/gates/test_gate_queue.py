@@ -23,7 +23,13 @@ from orchestrator.cameras.gates.gate_queue import (
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.cameras.store.gate_openings import GateOpening
-from tests.cameras.gates.known_vehicles import NOW_S, TEXT, ScriptedRelay, make_gate
+from tests.cameras.gates.known_vehicles import (
+    NOW_S,
+    TEXT,
+    ScriptedRelay,
+    make_gate,
+    make_opening,
+)
 from tests.virtual_time import run_virtually
 
 REQUEST = OpeningRequest("north", "gate", "p1", TEXT, "residents", TEXT, readable_s=-0.4)
@@ -401,6 +407,19 @@ def test_vehicles_that_wait_when_the_gate_is_stopped_stay() -> None:
     assert len(driveway.openings) == 1
 
 
+def test_a_vehicle_whose_relay_is_away_stays_when_the_gate_is_stopped() -> None:
+    driveway = Driveway(ScriptedRelay([AWAY] * 9))
+
+    async def act(queue: GateQueue) -> None:
+        queue.put(REQUEST)
+        await asyncio.sleep(0.1)
+
+    queue = driveway.run(act)
+    assert queue.waiting == (REQUEST,)
+    assert driveway.relay.switched == ["on"]
+    assert driveway.openings == []
+
+
 def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
     class Broken(ScriptedRelay):
         async def prepare(self) -> None:
@@ -430,9 +449,3 @@ def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
             await asyncio.Event().wait()
 
     assert Driveway(Clinging()).serve(REQUEST) == [("opened", "")]
-
-
-def make_opening(**changes: Any) -> GateOpening:
-    known = {"camera": "gate", "pass_id": "p9", "text": "", "list": "", "entry_text": ""}
-    known |= {"gate": "north", "outcome": "opened", "reason": "", "requested_s": NOW_S}
-    return GateOpening(**{**known, **changes})

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from orchestrator.cameras.background_tasks import FatalTaskError
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera, Configuration, Store
 from orchestrator.cameras.gates import gate_thread
 from orchestrator.cameras.gates.gate_thread import GateThread
 from orchestrator.cameras.gates.status import GateStatus
+from orchestrator.cameras.passes import PassEvent, Sighting
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
@@ -41,10 +44,9 @@ def store(tmp_path: Path) -> Iterator[PassStore]:
         yield opened
 
 
-def fresh_event(**changes: object) -> object:
+def fresh_event(kind: str = "agreed", age_s: float = 0.0, **changes: Any) -> PassEvent:
     """Return the event of a vehicle that is there now."""
-    now_s = time.time()
-    return make_pass_event(first_seen_s=now_s - 1, last_seen_s=now_s, **changes)
+    return make_pass_event(kind, last_moment_s=steady_s() - age_s, **changes)
 
 
 def test_a_gate_opens_beside_the_caller_and_is_recorded(
@@ -57,7 +59,7 @@ def test_a_gate_opens_beside_the_caller_and_is_recorded(
     async def act() -> None:
         gates = GateThread(store, told.append)
         await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
-        gates.offer(fresh_event())  # type: ignore[arg-type]
+        gates.offer(fresh_event())
         await reached(lambda: told, "an opening")
         await gates.stop()
 
@@ -81,9 +83,9 @@ def test_a_relay_that_blocks_does_not_block_the_caller(
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
         await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
-        gates.offer(fresh_event())  # type: ignore[arg-type]
+        gates.offer(fresh_event())
         await reached(entered.is_set, "the relay's call")
-        gates.offer(fresh_event())  # type: ignore[arg-type]
+        gates.offer(fresh_event())
         leave.set()
         await gates.stop()
 
@@ -106,12 +108,134 @@ def test_wrong_settings_change_nothing(store: PassStore) -> None:
     assert names == [["north"]]
 
 
+def test_gates_that_are_prepared_change_nothing_until_they_take_over(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    names: list[list[str]] = []
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        prepared = await gates.prepare(Configuration(CAMERAS, gates=(make_gate(name="south"),)))
+        names.append([one.name for one in gates.statuses])
+        await gates.commit(prepared)
+        names.append([one.name for one in gates.statuses])
+        await gates.stop()
+
+    asyncio.run(act())
+    assert names == [["north"], ["south"]]
+
+
+def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    told: list[GateOpening] = []
+
+    async def act() -> None:
+        gates = GateThread(store, told.append)
+        await gates.apply(Configuration(CAMERAS))
+        gates.offer(fresh_event(id="left", age_s=30))
+        gates.offer(fresh_event("closed", id="left"))
+        gates.offer(fresh_event(age_s=30))
+        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        gates.notice(Sighting("gate", ("pass-1",), steady_s()))
+        await reached(lambda: told and told[-1].outcome == "opened", "an opening")
+        await gates.stop()
+
+    asyncio.run(act())
+    assert {one.pass_id for one in told} == {"pass-1"}
+
+
+def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    told: list[GateOpening] = []
+    failures: list[tuple[int, str]] = []
+
+    async def act() -> None:
+        gates = GateThread(store, told.append)
+        await gates.apply(Configuration(CAMERAS, gates=(make_gate(zones=("entry",)),)))
+        gates.offer(fresh_event(id="strange", zones=None))
+        gates.offer(fresh_event())
+        await reached(lambda: told, "an opening")
+        status = gates.task_statuses[0]
+        failures.append((status.failures, status.last_error))
+        gates.offer(fresh_event("closed", id="strange"))
+        await gates.stop()
+
+    asyncio.run(act())
+    assert failures[0][0] == 1
+    assert failures[0][1].startswith("TypeError")
+    assert "could not use an event" in caplog.text
+
+
+def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
+    names: list[str] = []
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        assert gates.task_statuses == ()
+        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await reached(lambda: len(gates.task_statuses) >= 6, "all tasks")
+        names.extend(one.name for one in gates.task_statuses)
+        assert all(one.is_running for one in gates.task_statuses)
+        await gates.stop()
+
+    asyncio.run(act())
+    assert sorted(names) == [
+        *("gate lists", "gate north", "gate records"),
+        *("gates", "gates thread", "relay north"),
+    ]
+
+
+def test_the_end_of_the_thread_is_told(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Ending(ScriptedRelay):
+        async def switch_on(self, request: object) -> None:
+            raise SystemExit(3)
+
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: Ending())
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        waiting = asyncio.ensure_future(gates.wait_for_fatal())
+        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        assert not waiting.done()
+        gates.offer(fresh_event())
+        with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
+            await asyncio.wait_for(waiting, 30)
+        gates.offer(fresh_event())  # nobody is there
+        await reached(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
+        await gates.stop()
+
+    asyncio.run(act())
+    assert "the gates have stopped" in caplog.text
+
+
+def test_a_wait_for_the_end_can_be_cancelled_and_repeated(store: PassStore) -> None:
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        for _ in range(2):
+            waiting = asyncio.ensure_future(gates.wait_for_fatal())
+            await asyncio.sleep(0)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    asyncio.run(act())
+
+
 def test_without_gates_no_thread_starts(store: PassStore) -> None:
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
         await gates.apply(Configuration(CAMERAS))
         assert "gates" not in [one.name for one in threading.enumerate()]
-        gates.offer(fresh_event())  # type: ignore[arg-type]
+        gates.offer(fresh_event())
         await gates.stop()
 
     asyncio.run(act())
