@@ -15,7 +15,6 @@ from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, RelayError
 from orchestrator.cameras.gates.status import GateStatus
 from orchestrator.cameras.store.gate_openings import (
-    COUNTING,
     FAILED,
     OPENED,
     REFUSED,
@@ -74,6 +73,25 @@ class _Pulse:
     request: OpeningRequest
     ends_s: float
     was_told: bool = False
+
+
+@dataclass
+class _Turn:
+    """The turn of one vehicle.
+
+    Attributes:
+        request: The vehicle as it was known at the last decision.
+        decision: The last decision.
+        is_asked: True from the last request to the relay on.
+        at_s: Steady time of that request.
+        requested_s: Its Unix time.
+    """
+
+    request: OpeningRequest
+    decision: Decision = field(default_factory=Decision)
+    is_asked: bool = False
+    at_s: float = 0.0
+    requested_s: float = 0.0
 
 
 @dataclass
@@ -195,15 +213,15 @@ class GateQueue:
         Returns:
             False if the gate was stopped before.
         """
-        loop = asyncio.get_running_loop()
+        loop, turn = asyncio.get_running_loop(), _Turn(request)
         ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
-            decision, request = self.around.decide(self.gate, request)
-            if not decision.opens:
+            last_failure = await self._attempt(turn)
+            if not turn.decision.opens:
                 break
-            failure = await self._attempt(request)
-            if not failure:
+            if not last_failure:
                 return True
+            failure = last_failure
             if loop.time() + pause_s >= ends_s:
                 break
             await self._pause(pause_s)
@@ -211,34 +229,47 @@ class GateQueue:
                 return False
             pause_s *= 2
         if not failure:
-            self.refuse(request, decision.sentence, decision.code)
-        elif self.around.is_news(request, failure):
-            self._record(self._make_opening(request, FAILED, failure))
+            self.refuse(turn.request, turn.decision.sentence, turn.decision.code)
+        elif self.around.is_news(turn.request, failure):
+            self._record(self._make_opening(turn.request, FAILED, failure))
         return True
 
-    async def _attempt(self, request: OpeningRequest) -> str:
-        """Ask the relay once. Return the failure if it has certainly not switched."""
-        at_s, requested_s = self.around.clock(), self.around.unix_clock()
+    async def _attempt(self, turn: _Turn) -> str:
+        """Decide, and ask the relay once. Return the failure if it has certainly not switched."""
         outcome, reason = UNKNOWN, to_sentence("interrupted")
-        self._pulse = _Pulse(request, at_s + self.gate.pulse_s)
+        turn.is_asked = False
         try:
-            await complete_within(self.relay.switch_on(request), ATTEMPT_S)
+            await complete_within(self._decide_and_ask(turn), ATTEMPT_S)
             outcome, reason = OPENED, ""
         except NotSwitchedError as error:
             outcome, reason = FAILED, _describe(error)
         except Exception as error:  # whatever it is, the relay may have switched
+            if not turn.is_asked:
+                raise
             outcome, reason = UNKNOWN, _describe(error)
         finally:  # also when this task is cancelled
-            self._note(reason)
-            if outcome in COUNTING:
-                opening = self._make_opening(request, outcome, reason, requested_s)
-                self.around.hold_offs.add(opening, at_s)
-                self._record(opening)
-        if outcome == FAILED or not self.relay.needs_off:
-            self._pulse = None
-        else:
-            self._pulse.ends_s = self.around.clock() + self.gate.pulse_s
-        return reason if outcome == FAILED else ""
+            if turn.is_asked:
+                self._settle(turn, outcome, reason)
+        return reason if turn.is_asked and outcome == FAILED else ""
+
+    async def _decide_and_ask(self, turn: _Turn) -> None:
+        """Ask the relay if the decision of this moment is to open. Nothing runs in between."""
+        turn.decision, turn.request = self.around.decide(self.gate, turn.request)
+        if turn.decision.opens:
+            turn.is_asked = True
+            turn.at_s, turn.requested_s = self.around.clock(), self.around.unix_clock()
+            await self.relay.switch_on(turn.request)
+
+    def _settle(self, turn: _Turn, outcome: str, reason: str) -> None:
+        """Note what has come of a request to the relay."""
+        self._note(reason)
+        if outcome == FAILED:
+            return
+        opening = self._make_opening(turn.request, outcome, reason, turn.requested_s)
+        self.around.hold_offs.add(opening, turn.at_s)
+        if self.relay.needs_off:
+            self._pulse = _Pulse(turn.request, self.around.clock() + self.gate.pulse_s)
+        self._record(opening)
 
     async def _end_pulse(self, pulse: _Pulse) -> None:
         """Switch the relay off after the pulse, also without an answer: it may be on."""

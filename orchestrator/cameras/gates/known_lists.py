@@ -75,7 +75,7 @@ class KnownLists:
         return self._lookup.named(names)
 
     def count_openings(self, within_s: float) -> None:
-        """Let openings up to an age count. Without a call, those of a day count."""
+        """Let openings up to an age count. The first look reads those of a day all the same."""
         if within_s > self._counted_s:
             self._openings_read_at_s = -inf  # the next look reads the older ones, too
         self._counted_s = within_s
@@ -90,6 +90,8 @@ class KnownLists:
         """Read what has changed. If the database is away, all stays as it was."""
         before, started_s = self._lookup.revisions, self._clock()
         within_s = min(self._counted_s, started_s - self._openings_read_at_s + OVERLAP_S)
+        if self._openings_read_at_s == -inf:  # a pass may last longer than a hold-off
+            within_s = DAY_S
         try:
             await asyncio.to_thread(self._store.refresh, self._lookup)
             openings = await asyncio.to_thread(self._store.openings.recent, within_s)

@@ -272,10 +272,10 @@ class GateWorld:
                 return entry
         return None
 
-    def is_held_off(self, texts: Sequence[str]) -> bool:
+    def is_held_off(self, texts: Sequence[str], more_s: float = 0.0) -> bool:
+        longest_s = self.gate.hold_off_s + more_s
         return any(
-            self.now_s - one.at_s < self.gate.hold_off_s and {*one.texts} & {*texts}
-            for one in self.requests
+            self.now_s - one.at_s < longest_s and {*one.texts} & {*texts} for one in self.requests
         )
 
     def is_open(self) -> bool:

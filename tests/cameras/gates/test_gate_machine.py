@@ -39,9 +39,11 @@ class GateMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.world.close()
 
-    @initialize(text=texts)
-    def begin(self, text: str) -> None:
-        self.world.put_entry(ListEntry(text))
+    @initialize(first=texts, second=texts)
+    def begin(self, first: str, second: str) -> None:
+        self.world.put_entry(ListEntry(first))
+        self.world.put_entry(ListEntry(second))
+        self.world.reload(open_s=6.0)
         self.world.wait(1.2)
 
     @rule(
@@ -107,9 +109,18 @@ class GateMachine(RuleBasedStateMachine):
         ends = None if until_s is None else now_s + until_s
         self.world.put_entry(ListEntry(text, "", begins, ends, edits))
 
-    @rule(text=texts)
-    def remove_entry(self, text: str) -> None:
-        self.world.remove_entry(text)
+    @precondition(lambda self: self.world.store.entries)
+    @rule(data=st.data())
+    def remove_entry(self, data: st.DataObject) -> None:
+        self.world.remove_entry(data.draw(st.sampled_from([*self.world.store.entries])))
+
+    @precondition(lambda self: self.world.store.entries)
+    @rule(data=st.data())
+    def drive_through(self, data: st.DataObject) -> None:
+        """Others wait while the gate is open for a vehicle that has gone."""
+        pass_id = self.world.appear(data.draw(st.sampled_from([*self.world.store.entries])))
+        self.world.wait(0.1)
+        self.world.leave(pass_id)
 
     @rule(is_away=st.booleans())
     def database(self, is_away: bool) -> None:
@@ -129,7 +140,7 @@ class GateMachine(RuleBasedStateMachine):
         cameras=st.sampled_from([("gate",), ("gate", "yard"), ("yard",)]),
         zones=st.sampled_from([(), ("entry",)]),
         direction=st.sampled_from(["", "towards"]),
-        open_s=st.sampled_from([0.0, 2.0, 8.0]),
+        open_s=st.sampled_from([0.0, 6.0, 12.0]),
     )
     def reload(self, **changes: object) -> None:
         self.world.reload(**changes)
@@ -145,21 +156,18 @@ class GateMachine(RuleBasedStateMachine):
     @rule()
     def recover(self) -> None:
         """Without faults, vehicles that may come in do, one after the other."""
-        world = self.world
+        world, gate = self.world, self.world.gate
         world.recover()
-        world.wait(GETS_IN_S)
-        turns = len(world.vehicles) * max(world.gate.open_s, world.gate.pulse_s)
-        world.wait(turns + GETS_IN_S)
-        entries = world.store.entries
-        waiting = [
-            one
-            for one in world.vehicles.values()
-            if not world.obstacle(world.gate, one, entries)
-            and not world.is_held_off(
-                (one.text, world.find_entry(world.gate, one.text, entries).text)
-            )
-        ]
-        assert waiting == []
+        turns_s = len(world.vehicles) * max(gate.open_s, gate.pulse_s)
+        world.wait(turns_s + GETS_IN_S)
+        entries, waiting = world.store.entries, []
+        for one in world.vehicles.values():
+            entry = world.find_entry(gate, one.text, entries)
+            if entry and not world.obstacle(gate, one, entries):
+                waiting.append(
+                    (one, world.is_held_off((one.text, entry.text), turns_s + GETS_IN_S))
+                )
+        assert [one for one, is_held_off in waiting if not is_held_off] == []
 
     @invariant()
     def nothing_was_wrong(self) -> None:
