@@ -58,6 +58,17 @@ def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
     assert (passed.progress, passed.format, passed.id) == ("closed", "ru_car", "1")
 
 
+def test_the_passes_of_the_last_frame_are_known() -> None:
+    tracker = new_tracker()
+    assert tracker.shown == ()
+    tracker.update(frame(0), Plates((plate((100, 100), FIRST), plate((600, 400), SECOND))))
+    assert tracker.shown == ("1", "2")
+    tracker.update(frame(0.5), Plates((plate((600, 400), SECOND),)))
+    assert tracker.shown == ("2",)
+    tracker.update(frame(1), Plates(()))
+    assert tracker.shown == ()
+
+
 def test_times_may_be_irregular_and_equal() -> None:
     times = (0, 0.03, 0.03, 0.4, 0.41, 1.2, 2.4, 2.5)
     assert closed(follow(new_tracker(), alone(crossing(times)))) == [FIRST]

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.store import opening_log
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage, to_line
@@ -90,6 +92,36 @@ def test_recent_openings_leave_out_failures(store: PassStore) -> None:
     store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
 
     assert [one.id for one in store.openings.since(NOW_S - 1)] == ["one"]
+
+
+def test_recent_openings_have_their_ages(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening_log, "unix_s", lambda: NOW_S)
+    outcomes = {"unknown": -3.0, "failed": -3.0, "refused": -3.0, "opened": 9.0}
+    ages = {"old": -60.0, "older": -60.1, "of-a-clock-that-was-set-back": 10.1}
+    openings = [
+        *(replace(OPENING, id=o, outcome=o, requested_s=NOW_S + s) for o, s in outcomes.items()),
+        *(replace(OPENING, id=name, requested_s=NOW_S + s) for name, s in ages.items()),
+    ]
+    store.openings.write(openings)
+
+    assert [(one.id, round(age_s, 3)) for one, age_s in store.openings.recent(60)] == [
+        ("old", 60),
+        ("unknown", 3),
+        ("opened", 0),
+        ("of-a-clock-that-was-set-back", float("inf")),
+    ]
+
+
+def test_recent_openings_include_those_that_wait_in_the_file(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([replace(OPENING, requested_s=unix_s() - 5)])
+    ((opening, age_s),) = store.openings.recent(60)
+
+    assert opening.id == OPENING.id
+    assert age_s == pytest.approx(5, abs=4)
 
 
 def test_openings_wait_in_a_file_and_none_is_lost(

@@ -1,10 +1,11 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from orchestrator.cameras.configuration import Camera, Zone
 from orchestrator.cameras.frames import Frame
-from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.passes import PassEvent, Sighting
 from orchestrator.cameras.watching import camera_loop
 from orchestrator.cameras.watching.camera_loop import CameraLoop
 from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, region_of
@@ -43,6 +44,21 @@ def test_frames_become_events_and_the_stream_is_closed() -> None:
     assert (loop.counts.frames, loop.counts.plates, loop.counts.passes) == (2, 2, 1)
     assert loop.counts.last_text == "A123BC77"
     assert stream.is_closed
+
+
+def test_each_answered_frame_tells_which_passes_it_has_shown() -> None:
+    first, second, third = (make_frame(number=number) for number in range(3))
+    second, third = replace(second, steady_s=7.5), replace(third, steady_s=8.0)
+    service = ScriptedService(FOUND, FOUND, ServerError("away"))
+    loop, received = make_loop(ScriptedStream([first, second, third]), service)
+    seen: list[tuple[Sighting, int]] = []
+    loop.notice = lambda sighting: seen.append((sighting, len(received)))
+    asyncio.run(loop.run())
+
+    assert seen == [
+        (Sighting("gate", ("pass-1",), None), 0),
+        (Sighting("gate", ("pass-1",), 7.5), 1),
+    ]
 
 
 @pytest.mark.parametrize("error", [ServerError("away"), Overloaded("full")])
