@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,9 @@ ANSWER_S = 1.2
 """Longest wait for a connection or an answer."""
 CONNECT_S = 1.5
 """Longest wait for a connection, with the name's address."""
+MOST_BYTES = 1024
+"""Most bytes that wait to be understood; a frame has 260 at most. A device that sends more would
+keep the loop of all gates busy."""
 NOT_DONE = {1, 2, 3, 6, 10}
 """Codes of answers to requests that were not carried out: function, address or value are wrong, the
 device is busy, a gateway has no way. After the others, such as a device behind a gateway that does
@@ -52,7 +56,8 @@ class ModbusRelay:
         self._unit = read_number(gate, "unit", default=1, most=247)
         self._address = parts.hostname, parts.port or PORT
         self._told = f"{parts.hostname}:{parts.port or PORT}"
-        self._modbus = import_extra(gate, "pymodbus")
+        import_extra(gate, "pymodbus")
+        logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # its errors hold whole packets
         self._clients = import_extra(gate, "pymodbus.client")
         self._client: Any = None
         self._connecting = asyncio.Lock()
@@ -108,7 +113,12 @@ class ModbusRelay:
             await self.close()
             host, port = self._address
             client = self._clients.AsyncModbusTcpClient(
-                host, port=port, timeout=ANSWER_S, retries=0, reconnect_delay=0
+                host,
+                port=port,
+                timeout=ANSWER_S,
+                retries=0,
+                reconnect_delay=0,
+                trace_packet=lambda is_sent, packet: _limit(client, packet, is_sent=is_sent),
             )
             if not await client.connect():
                 client.close()
@@ -135,3 +145,11 @@ class ModbusRelay:
         if is_error:
             kind = NotSwitchedError if code in NOT_DONE else RelayError
             raise kind(to_sentence("rejected", failure=found))
+
+
+def _limit(client: Any, packet: bytes, *, is_sent: bool) -> bytes:
+    """Return what waits to be understood, or end the connection if that is too much."""
+    if is_sent or len(packet) <= MOST_BYTES:
+        return packet
+    client.close()
+    return b""

@@ -30,6 +30,8 @@ START_UNIX_S = datetime(2026, 11, 26, 12, 0).timestamp()
 LOOK_EVERY_S = 0.5
 OLDEST_FRAME_S = 10.0
 """Greatest age of the last frame that shows a vehicle."""
+ROUNDING_S = 1e-6
+"""Sums of times may differ by so much."""
 CAMERAS = (Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard"))
 TEXTS = ("A123BC77", "A128BC77", "M456OP199")
 DAY, NIGHT = Schedule(start="06:00", end="22:00"), Schedule(start="22:00", end="06:00")
@@ -250,7 +252,7 @@ class GateWorld:
             "score": vehicle.score >= max(0.9, gate.agreement_threshold),
             "entry": self.find_entry(gate, vehicle.text, entries) is not None,
             "hours": self.is_hour_of(gate.schedule),
-            "seen": self.now_s - vehicle.shown_s <= OLDEST_FRAME_S + 1e-6,
+            "seen": self.now_s - vehicle.shown_s <= OLDEST_FRAME_S + ROUNDING_S,
             "asked": not any(one.pass_id == vehicle.pass_id for one in self.requests),
         }
         return next((name for name, holds in checks.items() if not holds), "")
@@ -273,13 +275,13 @@ class GateWorld:
         return None
 
     def is_held_off(self, texts: Sequence[str], more_s: float = 0.0) -> bool:
-        longest_s = self.gate.hold_off_s + more_s
+        longest_s = self.gate.hold_off_s + more_s - ROUNDING_S
         return any(
             self.now_s - one.at_s < longest_s and {*one.texts} & {*texts} for one in self.requests
         )
 
     def is_open(self) -> bool:
-        open_s = max(self.gate.open_s, self.gate.pulse_s)
+        open_s = max(self.gate.open_s, self.gate.pulse_s) - ROUNDING_S
         return any(self.now_s - one.at_s < open_s for one in self.requests)
 
     def judge_attempt(self, gate: Gate, request: OpeningRequest) -> None:
@@ -294,7 +296,7 @@ class GateWorld:
             self.faults.append(f"opened for {vehicle}: {obstacle}")
         if request.text != vehicle.text:
             self.faults.append(f"opened for {request.text}, which has become {vehicle.text}")
-        if self.now_s - self.fresh_at_s > gate.stale_lists_s + 1e-6:
+        if self.now_s - self.fresh_at_s > gate.stale_lists_s + ROUNDING_S:
             self.faults.append("opened by lists that are too old")
         if self.is_held_off((request.text, request.entry_text)):
             self.faults.append(f"opened for {request.text} within the hold-off")

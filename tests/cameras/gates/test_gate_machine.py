@@ -1,6 +1,6 @@
 """Histories of a gate that nobody has thought of: whatever happens, who may not come in does not.
 
-GATE_HISTORIES=20000 tries so many histories instead of a few hundred, and shortens one that fails.
+HISTORIES=20000 tries so many histories instead of a few hundred, and shortens one that fails.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orchestrator.cameras.configuration import Schedule
 from orchestrator.cameras.store.list_lookup import ListEntry
 from tests.cameras.gates.gate_world import DAY, NIGHT, TEXTS, GateWorld
 
-HISTORIES = int(os.environ.get("GATE_HISTORIES", "0"))
+HISTORIES = int(os.environ.get("HISTORIES", "0"))
 SHORTENED = Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink
 """A history that fails is shortened where many are tried; else it is told as it is."""
 HOUR_S = 3600.0

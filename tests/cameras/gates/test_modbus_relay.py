@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from orchestrator.cameras.gates.modbus_relay import ModbusRelay
 from orchestrator.cameras.gates.registry import make_relay
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import ExtraError, SettingsError
-from tests.cameras.gates.known_vehicles import make_gate
+from tests.cameras.gates.known_vehicles import make_gate, reached
 
 pytest.importorskip("pymodbus", reason="the extra gates is not installed")
 from pymodbus.pdu.bit_message import WriteSingleCoilRequest
@@ -132,6 +133,28 @@ def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) 
 
     asyncio.run(run())
     assert len(requests) == 1
+
+
+def test_a_device_that_sends_without_end_is_left() -> None:
+    ended: list[str] = []
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"\x00" * 65536)
+                await writer.drain()
+        ended.append("cut off")
+
+    async def run() -> None:
+        server = await asyncio.start_server(flood, "127.0.0.1", 0)
+        relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
+        with pytest.raises(RelayError, match="does not answer"):
+            await relay.switch_on(REQUEST)
+        await reached(lambda: ended, "the end of the connection")
+        await relay.close()
+        server.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(
