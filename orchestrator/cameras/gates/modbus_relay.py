@@ -112,7 +112,7 @@ class ModbusRelay:
                 return self._client
             await self.close()
             host, port = self._address
-            client = self._clients.AsyncModbusTcpClient(
+            client: Any = self._clients.AsyncModbusTcpClient(
                 host,
                 port=port,
                 timeout=ANSWER_S,
