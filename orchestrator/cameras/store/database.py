@@ -1,4 +1,8 @@
-"""The database: connections and transactions of SQLite and PostgreSQL, and their errors."""
+"""The database: connections and transactions of SQLite and PostgreSQL.
+
+Each step has a limit, after which the database counts as away. PostgreSQL's connections are closed
+then. A call of SQLite cannot be interrupted: on a disk that hangs it waits as long as the system.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +15,30 @@ import sqlalchemy as sa
 from rapidfuzz.distance import Levenshtein
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
-from orchestrator.cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
+from orchestrator.cameras.store.database_errors import mapped_errors, reject_value
+from orchestrator.cameras.store.postgresql_connections import (
+    CONNECT_S,
+    POOL_S,
+    SILENT_MS,
+    limit_connections,
+)
+from orchestrator.cameras.store.step_limits import StepLimits
 from orchestrator.errors import SettingsError
 
 BUSY_TIMEOUT_S = 10.0
 """How long a connection waits for another process that writes to the same SQLite file."""
-CONNECT_TIMEOUT_S = 5
-SILENT_MS = 10_000
-"""A connection ends when PostgreSQL's machine does not acknowledge what was sent for this time."""
-LIMIT_IDLE = "SET LOCAL idle_in_transaction_session_timeout = 3000"
-"""A process that is frozen amid a transaction loses its locks after 3 s: others wait for them."""
+STEP_S = 8.0
+"""Longest time of a step. The database counts as away after it."""
+SEARCH_S = 30.0
+"""The same for searches and counts, which may read much."""
+LONG_S = 600.0
+"""The same for exports, retention, deletion of a plate, and VACUUM."""
+MIGRATION_S = 6 * 3600.0
+"""The same for changes of the tables."""
+MAX_IDLE_S = 3.0
+"""A process that is frozen amid a transaction loses its locks after this time."""
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 PRAGMAS = (
     "journal_mode = WAL",
@@ -33,7 +49,7 @@ PRAGMAS = (
     "cache_size = -65536",
 )
 """Each commit survives a power cut; deleted rows are overwritten; 64 MiB of pages are cached."""
-to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 """Returns a value as compact JSON. `json.dumps` would make an encoder for each value."""
 
 
@@ -43,14 +59,21 @@ class Database:
     Args:
         url: Address in SQLAlchemy's form.
         busy_timeout_s: Longest wait for another writer of a SQLite file.
+        step_s: Limit of a step that names none.
 
     Raises:
         SettingsError: The address is not one of SQLite or PostgreSQL.
     """
 
-    def __init__(self, url: str, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(
+        self, url: str, busy_timeout_s: float = BUSY_TIMEOUT_S, *, step_s: float = STEP_S
+    ) -> None:
         self.engine = _make_engine(url, busy_timeout_s)
         self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
+        self._step_s = step_s
+        self._limits = StepLimits()
+        if self.is_postgresql:
+            limit_connections(self.engine, self._limits, step_s)
 
     @property
     def is_postgresql(self) -> bool:
@@ -62,52 +85,91 @@ class Database:
         Raises:
             StoreUnavailable: There is none.
         """
-        with mapped_errors(), self.engine.connect():
+        with self._step(), self.engine.connect():
             pass
 
     @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def reading(self, limit_s: float | None = None) -> Iterator[sa.Connection]:
         """Open a transaction that reads.
+
+        Args:
+            limit_s: Longest time of the transaction; None for that of short steps.
 
         Raises:
             StoreError: The database cannot be used.
         """
-        with mapped_errors(), self.engine.begin() as connection:
+        with self._step(limit_s), self.engine.begin() as connection:
+            if limit_s and self.is_postgresql:
+                set_limits(connection, statement=limit_s)
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(
+        self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
+    ) -> Iterator[sa.Connection]:
         """Open a transaction that writes; it is committed unless an error leaves it.
+
+        Args:
+            limit_s: Longest time of the transaction; None for that of short steps.
+            idle_s: Longest time between two statements.
 
         Raises:
             StoreError: The database cannot be used.
         """
-        with mapped_errors(), self._writing.begin() as connection:
+        with self._step(limit_s), self._writing.begin() as connection:
             if self.is_postgresql:
-                connection.exec_driver_sql(LIMIT_IDLE)
+                times = {"statement": limit_s, "lock": limit_s} if limit_s else {}
+                set_limits(connection, idle_in_transaction_session=idle_s, **times)
             yield connection
 
+    @contextmanager
+    def free(self, limit_s: float = LONG_S) -> Iterator[sa.Connection]:
+        """Open a connection without a transaction, for statements that allow none.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        with self._step(limit_s), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT", begin="")
+            self._limit_session(connection, limit_s)
+            try:
+                yield connection
+                self._limit_session(connection, self._step_s)
+            except BaseException:
+                connection.invalidate()  # with these limits, nobody else may get it
+                raise
+
     def close(self) -> None:
+        """Close all connections."""
         self.engine.dispose()
 
+    def _limit_session(self, connection: sa.Connection, limit_s: float) -> None:
+        if self.is_postgresql:
+            set_limits(connection, is_local=False, statement=limit_s, lock=limit_s)
 
-@contextmanager
-def mapped_errors() -> Iterator[None]:
-    """Raise the errors of SQLAlchemy as those of the store.
+    @contextmanager
+    def _step(self, limit_s: float | None = None) -> Iterator[None]:
+        if not self.is_postgresql:
+            with mapped_errors():
+                yield
+            return
+        with self._limits.limit(limit_s or self._step_s), mapped_errors():
+            yield
 
-    Raises:
-        RejectedValue: The database does not accept a value.
-        StoreUnavailable: The database cannot do it now.
-        StoreError: Something else is wrong.
+
+def set_limits(connection: sa.Connection, *, is_local: bool = True, **limits_s: float) -> None:
+    """Set timeouts of PostgreSQL, in one statement.
+
+    Args:
+        connection: The connection.
+        is_local: True for this transaction alone.
+        limits_s: Seconds by the names of settings without `_timeout`.
     """
-    try:
-        yield
-    except DataError as error:
-        raise RejectedValue(f"the database rejects a value: {_first_line(error)}") from error
-    except DBAPIError as error:
-        raise StoreUnavailable(_describe(error)) from error
-    except SQLAlchemyError as error:
-        raise StoreError(f"the database cannot be used: {_first_line(error)}") from error
+    settings = ", ".join(
+        f"set_config('{name}_timeout', '{round(limit_s * 1000)}', {str(is_local).lower()})"
+        for name, limit_s in limits_s.items()
+    )
+    connection.exec_driver_sql(f"SELECT {settings}")
 
 
 def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
@@ -141,24 +203,26 @@ def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
     if address.get_backend_name() == POSTGRESQL:
         # Without prepared statements, each search is planned for its own text.
         options: dict[str, Any] = {
-            "connect_timeout": CONNECT_TIMEOUT_S,
+            "connect_timeout": CONNECT_S,
             "tcp_user_timeout": SILENT_MS,
             "prepare_threshold": None,
         }
-        return _create(address.set(drivername="postgresql+psycopg"), options)
+        address = address.set(drivername="postgresql+psycopg")
+        return _create(address, options, pool_timeout=POOL_S)
     if address.get_backend_name() != SQLITE or not address.database:
         shown = address.render_as_string(hide_password=True)
         raise SettingsError(f"store.url: wanted postgresql+psycopg: or sqlite:///file, got {shown}")
-    engine = _create(address, {"timeout": busy_timeout_s, "check_same_thread": False})
+    options = {"timeout": busy_timeout_s, "check_same_thread": False}
+    engine = _create(address, options, pool_pre_ping=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
-def _create(address: sa.URL, options: dict[str, Any]) -> sa.Engine:
-    return sa.create_engine(
-        address, connect_args=options, pool_pre_ping=True, json_serializer=to_json
-    )
+def _create(address: sa.URL, options: dict[str, Any], **pool: Any) -> sa.Engine:
+    engine = sa.create_engine(address, connect_args=options, json_serializer=to_json, **pool)
+    event.listen(engine, "handle_error", reject_value)
+    return engine
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
@@ -170,16 +234,5 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     """Take the lock at the start of a transaction that writes, when waiting is still possible."""
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
-
-
-def _describe(error: DBAPIError) -> str:
-    reason = _first_line(error)
-    if "is locked" in reason:
-        return "the database is busy: another process writes to it. Try again"
-    return f"the database cannot be used now: {reason}"
-
-
-def _first_line(error: SQLAlchemyError) -> str:
-    """Return the database's own message; SQLAlchemy's holds the statement and its values."""
-    return (str(getattr(error, "orig", None) or error).splitlines() or [""])[0]
+    if statement := connection.get_execution_options().get("begin", "BEGIN"):
+        connection.exec_driver_sql(statement)

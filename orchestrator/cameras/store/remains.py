@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from orchestrator.cameras.store.database import Database, mapped_errors
+from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.schema import METADATA
 
 LOG = logging.getLogger(__name__)
@@ -42,14 +42,10 @@ def erase_sqlite_remains(database: Database) -> None:
     if database.is_postgresql:
         return
     _merge_index(database)
-    with mapped_errors():
-        connection = database.engine.raw_connection()
-        try:
-            busy, _, _ = connection.cursor().execute(TRUNCATE).fetchone()
-            if busy:
-                LOG.warning("the log of the database was in use; the next retention empties it")
-        finally:
-            connection.close()
+    with database.free() as connection:
+        busy, _, _ = connection.exec_driver_sql(TRUNCATE).one()
+    if busy:
+        LOG.warning("the log of the database was in use; the next retention empties it")
 
 
 def _merge_index(database: Database) -> None:
@@ -74,7 +70,7 @@ def _changes(connection: Any) -> int:
 
 def _vacuum(database: Database) -> None:
     names = ", ".join((*sorted(METADATA.tables), *OTHERS))
-    with mapped_errors(), database.engine.connect() as connection:
-        free = connection.execution_options(isolation_level="AUTOCOMMIT")
-        free.exec_driver_sql(f"VACUUM (ANALYZE) {names}")
-        free.exec_driver_sql("VACUUM pg_catalog.pg_statistic")  # the statistics before ANALYZE
+    with database.free() as connection:
+        connection.exec_driver_sql(f"VACUUM (ANALYZE) {names}")
+        # The statistics before ANALYZE.
+        connection.exec_driver_sql("VACUUM pg_catalog.pg_statistic")

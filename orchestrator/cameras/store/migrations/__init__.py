@@ -9,8 +9,9 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import MIGRATION_S, Database
 
+VERSION = sa.table("alembic_version", sa.column("version_num"))
 ADVISORY_LOCK = 0x706C6174
 """Number of the lock in PostgreSQL under which one process at a time changes the tables."""
 
@@ -21,7 +22,9 @@ def upgrade(database: Database, revision: str = "head") -> None:
     Raises:
         StoreError: The database cannot be reached, or does not allow it.
     """
-    with database.writing() as connection:
+    if _has(database, revision):
+        return
+    with database.writing(MIGRATION_S, idle_s=MIGRATION_S) as connection:
         if database.is_postgresql:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
         configuration = _configuration()
@@ -33,6 +36,16 @@ def revisions() -> list[str]:
     """Return the names of all revisions, the oldest first."""
     script = ScriptDirectory.from_config(_configuration())
     return [one.revision for one in script.walk_revisions()][::-1]
+
+
+def _has(database: Database, revision: str) -> bool:
+    """Tell, within the limit of a short step, whether there is nothing to do."""
+    newest = ScriptDirectory.from_config(_configuration()).get_current_head()
+    wanted = newest if revision == "head" else revision
+    with database.reading() as connection:
+        if not sa.inspect(connection).has_table(VERSION.name):
+            return False
+        return connection.execute(sa.select(VERSION.c.version_num)).scalar() == wanted
 
 
 def _configuration() -> Config:
