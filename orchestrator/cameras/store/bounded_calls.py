@@ -6,11 +6,11 @@ calls run in threads, and the caller stops waiting at the limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as LimitReached
 from threading import Lock, Semaphore, Thread
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.errors import StoreUnavailable
@@ -21,8 +21,8 @@ ResultT = TypeVar("ResultT")
 class BoundedCalls:
     """Runs blocking calls, each in a thread of its own.
 
-    A call that was given up keeps its thread until it ends by itself. When all are taken so, further
-    calls fail at the limit, too.
+    A call that was given up keeps its thread until it ends by itself. When no thread is left,
+    further calls fail at the limit, too.
 
     Args:
         what: The thing that is called, for messages.
@@ -52,6 +52,21 @@ class BoundedCalls:
             StoreUnavailable: It took too long, or no thread can be started.
         """
         ends_s = steady_s() + (self.limit_s if limit_s is None else limit_s)
+        return self._wait(self._start(call, drop, ends_s), ends_s)
+
+    def run_all(self, calls: Sequence[Callable[[], ResultT]]) -> list[ResultT]:
+        """Return what calls return that run at the same time, with one limit for all of them.
+
+        Raises:
+            StoreUnavailable: They took too long, or no thread can be started.
+        """
+        ends_s = steady_s() + self.limit_s
+        running = [self._start(call, lambda _: None, ends_s) for call in calls]
+        return [self._wait(one, ends_s) for one in running]
+
+    def _start(
+        self, call: Callable[[], ResultT], drop: Callable[[ResultT], object], ends_s: float
+    ) -> _Call[ResultT]:
         if not self._slots.acquire(timeout=max(0.0, ends_s - steady_s())):
             raise self._silent()
         running = _Call(call, drop, self._slots.release)
@@ -60,6 +75,9 @@ class BoundedCalls:
         except RuntimeError as error:
             self._slots.release()
             raise StoreUnavailable(f"{self._what} cannot be asked: {error}") from error
+        return running
+
+    def _wait(self, running: _Call[ResultT], ends_s: float) -> ResultT:
         try:
             return running.result(max(0.0, ends_s - steady_s()))
         except LimitReached as error:
@@ -71,11 +89,14 @@ class BoundedCalls:
         return StoreUnavailable(f"{self._what} does not answer")
 
 
-class _Call:
+class _Call(Generic[ResultT]):
     """A call in a thread, which its caller may give up."""
 
     def __init__(
-        self, call: Callable[[], ResultT], drop: Callable[[ResultT], object], done: Callable[[], None]
+        self,
+        call: Callable[[], ResultT],
+        drop: Callable[[ResultT], object],
+        done: Callable[[], None],
     ) -> None:
         self._call, self._drop, self._done = call, drop, done
         self._future: Future[ResultT] = Future()

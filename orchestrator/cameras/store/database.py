@@ -7,7 +7,7 @@ then. A call of SQLite cannot be interrupted: on a disk that hangs it waits as l
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,6 +49,7 @@ PRAGMAS = (
     "cache_size = -65536",
 )
 """Each commit survives a power cut; deleted rows are overwritten; 64 MiB of pages are cached."""
+EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 """Returns a value as compact JSON. `json.dumps` would make an encoder for each value."""
 
@@ -100,7 +101,7 @@ class Database:
         """
         with self._step(limit_s), self.engine.begin() as connection:
             if limit_s and self.is_postgresql:
-                set_limits(connection, statement=limit_s)
+                set_limits(connection, {"statement": limit_s})
             yield connection
 
     @contextmanager
@@ -118,8 +119,9 @@ class Database:
         """
         with self._step(limit_s), self._writing.begin() as connection:
             if self.is_postgresql:
-                times = {"statement": limit_s, "lock": limit_s} if limit_s else {}
-                set_limits(connection, idle_in_transaction_session=idle_s, **times)
+                limits_s = {"idle_in_transaction_session": idle_s}
+                limits_s |= {"statement": limit_s, "lock": limit_s} if limit_s else {}
+                set_limits(connection, limits_s)
             yield connection
 
     @contextmanager
@@ -139,13 +141,20 @@ class Database:
                 connection.invalidate()  # with these limits, nobody else may get it
                 raise
 
+    def empty_log(self) -> bool:
+        """Write SQLite's log into its file, and cut it. Return False if a reader still needs it."""
+        with self.free() as connection:
+            busy, _, _ = connection.exec_driver_sql(EMPTY_LOG).one()
+        return not busy
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
     def _limit_session(self, connection: sa.Connection, limit_s: float) -> None:
         if self.is_postgresql:
-            set_limits(connection, is_local=False, statement=limit_s, lock=limit_s)
+            limits_s = {"statement": limit_s, "lock": limit_s}
+            set_limits(connection, limits_s, is_local=False)
 
     @contextmanager
     def _step(self, limit_s: float | None = None) -> Iterator[None]:
@@ -157,13 +166,15 @@ class Database:
             yield
 
 
-def set_limits(connection: sa.Connection, *, is_local: bool = True, **limits_s: float) -> None:
+def set_limits(
+    connection: sa.Connection, limits_s: Mapping[str, float], *, is_local: bool = True
+) -> None:
     """Set timeouts of PostgreSQL, in one statement.
 
     Args:
         connection: The connection.
-        is_local: True for this transaction alone.
         limits_s: Seconds by the names of settings without `_timeout`.
+        is_local: True for this transaction alone.
     """
     settings = ", ".join(
         f"set_config('{name}_timeout', '{round(limit_s * 1000)}', {str(is_local).lower()})"

@@ -66,7 +66,7 @@ def to_store_error(error: Exception) -> StoreError:
 
 
 def reject_value(context: ExceptionContext) -> RejectedValue | None:
-    """Return the error for a value that the driver cannot turn into one of SQL, see `handle_error`."""
+    """Return the error for a value that a driver cannot turn into one of SQL."""
     error = context.original_exception
     if isinstance(error, (TypeError, ValueError, OverflowError)):
         return RejectedValue(f"the database rejects a value: {_first_line(error)}")

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 NEW = ".new-"
@@ -26,7 +26,8 @@ def write_atomically(file: Path, content: bytes) -> None:
         temporary[file] = _write_new(file, content)
         _sync(temporary[file])
         temporary[file].rename(file)
-    _sync(file.parent)
+        temporary[file] = file
+        _sync(file.parent)
 
 
 def write_together(contents: Mapping[Path, bytes], root: Path, threads: Executor) -> None:
@@ -69,7 +70,8 @@ def _write_new(file: Path, content: bytes) -> Path:
         with open(opened, "wb") as stream:  # noqa: PTH123 - a descriptor, no path
             stream.write(content)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(name).unlink(missing_ok=True)
         raise
     return Path(name)
 
@@ -80,7 +82,8 @@ def _removed_after_errors(temporary: Mapping[Path, Path]) -> Iterator[None]:
         yield
     except BaseException:
         for new in temporary.values():
-            new.unlink(missing_ok=True)
+            with suppress(OSError):  # a disk that takes nothing may not delete either
+                new.unlink(missing_ok=True)
         raise
 
 

@@ -52,7 +52,7 @@ def decode(content: bytes) -> AddressedEvent:
         sinks = tuple(table["sinks"])
         claim = LeaseClaim(**event["claim"]) if event.get("claim") else None
         return AddressedEvent(PassEvent(event["kind"], passed, claim), sinks, table["stored_s"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RejectedValue(f"a file of the spool is damaged: {error}") from error
 
 

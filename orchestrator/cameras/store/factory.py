@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.kept_frames import KeptFrames
-from orchestrator.cameras.store.pass_store import PassStore, StoreParts
+from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.pictures import open_pictures
 from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
+from orchestrator.cameras.store.store_clock import GivenClock, KeptClock, StoreClock
+from orchestrator.cameras.store.store_parts import StoreParts
 
 LOG = logging.getLogger(__name__)
 
@@ -27,7 +29,8 @@ def open_store(
     folder: Path,
     *,
     spool_bytes: int = MOST_BYTES,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
+    kept: Callable[[Database], KeptClock] | None = None,
     is_shared: bool = False,
 ) -> PassStore:
     """Open a store, and bring its tables to their newest state.
@@ -38,7 +41,8 @@ def open_store(
         settings: The part `store` of the configuration.
         folder: The folder of the configuration, for what the settings leave out.
         spool_bytes: Largest size of the spool.
-        clock: Returns the Unix time.
+        clock: Returns the Unix time; None for the system's. If it is given, all ages count by it.
+        kept: Makes the store's clock; None for the usual one.
         is_shared: True if other processes of this machine write with the same settings. Each of
             them gets a spool of its own.
 
@@ -50,14 +54,26 @@ def open_store(
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
     open_spool = open_own_spool if is_shared else Spool
     spool = open_spool(settings.spool or folder / "spool", spool_bytes)
-    writer = BufferedWriter(database, pictures, spool, PassWriter(clock=clock))
+    wall = clock or unix_s
+    store_clock = _choose_clock(database, clock, kept)
+    writer = BufferedWriter(database, pictures, spool, PassWriter(clock=wall), store_clock)
     try:
         writer.prepare()
     except StoreUnavailable as error:
         LOG.error("passes wait in %s: %s", spool.folder, error)
     frames = KeptFrames(settings.keep_frames, settings.blur)
-    parts = StoreParts(database, pictures, writer, frames, clock, settings.audit_days)
+    parts = StoreParts(database, pictures, writer, frames, wall, store_clock, settings.audit_days)
     return PassStore(parts, settings.retention_days)
+
+
+def _choose_clock(
+    database: Database,
+    clock: Callable[[], float] | None,
+    kept: Callable[[Database], KeptClock] | None,
+) -> KeptClock:
+    if kept:
+        return kept(database)
+    return GivenClock(clock) if clock else StoreClock(database)
 
 
 def _default_url(folder: Path) -> str:

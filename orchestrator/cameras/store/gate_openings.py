@@ -80,13 +80,15 @@ class OpeningPage:
 COLUMNS = [gate_openings.c[one.name] for one in fields(GateOpening)]
 
 
-def write_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -> None:
-    """Write openings; those that are there already stay as they are."""
+def write_openings(
+    connection: sa.Connection, openings: Sequence[GateOpening], kept_s: float | None = None
+) -> None:
+    """Write openings, with the store's time; those that are there already stay as they are."""
     if openings:
         statement = insert(connection, gate_openings).on_conflict_do_nothing(
             index_elements=[gate_openings.c.id]
         )
-        connection.execute(statement, [asdict(one) for one in openings])
+        connection.execute(statement, [asdict(one) | {"kept_s": kept_s} for one in openings])
 
 
 def read_page(
@@ -121,6 +123,26 @@ def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, 
     )
     rows = connection.execute(found.order_by(gate_openings.c.requested_s)).mappings()
     return tuple(_of_rows(rows))
+
+
+def read_recent(
+    connection: sa.Connection, now_s: float, within_s: float, *, is_kept: bool
+) -> list[tuple[GateOpening, float]]:
+    """Return what counts as an opening with its age in seconds, the oldest first.
+
+    Args:
+        connection: The transaction.
+        now_s: Time of the store's clock, or the Unix time.
+        within_s: The greatest age.
+        is_kept: True if ages are counted by the store's clock, from when a record was stored.
+    """
+    column = gate_openings.c.kept_s if is_kept else gate_openings.c.requested_s
+    found = sa.select(*COLUMNS, column.label("since_s")).where(
+        column >= now_s - within_s, gate_openings.c.outcome.in_(COUNTING)
+    )
+    rows = connection.execute(found.order_by(column)).mappings().all()
+    ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]
+    return [*zip(_of_rows(rows), ages_s, strict=True)]
 
 
 def read_openings_of(

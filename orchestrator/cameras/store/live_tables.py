@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Camera, Line, Zone
-from orchestrator.cameras.store import audit
+from orchestrator.cameras.store import audit, erasures
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_query import Requester
@@ -80,6 +80,12 @@ class DrawnAreas:
     changed_by: str
 
 
+LAST_TEXT = "last_text"
+"""The field of a state's document that has a plate's text."""
+STATE = [camera_states.c[one.name] for one in fields(CameraState)]
+STILL = [camera_stills.c[one.name] for one in fields(Still)]
+
+
 class LiveTables:
     """The tables of states, stills and areas.
 
@@ -91,19 +97,36 @@ class LiveTables:
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
 
-    def write_states(self, states: Sequence[CameraState]) -> None:
-        """Replace the states of cameras, in one transaction."""
+    def write_states(self, states: Sequence[CameraState]) -> list[str]:
+        """Replace the states of cameras, in one transaction.
+
+        The text of a plate that was deleted lately is left out.
+
+        Returns:
+            The names of cameras whose watcher still has such a text.
+        """
         rows = [{**vars(one), "document": dict(one.document)} for one in states]
-        self._replace(camera_states, rows)
+        if not rows:
+            return []
+        with self._database.writing() as connection:
+            texts = {str(row["document"].get(LAST_TEXT, "")) for row in rows}
+            erased = erasures.find_erased(connection, texts)
+            stale = [row for row in rows if row["document"].get(LAST_TEXT) in erased]
+            for row in stale:
+                row["document"][LAST_TEXT] = ""
+            _replace(connection, camera_states, rows)
+        return [str(row["camera"]) for row in stale]
 
     def write_stills(self, stills: Sequence[Still]) -> None:
         """Replace the stills of cameras, in one transaction."""
-        self._replace(camera_stills, [vars(one) for one in stills])
+        if stills:
+            with self._database.writing() as connection:
+                _replace(connection, camera_stills, [vars(one) for one in stills])
 
     def states(self) -> dict[str, CameraState]:
         """Return the states by the names of the cameras."""
         with self._database.reading() as connection:
-            rows = connection.execute(sa.select(camera_states)).mappings()
+            rows = connection.execute(sa.select(*STATE)).mappings()
             return {row["camera"]: CameraState(**row) for row in rows}
 
     def still_times(self) -> dict[str, float]:
@@ -119,7 +142,7 @@ class LiveTables:
         Raises:
             UnknownName: There is none.
         """
-        statement = sa.select(camera_stills).where(camera_stills.c.camera == camera)
+        statement = sa.select(*STILL).where(camera_stills.c.camera == camera)
         with self._database.reading() as connection:
             row = connection.execute(statement).mappings().first()
         if row is None:
@@ -168,15 +191,14 @@ class LiveTables:
         now_s = self._clock()
         audit.record(connection, requester, kind, {"camera": camera}, count=1, now_s=now_s)
 
-    def _replace(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        if not rows:
-            return
-        with self._database.writing() as connection:
-            statement = insert(connection, table)
-            values = {one.name: one for one in statement.excluded if one.name != "camera"}
-            upsert = statement.on_conflict_do_update(index_elements=[table.c.camera], set_=values)
-            # All writers lock the rows in the same order.
-            connection.execute(upsert, sorted(rows, key=lambda row: str(row["camera"])))
+
+def _replace(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    statement = insert(connection, table)
+    values = {one.name: one for one in statement.excluded if one.name != "camera"}
+    upsert = statement.on_conflict_do_update(index_elements=[table.c.camera], set_=values)
+    # All writers lock the rows in the same order. Retention gives them the store's time again.
+    ordered = sorted(rows, key=lambda row: str(row["camera"]))
+    connection.execute(upsert, [{**row, "kept_s": None} for row in ordered])
 
 
 def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:

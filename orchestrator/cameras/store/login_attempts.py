@@ -38,6 +38,10 @@ class AttemptLimit:
         allowed_s = (self.attempts - 1) * self.interval_s
         return max(0.0, used_until_s - now_s - allowed_s)
 
+    def longest_s(self, now_s: float) -> float:
+        """Return the latest time until which attempts can be used up, unless the clock was late."""
+        return now_s + self.attempts * self.interval_s
+
 
 class LoginAttempts:
     """Counts attempts. An attempt counts from its start, so that many at once pass no limit.
@@ -47,7 +51,7 @@ class LoginAttempts:
 
     Args:
         database: The database.
-        clock: Returns the Unix time.
+        clock: A clock that nobody sets, the same for all processes: the store's.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
@@ -86,7 +90,18 @@ class LoginAttempts:
         found = sa.select(login_attempts).where(login_attempts.c.subject.in_(digests))
         with self._database.reading() as connection:
             used = {row.subject: row.used_until_s for row in connection.execute(found)}
+        late = [one for one in limits if used.get(one.digest, now_s) > one.longest_s(now_s)]
+        if late:
+            self._shorten(late, now_s)
+            used |= {one.digest: one.longest_s(now_s) for one in late}
         return max(one.wait_s(used.get(one.digest, now_s), now_s) for one in limits)
+
+    def _shorten(self, limits: Sequence[AttemptLimit], now_s: float) -> None:
+        """Let attempts count no longer than from now on: the clock is late, or was set."""
+        with self._database.writing() as connection:
+            for limit in sorted(limits, key=lambda one: one.digest):
+                update = sa.update(login_attempts).where(login_attempts.c.subject == limit.digest)
+                connection.execute(update.values(used_until_s=limit.longest_s(now_s)))
 
 
 def _count(connection: sa.Connection, limit: AttemptLimit, now_s: float) -> float:

@@ -5,33 +5,35 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from math import inf
 from pathlib import Path
 from typing import BinaryIO
 
 from orchestrator.cameras.clocks import unix_s
+from orchestrator.cameras.store import erasures
+from orchestrator.cameras.store.ages import Age
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.durable_files import write_atomically
 from orchestrator.cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
 from orchestrator.cameras.store.gate_openings import (
     GateOpening,
     OpeningPage,
     parse_line,
     read_page,
+    read_recent,
     read_since,
     to_line,
     write_openings,
 )
 from orchestrator.cameras.store.pass_query import LIMIT
+from orchestrator.cameras.store.spool_files import delete_old, walk
 
 LOG = logging.getLogger(__name__)
 LINE_END = b"\n"
 FILE = "gate-openings.jsonl"
 REJECTED = "gate-openings.rejected.jsonl"
 """File of the lines that the database does not accept, or that cannot be read."""
-CLOCKS_DIFFER_S = 10.0
-"""Most by which the clock of another machine may be ahead of this one's."""
 
 
 class OpeningLog:
@@ -40,10 +42,19 @@ class OpeningLog:
     Args:
         database: The database.
         folder: Folder of the file in which openings wait for the database.
+        kept: The store's clock; None if retention is to give times by it.
+        root: Folder below which all watchers have such files; None for `folder`.
     """
 
-    def __init__(self, database: Database, folder: Path) -> None:
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        folder: Path,
+        kept: Callable[[], float] | None = None,
+        root: Path | None = None,
+    ) -> None:
+        self._database, self._kept = database, kept
+        self._root = root or folder
         self._file = folder / FILE
         self._rejected = folder / REJECTED
 
@@ -93,16 +104,16 @@ class OpeningLog:
     def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
         """Return what counts as an opening with its age in seconds, the oldest first.
 
-        The age of a time in the future is not known, so it is infinite: somebody has set a clock.
+        Ages are counted by the store's clock, which no step of a machine's clock changes.
 
         Args:
             within_s: The greatest age.
         """
         with suppress(StoreError):  # those that wait in the file count as well
             self.replay()
-        now_s = unix_s()
-        ages = ((one, now_s - one.requested_s) for one in self.since(now_s - within_s))
-        return [(one, max(age_s, 0) if age_s > -CLOCKS_DIFFER_S else inf) for one, age_s in ages]
+        now_s = self._kept() if self._kept else unix_s()
+        with self._database.reading() as connection:
+            return read_recent(connection, now_s, within_s, is_kept=self._kept is not None)
 
     def replay(self) -> int:
         """Write the file's openings to the database. Return their number.
@@ -114,16 +125,37 @@ class OpeningLog:
             return 0
         with _opened(self._file) as file:
             lines = file.read().splitlines(keepends=True)
-            openings, rejected = _parse(lines)
-            rejected += self._insert_all(openings)
-            if rejected:
-                self._put_aside(rejected)
-            file.truncate(0)
+        openings, rejected = _parse(lines)
+        rejected += self._insert_all(openings)  # nobody waits for the file meanwhile
+        if rejected:
+            self._put_aside(rejected)
+        done = {*lines}
+        _keep_lines(self._file, lambda line: line not in done)
         return len(lines) - len(rejected)
 
     def erase(self, text: str) -> int:
-        """Delete what waits about a plate, on its owner's request. Return the number of lines."""
-        return sum(_erase(path, text) for path in (self._file, self._rejected) if path.exists())
+        """Delete what waits about a plate, on its owner's request. Return the number of lines.
+
+        Raises:
+            StoreUnavailable: A file cannot be used.
+        """
+        return sum(
+            _keep_lines(file, lambda line: not _concerns(line, text)) for file in self._files()
+        )
+
+    def discard_rejected(self, age: Age) -> None:
+        """Delete the old files of lines that the database does not accept.
+
+        Raises:
+            StoreUnavailable: One cannot be deleted.
+        """
+        delete_old(self._root, lambda file: file.name.startswith(REJECTED), age)
+
+    def _files(self) -> list[Path]:
+        try:
+            return [file for file in walk(self._root) if file.name.startswith((FILE, REJECTED))]
+        except OSError as error:
+            raise StoreUnavailable(f"openings of gates cannot be read: {error}") from error
 
     def _insert_all(self, openings: Sequence[GateOpening]) -> list[bytes]:
         """Write openings; return the lines of those that the database does not accept."""
@@ -140,9 +172,13 @@ class OpeningLog:
             yield to_line(opening)
 
     def _insert(self, openings: Sequence[GateOpening]) -> None:
-        if openings:
-            with self._database.writing() as connection:
-                write_openings(connection, openings)
+        if not openings:
+            return
+        kept_s = None
+        with suppress(StoreError):  # retention gives them a time
+            kept_s = self._kept() if self._kept else None
+        with self._database.writing() as connection:
+            write_openings(connection, erasures.admit_openings(connection, openings), kept_s)
 
     def _put_aside(self, lines: Sequence[bytes]) -> None:
         LOG.error("%d openings of gates are put aside in %s", len(lines), self._rejected)
@@ -167,13 +203,20 @@ def _parse(lines: Sequence[bytes]) -> tuple[list[GateOpening], list[bytes]]:
     return openings, rejected
 
 
-def _erase(path: Path, text: str) -> int:
+def _keep_lines(path: Path, is_kept: Callable[[bytes], bool]) -> int:
+    """Keep some lines of a file. Return the number of the others.
+
+    The file is replaced as a whole, so that a full disk loses no line.
+    """
+    if not path.exists():
+        return 0
     with _opened(path) as file:
         lines = file.read().splitlines(keepends=True)
-        kept = [line for line in lines if not _concerns(line, text)]
-        if len(kept) < len(lines):
+        kept = [line for line in lines if is_kept(line)]
+        if not kept:
             file.truncate(0)
-            file.write(b"".join(kept))
+        elif len(kept) < len(lines):
+            write_atomically(path, b"".join(kept))
     return len(lines) - len(kept)
 
 
@@ -192,11 +235,21 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         StoreUnavailable: The file cannot be used.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "rb+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with _locked(path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise StoreUnavailable(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+                yield file
+                return
+        # Another process has replaced the file while this one waited.

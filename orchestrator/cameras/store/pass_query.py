@@ -180,7 +180,7 @@ def to_found(row: Any) -> FoundPass:
     """Return a row of the table of passes as a pass."""
     return FoundPass(
         **{
-            **row,
+            **{one.name: row[one.name] for one in fields(FoundPass)},
             "candidates": tuple((text, score) for text, score in row["candidates"]),
             "zones": tuple(row["zones"]),
             "crossings": tuple(row["crossings"]),

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import logging
 import re
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cameras.configuration import AUDIT_DAYS, Camera, Sink
+from orchestrator.cameras.configuration import Camera, Sink
 from orchestrator.cameras.passes import PassEvent
 from orchestrator.cameras.store import (
     audit,
     gate_openings,
     plate_requests,
-    plate_traces,
-    remains,
-    retention,
 )
 from orchestrator.cameras.store.addressed_events import address
-from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.camera_leases import CameraLeases
 from orchestrator.cameras.store.change_log import ChangeLog
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import LONG_S, SEARCH_S
+from orchestrator.cameras.store.deletions import Deletions
 from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.export import export_passes
-from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.list_lookup import ListLookup
 from orchestrator.cameras.store.live_tables import LiveTables
 from orchestrator.cameras.store.login_attempts import LoginAttempts
@@ -41,7 +36,7 @@ from orchestrator.cameras.store.pass_query import (
     Requester,
 )
 from orchestrator.cameras.store.people import People
-from orchestrator.cameras.store.pictures import PictureFolder, PictureStore
+from orchestrator.cameras.store.pictures import PictureFolder
 from orchestrator.cameras.store.plate_lists import PlateLists
 from orchestrator.cameras.store.reader import StoreReader
 from orchestrator.cameras.store.retention import DeletionCounts
@@ -49,31 +44,12 @@ from orchestrator.cameras.store.search import read_details, search
 from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.cameras.store.sql_outbox import SqlOutbox
 from orchestrator.cameras.store.storage_status import StorageStatus, measure_disks
+from orchestrator.cameras.store.store_clock import GivenClock
+from orchestrator.cameras.store.store_parts import StoreParts
 from orchestrator.cameras.store.text_patterns import clean_text
 from orchestrator.cameras.store.unclosed_passes import UnclosedPasses
 
 LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class StoreParts:
-    """The parts of a store.
-
-    Attributes:
-        database: The database.
-        pictures: The pictures.
-        writer: Writes events to both.
-        frames: Decides what is kept of frames.
-        clock: Returns the Unix time.
-        audit_days: Days after which the audit's records are deleted.
-    """
-
-    database: Database
-    pictures: PictureStore
-    writer: BufferedWriter
-    frames: KeptFrames = field(default_factory=KeptFrames)
-    clock: Callable[[], float] = time.time
-    audit_days: float = AUDIT_DAYS
 
 
 class PassStore:
@@ -84,6 +60,7 @@ class PassStore:
         retention_days: Days after which passes are deleted.
 
     Attributes:
+        clock: The store's clock, which nobody sets.
         lists: The lists of plates.
         outbox: The deliveries to sinks.
         changes: The log of changes of passes.
@@ -103,19 +80,19 @@ class PassStore:
         self._pictures = parts.pictures
         self._frames = parts.frames
         self._clock = parts.clock
-        self._retention_days = retention_days
-        self._audit_days = parts.audit_days
-        self._swept_s = float("-inf")
+        self.clock = parts.kept or GivenClock(parts.clock)
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
-        self.outbox = SqlOutbox(parts.database)
+        self.outbox = SqlOutbox(parts.database, self.clock.now_s)
         self.changes = ChangeLog(parts.database)
         self.live = LiveTables(parts.database, parts.clock)
         self.reader = StoreReader(parts.database, parts.clock)
         self.people = People(parts.database, parts.clock)
-        self.sessions = Sessions(parts.database, parts.clock)
-        self.login_attempts = LoginAttempts(parts.database, parts.clock)
-        self.openings = OpeningLog(parts.database, parts.writer.spool.folder)
+        self.sessions = Sessions(parts.database, parts.clock, self.clock.now_s)
+        self.login_attempts = LoginAttempts(parts.database, self.clock.now_s)
+        spool = parts.writer.spool
+        self.openings = OpeningLog(parts.database, spool.folder, self.clock.now_s, spool.root)
+        self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
         self.unclosed = UnclosedPasses(parts.database, parts.pictures)
 
@@ -150,7 +127,7 @@ class PassStore:
             UnknownName: There is no such list.
             StoreError: The database cannot be used.
         """
-        with self._database.reading() as connection:
+        with self._database.reading(SEARCH_S) as connection:
             page = search(connection, query, requester.cameras)
         self._record(requester, "search", query.to_dict(), len(page.passes))
         return page
@@ -194,7 +171,7 @@ class PassStore:
             Their number.
         """
         details: list[PassDetails] = []
-        with self._database.reading() as connection:
+        with self._database.reading(LONG_S) as connection:
             step = replace(query, limit=MOST)
             while True:
                 page = search(connection, step, requester.cameras)
@@ -208,10 +185,10 @@ class PassStore:
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
         cleaned, shown = clean_text(text), requester.cameras
-        with self._database.reading() as connection:
+        with self._database.reading(LONG_S) as connection:
             count = plate_requests.count_passes_of(connection, cleaned, shown)
         self._record(requester, "export plate", {"text": cleaned}, count)
-        with self._database.reading() as connection:
+        with self._database.reading(LONG_S) as connection:
             opened = gate_openings.read_openings_of(connection, cleaned, shown)
             found = plate_requests.read_passes_of(connection, cleaned, shown)
             return export_passes(found, self._pictures, target, opened)
@@ -221,38 +198,34 @@ class PassStore:
     ) -> DeletionCounts:
         """Delete everything about one plate: passes with all of theirs, spool, records of gates.
 
-        The text also goes from readings and candidates of other vehicles, and from the audit, which
-        keeps who searched when. Then nothing of it is left in the database's files, see `remains`.
+        The text also goes from readings and candidates of other vehicles, from states of cameras,
+        and from the audit, which keeps who searched when. Then nothing of it is left in the
+        database's files, see `remains`; and what watchers still have of it is not stored any more,
+        see `erasures`.
 
         Args:
             text: The plate's text.
             requester: The person who asks.
             entries: True if it is removed from the lists, too.
+
+        Raises:
+            StoreError: A part cannot be done now. The others are; a repetition does the rest.
         """
-        cleaned = clean_text(text)
-        with self.writer.locked():
-            spooled = self.writer.spool.erase(cleaned)
-            count = plate_requests.delete_passes_of(self._database, cleaned)
-            opened = plate_requests.delete_openings_of(self._database, self.openings, cleaned)
-        listed = plate_requests.delete_entries_of(self._database, cleaned) if entries else 0
-        self._record(requester, "delete plate", {}, count)
-        plate_traces.erase_traces(self._database, cleaned)
-        removed = self._remove_pictures()
-        remains.erase_remains(self._database)
-        return DeletionCounts(
-            passes=count, pictures=removed, spooled=spooled, entries=listed, openings=opened
+        return self._deletions.delete_plate(
+            clean_text(text),
+            lambda count: self._record(requester, "delete plate", {}, count),
+            entries=entries,
         )
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
-        """Delete what is older than it may be at a Unix time, and pictures that no pass shows."""
-        counts = retention.delete_expired(self._database, now_s, self._retention_days)
-        until_s = now_s - retention.DAY_S * self._retention_days
-        retention.delete_old_states(self._database, until_s)
-        self.writer.spool.discard_rejected(until_s)
-        retention.delete_searches(self._database, now_s - retention.DAY_S * self._audit_days)
-        removed = self._remove_pictures() + self._sweep_pictures(now_s)
-        remains.erase_sqlite_remains(self._database)
-        return replace(counts, pictures=removed)
+        """Delete what is older than it may be at a Unix time, and pictures that no pass shows.
+
+        It must be old by the store's clock, too.
+
+        Raises:
+            StoreError: A part cannot be done now. The others are.
+        """
+        return self._deletions.delete_expired(now_s)
 
     def pseudonymize_audit(self, key: bytes, until_s: float) -> int:
         """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
@@ -278,14 +251,3 @@ class PassStore:
     ) -> None:
         with self._database.writing() as connection:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
-
-    def _remove_pictures(self) -> int:
-        return retention.remove_pictures(self._database, self._pictures, self.writer.locked)
-
-    def _sweep_pictures(self, now_s: float) -> int:
-        """Remove pictures that a failed write has left, once a day."""
-        if now_s - self._swept_s < retention.DAY_S:
-            return 0
-        self._swept_s = now_s
-        old = self._pictures.old(now_s - retention.DAY_S)
-        return retention.remove_unshown(self._database, self._pictures, old)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.events import to_document
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import among
@@ -50,7 +50,7 @@ class PassWriter:
     """
 
     lookup: ListLookup = field(default_factory=ListLookup)
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = unix_s
     fence: LeaseFence = field(default_factory=LeaseFence)
 
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
@@ -58,8 +58,19 @@ class PassWriter:
         best = [one.event.passed.best for one in _latest(events).values()]
         return [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg)]
 
-    def write(self, connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
-        """Write the last state of each pass, and a delivery for each event and its sinks."""
+    def write(
+        self,
+        connection: sa.Connection,
+        events: Sequence[AddressedEvent],
+        kept_s: float | None = None,
+    ) -> None:
+        """Write the last state of each pass, and a delivery for each event and its sinks.
+
+        Args:
+            connection: The transaction.
+            events: The events, in their order.
+            kept_s: The store's time, from which the age of the passes counts.
+        """
         events = self.fence.admit(connection, events)
         if not events:
             return
@@ -67,7 +78,7 @@ class PassWriter:
         latest = _latest(events)
         known = _read_known(connection, [*latest])
         newer = [one for one in latest.values() if _is_news(one, known.get(one.event.passed.id))]
-        _write_passes(connection, newer, known)
+        _write_passes(connection, newer, known, kept_s)
         numbers = {key: row.number for key, row in known.items()}
         numbers |= _read_numbers(connection, [key for key in latest if key not in known])
         self._write_parts(connection, newer, numbers, known)
@@ -196,9 +207,12 @@ def _read_numbers(connection: sa.Connection, ids: Sequence[str]) -> dict[str, in
 
 
 def _write_passes(
-    connection: sa.Connection, events: Sequence[AddressedEvent], known: Mapping[str, Any]
+    connection: sa.Connection,
+    events: Sequence[AddressedEvent],
+    known: Mapping[str, Any],
+    kept_s: float | None,
 ) -> None:
-    rows = [to_pass_row(one) for one in events]
+    rows = [to_pass_row(one) | {"kept_s": kept_s} for one in events]
     _remove_replaced_pictures(connection, rows, known)
     write_rows(connection, passes, rows, REPLACED)
 

@@ -24,6 +24,7 @@ sessions = sa.Table(
     sa.Column("person", TEXT, sa.ForeignKey("people.name", ondelete="CASCADE"), nullable=False),
     sa.Column("created_s", TIME, nullable=False),
     sa.Column("expires_s", TIME, nullable=False),
+    sa.Column("kept_until_s", TIME),
     sa.Index("ix_sessions_person", "person"),
     sa.Index("ix_sessions_expires", "expires_s"),
 )

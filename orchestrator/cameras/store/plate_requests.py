@@ -11,9 +11,19 @@ from orchestrator.cameras.store import gate_openings
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import PassDetails, to_found
-from orchestrator.cameras.store.retention import BATCH, delete_passes
-from orchestrator.cameras.store.schema import list_entries, list_hits, lists, passes, readings
+from orchestrator.cameras.store.retention import BATCH, delete_passes, in_steps
+from orchestrator.cameras.store.schema import (
+    camera_stills,
+    list_entries,
+    list_hits,
+    lists,
+    passes,
+    readings,
+)
 from orchestrator.cameras.store.search import describe
+
+STILL_S = 60.0
+"""A still of so long before or after a pass may show its vehicle."""
 
 
 def passes_of(text: str) -> sa.Select[Any]:
@@ -56,15 +66,31 @@ def _numbers_of(
 
 def delete_passes_of(database: Database, text: str) -> int:
     """Delete the passes of a plate, in small transactions. Return their number."""
-    count = 0
-    while True:
-        with database.writing() as connection:
-            numbers = connection.execute(passes_of(text).limit(BATCH)).scalars().all()
-            if numbers:
-                delete_passes(connection, numbers)
-        count += len(numbers)
-        if len(numbers) < BATCH:
-            return count
+
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        numbers = connection.execute(passes_of(text).limit(most)).scalars().all()
+        if numbers:
+            _delete_stills(connection, numbers)
+            delete_passes(connection, numbers)
+        return len(numbers)
+
+    return in_steps(database, delete_some, BATCH)
+
+
+def ids_of(text: str) -> sa.Select[tuple[str]]:
+    """Return the statement that finds the ids of the passes of a plate."""
+    return sa.select(passes.c.id).where(passes.c.number.in_(passes_of(text)))
+
+
+def _delete_stills(connection: sa.Connection, numbers: Sequence[int]) -> None:
+    """Delete stills that may show vehicles of passes. A camera that is followed gets a new one."""
+    still, seen = camera_stills.c, passes.c
+    shown = sa.exists().where(
+        seen.number.in_(numbers),
+        seen.camera == still.camera,
+        still.time_s.between(seen.first_seen_s - STILL_S, seen.last_seen_s + STILL_S),
+    )
+    connection.execute(sa.delete(camera_stills).where(shown))
 
 
 def delete_openings_of(database: Database, log: OpeningLog, text: str) -> int:

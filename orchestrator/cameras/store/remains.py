@@ -13,14 +13,14 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import EMPTY_LOG, Database
 from orchestrator.cameras.store.schema import METADATA
 
 LOG = logging.getLogger(__name__)
 MERGE_PAGES = 500
 """Pages of the trigram index that one transaction rewrites: other writers wait no longer."""
 MERGE = "INSERT INTO pass_texts (pass_texts, rank) VALUES ('merge', {})"
-TRUNCATE = "PRAGMA wal_checkpoint(TRUNCATE)"
+TRUNCATE = EMPTY_LOG
 """Writes the log into the database and cuts it, unless a reader still needs it."""
 OTHERS = ("pass_texts",)
 

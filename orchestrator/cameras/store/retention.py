@@ -2,21 +2,22 @@
 
 A list's time precedes a camera's, and a camera's that of the store. The longest time of
 several lists counts. Age counts from the last frame of a pass; for a file's clock, from when it was
-stored.
+stored. It must be reached by the store's clock, too, see `StoreClock`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database, insert
-from orchestrator.cameras.store.pictures import PictureStore
+from orchestrator.cameras.store.ages import Age, Moment
+from orchestrator.cameras.store.database import LONG_S, Database
+from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
+from orchestrator.cameras.store.picture_removals import note_removals
 from orchestrator.cameras.store.schema import (
     camera_states,
     camera_stills,
@@ -27,18 +28,32 @@ from orchestrator.cameras.store.schema import (
     lists,
     pass_changes,
     passes,
-    picture_removals,
     searches,
 )
 
 BATCH = 200
 """Passes in one transaction: writers wait no longer than it takes."""
+LARGE_BATCH = 2000
+"""The same for rows of other tables."""
+SMALLER = 8
+"""A transaction for which a full disk has no room is tried again with this part of its rows."""
 DELIVERY_DAYS = 7.0
 """How long finished deliveries are kept, so that they can be replayed."""
 DAY_S = 86400.0
 KEPT_S = DELIVERY_DAYS * DAY_S
 CHANGES_S = 3600.0
 """How long changes of passes are kept, so that a listener that was away gets them."""
+KEPT_FROM = sa.func.coalesce(passes.c.kept_s, passes.c.stored_s)
+"""The store's time of a pass. Those of earlier versions have none."""
+STAMPED = {
+    gate_openings: sa.true(),
+    deliveries: deliveries.c.finished_s.is_not(None),
+    searches: sa.true(),
+    pass_changes: sa.true(),
+    camera_states: sa.true(),
+    camera_stills: sa.true(),
+}
+"""Tables whose rows get the store's time from retention, and which rows."""
 
 
 @dataclass(frozen=True)
@@ -64,121 +79,139 @@ class DeletionCounts:
 
 Place = tuple[float, int]
 START: Place = (float("-inf"), 0)
+ChangeSome = Callable[[sa.Connection, int, int], int]
 
 
-def delete_expired(database: Database, now_s: float, days: float) -> DeletionCounts:
-    """Delete expired passes and finished deliveries; pictures are noted for `remove_pictures`.
+def stamp(database: Database, kept_s: float) -> None:
+    """Give the store's time to the rows that have none."""
+    for table, is_chosen in STAMPED.items():
+        _stamp_table(database, table, is_chosen, kept_s)
+
+
+def delete_old_passes(database: Database, now: Moment, days: float) -> int:
+    """Delete expired passes; their pictures are noted for `remove_pictures`.
 
     Args:
         database: The database.
-        now_s: Unix time.
+        now: The time.
         days: How long passes are kept unless their camera or list says otherwise.
+
+    Returns:
+        Their number.
     """
-    counts = [_delete_in_steps(database, one) for one in _expired(database, now_s, days)]
-    finished = _delete_in_batches(database, deliveries, deliveries.c.finished_s, now_s - KEPT_S)
-    _delete_in_batches(database, pass_changes, pass_changes.c.time_s, now_s - CHANGES_S)
-    openings = _delete_openings(database, now_s, days)
-    return DeletionCounts(passes=sum(counts), deliveries=finished, openings=openings)
+    return sum(_delete_found(database, one) for one in _expired(database, now, days))
+
+
+def delete_old_deliveries(database: Database, now: Moment) -> int:
+    """Delete finished deliveries. Return their number."""
+    return _delete_rows(database, deliveries, deliveries.c.finished_s, now.before(KEPT_S))
+
+
+def delete_old_changes(database: Database, now: Moment) -> int:
+    """Delete changes of passes that every listener has read. Return their number."""
+    return _delete_rows(database, pass_changes, pass_changes.c.time_s, now.before(CHANGES_S))
+
+
+def delete_old_openings(database: Database, now: Moment, days: float) -> int:
+    """Delete old records of gates: a list's time precedes its camera's, as for passes."""
+    own = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
+    joined = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
+    joined = joined.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
+    is_old = gate_openings.c.requested_s < now.wall_s - DAY_S * own
+    if now.kept_s is not None:
+        is_old = sa.and_(is_old, gate_openings.c.kept_s < now.kept_s - DAY_S * own)
+    old = sa.select(gate_openings.c.number).select_from(joined).where(is_old)
+    return _delete_numbers(database, gate_openings, old)
+
+
+def delete_old_states(database: Database, age: Age) -> None:
+    """Delete stills and states of cameras that are not followed any more."""
+    times = {camera_stills: camera_stills.c.time_s, camera_states: camera_states.c.updated_s}
+    with database.writing() as connection:
+        for table, time_s in times.items():
+            is_old = age.is_reached(time_s, table.c.kept_s)
+            connection.execute(sa.delete(table).where(is_old))
+
+
+def delete_searches(database: Database, age: Age) -> None:
+    """Delete the audit's records of earlier searches and exports."""
+    _delete_rows(database, searches, searches.c.time_s, age)
 
 
 def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
     """Delete passes with all that belongs to them, and note their pictures for removal."""
     chosen = passes.c.number.in_(numbers)
     found = connection.execute(sa.select(passes.c.crop, passes.c.frame).where(chosen)).all()
-    if digests := sorted({digest for row in found for digest in row if digest}):
-        statement = insert(connection, picture_removals).on_conflict_do_nothing()
-        connection.execute(statement, [{"digest": digest} for digest in digests])
+    note_removals(connection, (digest for row in found for digest in row if digest))
     connection.execute(sa.delete(passes).where(chosen))
 
 
-def remove_pictures(
-    database: Database, pictures: PictureStore, locked: Callable[[], AbstractContextManager[object]]
-) -> int:
-    """Remove the noted pictures that no pass shows. The next run tries again what fails.
+def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
+    """Delete or change rows in transactions, until there are none.
+
+    A file of SQLite grows by the pages that a transaction changes, before any become free. So on a
+    full disk the transactions become smaller, and the log is emptied between them.
 
     Args:
         database: The database.
-        pictures: The pictures.
-        locked: Keeps passes from being written meanwhile, by this process.
+        change_some: Is told the most rows and the number of those before, and returns how many it
+            has found. It may be called again after an error.
+        most: Most rows in one transaction.
 
     Returns:
-        The number of removed pictures.
-
-    Raises:
-        StoreUnavailable: The pictures' storage cannot be used.
+        The number of rows.
     """
-    removed = 0
+    count = 0
     while True:
-        with locked():
-            with database.reading() as connection:
-                noted = list(connection.execute(sa.select(picture_removals).limit(BATCH)).scalars())
-                shown = _shown(connection, noted)
-            for digest in sorted(set(noted) - shown):
-                pictures.remove(digest)
-                removed += 1
-            if not noted:
-                return removed
-            with database.writing() as connection:
-                done = picture_removals.c.digest.in_(noted)
-                connection.execute(sa.delete(picture_removals).where(done))
+        try:
+            with database.writing(LONG_S) as connection:
+                found = change_some(connection, most, count)
+        except StoreUnavailable:
+            if database.is_postgresql or most == 1:
+                raise
+            most = max(1, most // SMALLER)
+            with suppress(StoreError):
+                database.empty_log()
+            continue
+        count += found
+        if found < most:
+            return count
 
 
-def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable[bytes]) -> int:
-    """Remove those of some pictures that no pass shows.
+def _stamp_table(
+    database: Database, table: sa.Table, is_chosen: sa.ColumnElement[bool], kept_s: float
+) -> None:
+    key = next(iter(table.primary_key.columns))
+    found = sa.select(key).where(table.c.kept_s.is_(None), is_chosen)
 
-    A picture is written before its pass. Its event may be given up or erased in between.
+    def stamp_some(connection: sa.Connection, most: int, _: int) -> int:
+        some = key.in_(found.limit(most).scalar_subquery())
+        return connection.execute(sa.update(table).where(some).values(kept_s=kept_s)).rowcount
 
-    Args:
-        database: The database.
-        pictures: The pictures.
-        digests: Pictures that are too old to wait for their passes.
-
-    Returns:
-        The number of removed pictures.
-    """
-    removed, rest = 0, iter(digests)
-    while some := [*islice(rest, BATCH)]:
-        with database.reading() as connection:
-            shown = _shown(connection, some)
-        for digest in sorted(set(some) - shown):
-            pictures.remove(digest)
-            removed += 1
-    return removed
+    in_steps(database, stamp_some, LARGE_BATCH)
 
 
-def delete_old_states(database: Database, until_s: float) -> None:
-    """Delete stills and states of cameras that are not followed any more."""
-    with database.writing() as connection:
-        connection.execute(sa.delete(camera_stills).where(camera_stills.c.time_s < until_s))
-        connection.execute(sa.delete(camera_states).where(camera_states.c.updated_s < until_s))
-
-
-def delete_searches(database: Database, until_s: float) -> None:
-    """Delete the audit's records of earlier searches and exports."""
-    with database.writing() as connection:
-        connection.execute(sa.delete(searches).where(searches.c.time_s < until_s))
-
-
-def _expired(database: Database, now_s: float, days: float) -> Iterator[sa.Select[Any]]:
+def _expired(database: Database, now: Moment, days: float) -> Iterator[sa.Select[Any]]:
     """Return a statement for each camera and each list with a time of its own."""
     with database.reading() as connection:
         by_camera = connection.execute(sa.select(cameras.c.name, cameras.c.retention_days)).all()
         own = lists.c.retention_days.is_not(None)
         by_list = connection.execute(sa.select(lists.c.id, lists.c.retention_days).where(own)).all()
     for name, camera_days in by_camera:
-        until_s = now_s - DAY_S * (days if camera_days is None else camera_days)
-        yield _older(until_s).where(passes.c.camera == name, ~_hits([row.id for row in by_list]))
+        age = now.before(DAY_S * (days if camera_days is None else camera_days))
+        yield _older(age).where(passes.c.camera == name, ~_hits([row.id for row in by_list]))
     for number, list_days in by_list:
         longer = [row.id for row in by_list if row.retention_days > list_days]
-        older = _older(now_s - DAY_S * list_days)
+        older = _older(now.before(DAY_S * list_days))
         yield older.where(_hits([number]), ~_hits(longer))
 
 
-def _older(until_s: float) -> sa.Select[Any]:
+def _older(age: Age) -> sa.Select[Any]:
     age_from_s = sa.case((passes.c.clock == "file", passes.c.stored_s), else_=passes.c.last_seen_s)
     columns = (passes.c.first_seen_s, passes.c.number)
-    found = sa.select(*columns).where(passes.c.first_seen_s < until_s, age_from_s < until_s)
-    return found.order_by(*columns).limit(BATCH)
+    is_old = age.is_reached(age_from_s, KEPT_FROM)
+    found = sa.select(*columns).where(passes.c.first_seen_s < age.until_s, is_old)
+    return found.order_by(*columns)
 
 
 def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
@@ -187,56 +220,32 @@ def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
     )
 
 
-def _delete_in_steps(database: Database, expired: sa.Select[Any]) -> int:
-    """Delete what a statement finds; each step starts after the last one."""
-    count, after = 0, START
+def _delete_found(database: Database, expired: sa.Select[Any]) -> int:
+    """Delete the passes that a statement finds; each step starts after the last one."""
     place = sa.tuple_(passes.c.first_seen_s, passes.c.number)
-    while True:
-        with database.writing() as connection:
-            step = expired if after == START else expired.where(place > sa.tuple_(*after))
-            found = connection.execute(step).all()
-            if found:
-                delete_passes(connection, [row.number for row in found])
-        count += len(found)
-        if len(found) < BATCH:
-            return count
-        after = (found[-1].first_seen_s, found[-1].number)
+    after = START
+
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        nonlocal after
+        step = expired if after == START else expired.where(place > sa.tuple_(*after))
+        found = connection.execute(step.limit(most)).all()
+        if found:
+            delete_passes(connection, [row.number for row in found])
+            after = found[0].first_seen_s, found[0].number - 1  # a step that fails begins again
+        return len(found)
+
+    return in_steps(database, delete_some, BATCH)
 
 
-def _delete_in_batches(
-    database: Database, table: sa.Table, time_s: sa.Column[float], until_s: float
-) -> int:
-    """Delete the rows of an earlier time. Return their number."""
-    count = 0
-    old = sa.select(table.c.number).where(time_s < until_s).limit(BATCH * 10)
-    while True:
-        with database.writing() as connection:
-            deleted = connection.execute(
-                sa.delete(table).where(table.c.number.in_(old.scalar_subquery()))
-            ).rowcount
-        count += deleted
-        if deleted < BATCH * 10:
-            return count
+def _delete_rows(database: Database, table: sa.Table, time_s: sa.Column[float], age: Age) -> int:
+    """Delete the rows of an age. Return their number."""
+    old = sa.select(table.c.number).where(age.is_reached(time_s, table.c.kept_s))
+    return _delete_numbers(database, table, old)
 
 
-def _delete_openings(database: Database, now_s: float, days: float) -> int:
-    """Delete old records of gates: a list's time precedes its camera's, as for passes."""
-    own = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
-    joined = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
-    joined = joined.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
-    is_old = gate_openings.c.requested_s < now_s - DAY_S * own
-    old = sa.select(gate_openings.c.number).select_from(joined).where(is_old).limit(BATCH * 10)
-    count = 0
-    while True:
-        with database.writing() as connection:
-            chosen = gate_openings.c.number.in_(old.scalar_subquery())
-            deleted = connection.execute(sa.delete(gate_openings).where(chosen)).rowcount
-        count += deleted
-        if deleted < BATCH * 10:
-            return count
+def _delete_numbers(database: Database, table: sa.Table, old: sa.Select[Any]) -> int:
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        chosen = table.c.number.in_(old.limit(most).scalar_subquery())
+        return connection.execute(sa.delete(table).where(chosen)).rowcount
 
-
-def _shown(connection: sa.Connection, digests: Sequence[bytes]) -> set[bytes]:
-    columns = (passes.c.crop, passes.c.frame)
-    found = sa.union(*(sa.select(column).where(column.in_(digests)) for column in columns))
-    return set(connection.execute(found).scalars())
+    return in_steps(database, delete_some, LARGE_BATCH)

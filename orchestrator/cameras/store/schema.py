@@ -18,6 +18,20 @@ TIME: sa.Double[float] = sa.Double()
 DIGEST = sa.LargeBinary(32)
 
 
+def _kept() -> sa.Column[float]:
+    """Return the column of the time from which a row's age counts by the store's clock.
+
+    Retention gives it to rows that have none. So nothing is older by it than it is.
+    """
+    return sa.Column("kept_s", TIME)
+
+
+def _not_kept(table: str, condition: str = "kept_s IS NULL") -> sa.Index:
+    where = sa.text(condition)
+    name = f"ix_{table}_not_kept"
+    return sa.Index(name, "number", sqlite_where=where, postgresql_where=where)
+
+
 def _pass_number(**options: Any) -> sa.Column[int]:
     return sa.Column(
         "pass_number", NUMBER, sa.ForeignKey("passes.number", ondelete="CASCADE"), **options
@@ -56,6 +70,7 @@ passes = sa.Table(
     sa.Column("best", sa.JSON, nullable=False),
     sa.Column("crop", DIGEST),
     sa.Column("frame", DIGEST),
+    _kept(),
     sa.Index("ix_passes_id", "id", unique=True),
     # With the text in them, SQLite compares texts without reading the rows.
     sa.Index("ix_passes_time", "first_seen_s", "number", "text"),
@@ -142,6 +157,8 @@ deliveries = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("reason", TEXT, nullable=False),
     sa.Column("document", sa.JSON, nullable=False),
+    _kept(),
+    _not_kept("deliveries", "kept_s IS NULL AND finished_s IS NOT NULL"),
     sa.Index("ix_deliveries_id", "id", "sink", unique=True),
     sa.Index("ix_deliveries_pass", "pass_number"),
     sa.Index("ix_deliveries_created", "sink", "created_s"),
@@ -170,6 +187,8 @@ searches = sa.Table(
     sa.Column("kind", TEXT, nullable=False),
     sa.Column("query", sa.JSON, nullable=False),
     sa.Column("count", sa.Integer, nullable=False),
+    _kept(),
+    _not_kept("searches"),
     sa.Index("ix_searches_time", "time_s"),
 )
 
@@ -186,6 +205,7 @@ pass_changes = sa.Table(
     _pass_number(nullable=False),
     sa.Column("kind", TEXT, nullable=False),
     sa.Column("time_s", TIME, nullable=False),
+    _kept(),
     sa.Index("ix_pass_changes_pass", "pass_number"),
     sa.Index("ix_pass_changes_time", "time_s"),
     sqlite_autoincrement=True,
@@ -199,6 +219,7 @@ camera_states = sa.Table(
     sa.Column("watcher", TEXT, nullable=False),
     sa.Column("updated_s", TIME, nullable=False),
     sa.Column("document", sa.JSON, nullable=False),
+    _kept(),
 )
 
 camera_stills = sa.Table(
@@ -207,6 +228,7 @@ camera_stills = sa.Table(
     sa.Column("camera", TEXT, primary_key=True),
     sa.Column("time_s", TIME, nullable=False),
     sa.Column("jpeg", sa.LargeBinary, nullable=False),
+    _kept(),
 )
 
 camera_areas = sa.Table(
@@ -237,6 +259,8 @@ gate_openings = sa.Table(
     sa.Column("reason", TEXT, nullable=False),
     sa.Column("requested_s", TIME, nullable=False),
     sa.Column("delay_s", TIME),
+    _kept(),
+    _not_kept("gate_openings"),
     sa.Index("ix_gate_openings_id", "id", unique=True),
     sa.Index("ix_gate_openings_time", "requested_s", "number"),
     sa.Index("ix_gate_openings_pass", "pass_id"),
@@ -263,6 +287,47 @@ watchers = sa.Table(
     sa.Column("name", TEXT, primary_key=True),
     sa.Column("seen_s", TIME, nullable=False),
 )
+
+store_clock = sa.Table(
+    "store_clock",
+    METADATA,
+    sa.Column("boot", TEXT, primary_key=True),
+    sa.Column("value_s", TIME, nullable=False),
+    sa.Column("wall_s", TIME, nullable=False),
+    sa.Column("steady_s", TIME, nullable=False),
+    sa.Column("settled_s", TIME, nullable=False),
+    sa.Column("off_value_s", TIME),
+    sa.Column("off_wall_s", TIME),
+    sa.Column("other_s", TIME),
+)
+"""One mark of the store's clock for each boot of each machine."""
+
+erasures = sa.Table(
+    "erasures",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("erased_s", TIME, nullable=False),
+    sa.Column("kept_s", TIME, nullable=False),
+    sa.Column("is_done", sa.Boolean, nullable=False),
+)
+"""Deletions of plates within the last day, by salted digests of the texts."""
+
+erased_passes = sa.Table(
+    "erased_passes",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("kept_s", TIME, nullable=False),
+)
+
+picture_rounds = sa.Table(
+    "picture_rounds",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("number", NUMBER, nullable=False),
+)
+"""One row: how often pictures were removed."""
 
 pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text", sa.String))
 """The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a

@@ -15,6 +15,7 @@ from orchestrator.cameras.store.people_schema import people, sessions
 
 MOST_OF_ONE = 20
 """Most sessions of one person. A further login ends the oldest."""
+KEPT_UNTIL = sa.func.coalesce(sessions.c.kept_until_s, sessions.c.expires_s)
 
 
 class Sessions:
@@ -25,11 +26,18 @@ class Sessions:
     Args:
         database: The database.
         clock: Returns the Unix time.
+        kept: The store's clock. A session ends when it is over by either clock; None for `clock`.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float],
+        kept: Callable[[], float] | None = None,
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._kept = kept or clock
 
     def begin(self, name: str, checked_hash: str, token: str, lifetime_s: float) -> bool:
         """Begin a session, if the person and the password are still those that were checked.
@@ -43,7 +51,7 @@ class Sessions:
         Returns:
             True if it began: the person may have been changed during the check.
         """
-        now_s = self._clock()
+        now_s, kept_s = self._clock(), self._kept()
         same = people.c.password_hash == checked_hash
         same = sa.and_(people.c.name == name, same, people.c.is_disabled.is_(False))
         row = {
@@ -51,12 +59,13 @@ class Sessions:
             "person": name,
             "created_s": now_s,
             "expires_s": now_s + lifetime_s,
+            "kept_until_s": kept_s + lifetime_s,
         }
         with self._database.writing() as connection:
             found = sa.select(people.c.name).where(same).with_for_update()
             if connection.execute(found).first() is None:
                 return False
-            _delete_old(connection, name, now_s)
+            _delete_old(connection, name, now_s, kept_s)
             connection.execute(sa.insert(sessions), [row])
             audit.record(connection, Requester(name, "-"), "log in", {}, count=1, now_s=now_s)
         return True
@@ -67,6 +76,7 @@ class Sessions:
         found = joined.where(
             sessions.c.token_digest == _digest(token),
             sessions.c.expires_s > self._clock(),
+            self._kept() < KEPT_UNTIL,
             people.c.is_disabled.is_(False),
         )
         with self._database.reading() as connection:
@@ -80,11 +90,12 @@ class Sessions:
             connection.execute(sa.delete(sessions).where(ended))
 
 
-def _delete_old(connection: sa.Connection, name: str, now_s: float) -> None:
+def _delete_old(connection: sa.Connection, name: str, now_s: float, kept_s: float) -> None:
     """Delete sessions that have expired, and the oldest of a person who has too many."""
-    connection.execute(sa.delete(sessions).where(sessions.c.expires_s <= now_s))
+    has_expired = sa.or_(sessions.c.expires_s <= now_s, kept_s >= KEPT_UNTIL)
+    connection.execute(sa.delete(sessions).where(has_expired))
     of_person = sa.select(sessions.c.token_digest).where(sessions.c.person == name)
-    newest = of_person.order_by(sessions.c.created_s.desc()).limit(MOST_OF_ONE - 1)
+    newest = of_person.order_by(KEPT_UNTIL.desc()).limit(MOST_OF_ONE - 1)
     kept = list(connection.execute(newest).scalars())
     old = sa.and_(sessions.c.person == name, sessions.c.token_digest.not_in(kept))
     connection.execute(sa.delete(sessions).where(old))

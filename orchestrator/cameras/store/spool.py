@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import logging
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -12,18 +14,32 @@ from itertools import chain, count, islice
 from pathlib import Path
 
 from orchestrator.cameras.store.addressed_events import AddressedEvent
-from orchestrator.cameras.store.durable_files import write_atomically
+from orchestrator.cameras.store.ages import Age
+from orchestrator.cameras.store.durable_files import NEW, write_atomically
 from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable
 from orchestrator.cameras.store.event_codec import decode, encode
+from orchestrator.cameras.store.spool_files import (
+    ENDING,
+    NO_ROOM,
+    REJECTED,
+    SpoolCounts,
+    SpooledFile,
+    delete_old,
+    files_that_show,
+    make_name,
+    number_of,
+)
+from orchestrator.cameras.store.spool_index import SpoolIndex
 from orchestrator.system.locked_folders import hold
 
+Content = bytes
 LOG = logging.getLogger(__name__)
 MOST_BYTES = 2**30
 """Size of the spool: at 0.3 MB an event with its pictures, some 3500 events."""
 OWN = "watcher-"
 """Start of the names of folders that watchers of the same configuration use on one machine."""
-REJECTED = "rejected"
-"""Folder of the events that the database does not accept, or that cannot be read."""
+OF_THE_PROCESS = errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR
+"""Errors that say nothing about a file: the process or the machine lacks something now."""
 
 
 class SpoolInUse(StoreUnavailable):
@@ -31,39 +47,10 @@ class SpoolInUse(StoreUnavailable):
 
 
 @dataclass
-class SpoolCounts:
-    """The counts of a spool since it was opened.
-
-    Attributes:
-        spooled: Events that were put in.
-        replayed: Events that went to the database later.
-        dropped: Events `updated` that a full spool has deleted. Their passes are not lost: the last
-            event of a pass tells all of it.
-        rejected: Events that were put aside.
-    """
-
-    spooled: int = 0
-    replayed: int = 0
-    dropped: int = 0
-    rejected: int = 0
-
-
-@dataclass(frozen=True)
-class SpooledFile:
-    """One event of the spool.
-
-    Attributes:
-        file: Its file.
-        event: The event.
-    """
-
-    file: Path
-    event: AddressedEvent
-
-
-@dataclass
 class Spool:
     """Keeps events in order, as files. One process at a time uses a folder.
+
+    Errors of the disk lose nothing. Only where there is no room, events `updated` are deleted.
 
     Attributes:
         folder: The folder.
@@ -74,32 +61,36 @@ class Spool:
     folder: Path
     most_bytes: int = MOST_BYTES
     counts: SpoolCounts = field(default_factory=SpoolCounts)
-    _sizes: dict[Path, int] = field(default_factory=dict)
-    _next: int = 0
+    _index: SpoolIndex = field(default_factory=SpoolIndex)
     _held: ExitStack | None = None
 
     def __post_init__(self) -> None:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._list()
+            self._index.read(self.folder)
         except OSError as error:
             raise StoreUnavailable(f"the spool cannot be used: {error}") from error
 
     def __len__(self) -> int:
-        return len(self._sizes)
+        return len(self._index)
 
     @property
     def bytes(self) -> int:
         """Size of all waiting files."""
-        return sum(self._sizes.values())
+        return self._index.bytes
+
+    @property
+    def root(self) -> Path:
+        """The folder under which all watchers of the configuration have theirs."""
+        return self.folder.parent if self.folder.name.startswith(OWN) else self.folder
 
     def put(self, events: Sequence[AddressedEvent]) -> None:
-        """Keep events, all of them or none.
+        """Keep events, all of them or none. An event that no file can hold is left out, and told.
 
         The oldest events `updated` make room. When none is left, the caller has to wait.
 
         Raises:
-            StoreUnavailable: The spool is full, or its disk is.
+            StoreUnavailable: The spool is full, or its disk cannot be used.
         """
         written: list[Path] = []
         self.acquire()
@@ -113,43 +104,66 @@ class Spool:
         self.counts.spooled += len(written)
 
     def oldest(self, count: int) -> list[SpooledFile]:
-        """Return the oldest events; those that cannot be read are put aside."""
+        """Return the oldest events; those that cannot be read are put aside.
+
+        Raises:
+            StoreUnavailable: The folder cannot be used.
+        """
         self.acquire()
         return list(islice(self._read(), count))
 
     def discard(self, files: Iterable[Path]) -> None:
-        """Delete files of the spool."""
-        for file in files:
-            file.unlink(missing_ok=True)
-            self._sizes.pop(file, None)
+        """Delete files that wait no more. Those that cannot be deleted now are not used again."""
+        for file in [*files, *self._index.done]:
+            self._index.forget(file)
+            try:
+                file.unlink(missing_ok=True)
+                self._index.done.discard(file)
+            except OSError as error:
+                if file not in self._index.done:
+                    LOG.error("%s: cannot be deleted: %s", file, error.strerror)
+                self._index.done.add(file)
 
     def reject(self, file: Path, reason: object) -> None:
         """Put an event aside that would stop all others."""
         LOG.error("%s: the event is put aside in %s: %s", file.name, REJECTED, reason)
-        aside = self.folder / REJECTED
-        aside.mkdir(exist_ok=True)
-        file.rename(aside / file.name)
-        self._sizes.pop(file, None)
+        try:
+            self._put_aside(file)
+        except OSError as error:  # it stays in its place, and is tried again by the next process
+            LOG.error("%s: cannot be put aside: %s", file, error.strerror)
+            self._index.forget(file)
         self.counts.rejected += 1
 
     def erase(self, text: str) -> int:
         """Delete the waiting and the rejected events that show a plate, on its owner's request.
 
-        Spools in folders below are searched, too: watchers that share cameras have one each.
+        The spools of other watchers of the same configuration are searched, too. Nobody has to wait
+        meanwhile.
 
         Returns:
             Their number.
+
+        Raises:
+            StoreUnavailable: A file cannot be read or deleted. All others are done.
         """
-        found = [file for file in self.folder.rglob("*.event") if _shows(file, text)]
-        self.discard(found)
+        found, errors = files_that_show(self.root, text)
+        for file in found:
+            self._index.forget(file)
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                errors.append(error)
+        if errors:
+            raise StoreUnavailable(f"the spool cannot be searched: {errors[0]}") from errors[0]
         return len(found)
 
-    def discard_rejected(self, before_s: float) -> None:
-        """Delete the rejected events that were written before a Unix time."""
-        for file in self.folder.glob(f"{REJECTED}/*.event"):
-            with suppress(FileNotFoundError):
-                if file.stat().st_mtime < before_s:
-                    file.unlink()
+    def discard_rejected(self, age: Age) -> None:
+        """Delete the old ones of the rejected events.
+
+        Raises:
+            StoreUnavailable: Some cannot be deleted. The others are.
+        """
+        delete_old(self.root, lambda file: file.parent.name == REJECTED, age)
 
     def close(self) -> None:
         """Let another process use the folder."""
@@ -162,67 +176,109 @@ class Spool:
 
         Raises:
             SpoolInUse: Another process has it.
+            StoreUnavailable: It cannot be used.
         """
         if self._held:
             return
-        with ExitStack() as held:
-            try:
+        try:
+            with ExitStack() as held:
                 hold(held, os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_NB)
-            except OSError as error:
-                raise SpoolInUse(
-                    f"{self.folder}: another process uses this spool. Give each its own"
-                ) from error
-            for left in self.folder.glob(".new-*"):  # of a process that was killed
-                left.unlink(missing_ok=True)
-            self._list()
-            self._held = held.pop_all()
-
-    def _list(self) -> None:
-        files = sorted(self.folder.glob("*.event"))
-        self._sizes = {file: file.stat().st_size for file in files}
-        self._next = _number(files[-1]) + 1 if files else 0
+                for left in self.folder.glob(f"{NEW}*"):  # of a process that was killed
+                    with suppress(OSError):
+                        left.unlink(missing_ok=True)
+                self._index.read(self.folder)
+                self._held = held.pop_all()
+        except BlockingIOError as error:
+            raise SpoolInUse(
+                f"{self.folder}: another process uses this spool. Give each its own"
+            ) from error
+        except OSError as error:
+            raise StoreUnavailable(f"the spool cannot be used: {error}") from error
 
     def _read(self) -> Iterator[SpooledFile]:
-        for file in [*self._sizes]:
+        for file in self._index.files:
             try:
                 yield SpooledFile(file, decode(file.read_bytes()))
             except FileNotFoundError:  # another process has erased a plate
-                self._sizes.pop(file)
+                self._index.forget(file)
             except RejectedValue as error:
                 self.reject(file, error)
+            except OSError as error:
+                self._reject_unreadable(file, error)
+
+    def _reject_unreadable(self, file: Path, error: OSError) -> None:
+        """Put a file aside that cannot be read, unless it is not the file's fault."""
+        try:
+            if error.errno in OF_THE_PROCESS:
+                raise error
+            self._put_aside(file)
+        except OSError as also:
+            raise StoreUnavailable(f"the spool cannot be read: {error}") from also
+        LOG.error("%s: the event is put aside in %s: %s", file.name, REJECTED, error)
+        self.counts.rejected += 1
+
+    def _put_aside(self, file: Path) -> None:
+        aside = self.folder / REJECTED
+        aside.mkdir(exist_ok=True)
+        target = aside / file.name
+        if target.exists():  # files of earlier versions had numbers alone
+            target = aside / make_name(number_of(file) or 0, "again")
+        file.rename(target)
+        self._index.forget(file)
 
     def _put(self, event: AddressedEvent) -> Path | None:
-        """Write one event; None when it is an `updated` for which there is no room."""
-        content = encode(event)
+        """Write one event; None for one that is dropped or that no file can hold."""
+        try:
+            content = encode(event)
+        except (TypeError, ValueError, OverflowError) as error:
+            LOG.error("%s: the event cannot be kept: %s", event.id, error)
+            self.counts.rejected += 1
+            return None
         kind = event.event.kind
-        while True:
-            try:
-                self._check_room(len(content))
-                file = self.folder / f"{self._next:016d}-{kind}.event"
-                write_atomically(file, content)
-                break
-            except OSError as error:
-                if self._drop_oldest_update():
-                    continue
-                if kind == "updated":
-                    self._count_dropped(event.event.passed.id)
-                    return None
-                raise StoreUnavailable(f"the spool is full: {error.strerror or error}") from error
-        self._next += 1
-        self._sizes[file] = len(content)
+        while not (file := self._write(content, kind)):
+            if self._drop_oldest_update(len(content)):
+                continue
+            if kind == "updated":
+                self._count_dropped(event.event.passed.id)
+                return None
+            raise StoreUnavailable(f"the spool is full: {self.folder}")
         return file
 
-    def _check_room(self, size: int) -> None:
-        if self.bytes + size > self.most_bytes:
-            raise OSError(f"wanted at most {self.most_bytes} bytes")
+    def _write(self, content: Content, kind: str) -> Path | None:
+        """Write a file; None if there is no room."""
+        if self._index.bytes + len(content) > self.most_bytes:
+            return None
+        file = self.folder / make_name(self._index.next, kind)
+        try:
+            write_atomically(file, content)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                return None
+            raise StoreUnavailable(f"the spool cannot be written: {error}") from error
+        self._index.add(file, len(content))
+        return file
 
-    def _drop_oldest_update(self) -> bool:
-        file = next((file for file in self._sizes if file.name.endswith("-updated.event")), None)
-        if file is None:
+    def _drop_oldest_update(self, size: int) -> bool:
+        """Delete the oldest event `updated`, if all of them together would make room."""
+        updates = self._index.updates
+        if not updates or self._free_bytes() + sum(updates.values()) < size:
             return False
-        self.discard([file])
+        file = next(iter(updates))
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"the spool cannot be written: {error}") from error
+        self._index.forget(file)
         self._count_dropped(file.name)
         return True
+
+    def _free_bytes(self) -> int:
+        """Return the room that is left by its own limit and on the disk."""
+        try:
+            on_disk = shutil.disk_usage(self.folder).free
+        except OSError as error:
+            raise StoreUnavailable(f"the spool cannot be used: {error}") from error
+        return min(on_disk, self.most_bytes - self._index.bytes)
 
     def _count_dropped(self, name: str) -> None:
         self.counts.dropped += 1
@@ -237,8 +293,11 @@ def open_own_spool(folder: Path, most_bytes: int = MOST_BYTES) -> Spool:
     Raises:
         StoreUnavailable: The folders cannot be used.
     """
-    others = sorted(folder.glob(f"{OWN}*"))
-    left = [one for one in others if any(one.glob("*.event"))]
+    try:
+        others = sorted(folder.glob(f"{OWN}*"))
+        left = [one for one in others if any(one.glob(f"*{ENDING}"))]
+    except OSError as error:
+        raise StoreUnavailable(f"the spool cannot be used: {error}") from error
     new = (folder / f"{OWN}{number}" for number in count(2))
     for candidate in chain(left, [folder], new):
         spool = Spool(candidate, most_bytes)
@@ -248,17 +307,3 @@ def open_own_spool(folder: Path, most_bytes: int = MOST_BYTES) -> Spool:
             continue
         return spool
     raise AssertionError("there is always another number")
-
-
-def _number(file: Path) -> int:
-    return int(file.name.partition("-")[0])
-
-
-def _shows(file: Path, text: str) -> bool:
-    content = file.read_bytes()
-    try:
-        passed = decode(content).event.passed
-    except RejectedValue:  # damaged; its text may still be there
-        return f'"{text}"'.encode() in content
-    read = not passed.text and any(one.plate.text == text for one in passed.observations)
-    return passed.text == text or read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,8 +25,8 @@ class SqlOutbox:
     one before it is confirmed or abandoned.
     """
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, kept: Callable[[], float] | None = None) -> None:
+        self._database, self._kept = database, kept
 
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         """Take deliveries of a sink that are due, the oldest first.
@@ -49,12 +49,13 @@ class SqlOutbox:
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
         """Record that the receiver has accepted deliveries, which are all of one sink."""
-        finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s}
+        finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
         self._update(deliveries, now_s, **finished)
 
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
         """Record that a delivery will not be tried again, unless it is replayed."""
         finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
+        finished |= {"kept_s": self._kept_s()}
         self._update([delivery], now_s, _is_claim_of(delivery), **finished)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
@@ -86,9 +87,14 @@ class SqlOutbox:
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make all deliveries of a sink that were created since a Unix time due again."""
         again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
+        again |= {"kept_s": None}
         with self._database.writing() as connection:
             chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
             return connection.execute(chosen.values(again)).rowcount
+
+    def _kept_s(self) -> float | None:
+        """Return the store's time, from which the age of what is finished counts."""
+        return self._kept() if self._kept else None
 
     def _update(
         self,

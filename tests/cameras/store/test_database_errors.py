@@ -68,9 +68,7 @@ def test_a_value_that_no_database_takes_is_rejected(
 @pytest.mark.parametrize(
     "text", [pytest.param("a\x00b", id="NUL"), pytest.param("{}", id="longer than an index allows")]
 )
-def test_a_text_that_postgresql_does_not_take_is_rejected(
-    shared_url: str, text: str
-) -> None:
+def test_a_text_that_postgresql_does_not_take_is_rejected(shared_url: str, text: str) -> None:
     database = Database(shared_url)
     long = "".join(chr(0x4E00 + at) for at in range(9000))
     with pytest.raises(RejectedValue), database.writing() as connection:
@@ -126,7 +124,9 @@ def test_the_class_of_a_state_decides(state: str, kind: type[StoreError]) -> Non
             StoreUnavailable,
             id="closed",
         ),
-        pytest.param(psycopg.OperationalError("server closed"), StoreUnavailable, id="closed by it"),
+        pytest.param(
+            psycopg.OperationalError("server closed"), StoreUnavailable, id="closed by it"
+        ),
         pytest.param(psycopg.DataError("NUL (0x00) bytes"), RejectedValue, id="NUL"),
         pytest.param(psycopg.ProgrammingError("cannot adapt type"), RejectedValue, id="adapt"),
         pytest.param(psycopg.ProgrammingError("syntax"), StoreError, id="statement"),
