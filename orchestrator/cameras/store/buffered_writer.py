@@ -219,8 +219,8 @@ class BufferedWriter:
                 self._discard([one])
         if doubtful and not is_usable:
             raise doubtful[0][1]
-        for one, doubt in doubtful:
-            self.spool.reject(one.file, f"{type(doubt).__name__}: {doubt}")
+        for one, reason in doubtful:
+            self.spool.reject(one.file, f"{type(reason).__name__}: {reason}")
 
     def _discard(self, files: Sequence[SpooledFile]) -> None:
         self.spool.discard([one.file for one in files])

@@ -116,7 +116,8 @@ class LiveReporter:
         shown = {one.name: (one.state, one.error) for one in statuses}
         is_due = steady_s() - self._told_s >= STATES_S or shown != self._told
         if is_due or frames:
-            await asyncio.to_thread(self._write, statuses if is_due else [], frames)
+            erased = await asyncio.to_thread(self._write, statuses if is_due else [], frames)
+            self._forget_texts(erased)
         if is_due:
             self._told, self._told_s = shown, steady_s()
         return is_due
@@ -130,13 +131,23 @@ class LiveReporter:
             loop.tap.is_wanted = True
         return answered
 
-    def _write(self, statuses: Sequence[CameraStatus], frames: Sequence[AnsweredFrame]) -> None:
+    def _forget_texts(self, cameras: Sequence[str]) -> None:
+        """Forget the last texts of cameras, because these plates were deleted."""
+        for loop in self._loops():
+            if loop.camera.name in cameras:
+                loop.counts.last_text = ""
+
+    def _write(
+        self, statuses: Sequence[CameraStatus], frames: Sequence[AnsweredFrame]
+    ) -> list[str]:
+        """Write states and stills. Return the cameras whose last text was deleted."""
         now_s = unix_s()
-        self._live.write_states(
+        erased = self._live.write_states(
             [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
         )
         stills = (Still(one.frame.camera, now_s, to_still(one, self._blur)) for one in frames)
         self._live.write_stills([one for one in stills if one.jpeg])
+        return erased
 
     async def _look_at_areas(self) -> bool:
         """Read the areas if any has changed. Return whether one has."""
