@@ -71,15 +71,21 @@ def test_a_value_that_no_database_takes_is_rejected(
 def test_a_text_that_postgresql_does_not_take_is_rejected(shared_url: str, text: str) -> None:
     database = Database(shared_url)
     long = "".join(chr(0x4E00 + at) for at in range(9000))
-    with pytest.raises(RejectedValue), database.writing() as connection:
-        NUMBERS.create(connection)
-        connection.execute(sa.insert(NUMBERS).values(ROW | {"text": text.replace("{}", long)}))
+
+    def write() -> None:
+        with database.writing() as connection:
+            NUMBERS.create(connection)
+            connection.execute(sa.insert(NUMBERS).values(ROW | {"text": text.replace("{}", long)}))
+
+    with pytest.raises(RejectedValue):
+        write()
     database.close()
 
 
 def test_a_row_that_exists_is_rejected(database: Database) -> None:
-    with pytest.raises(RejectedValue), database.writing() as connection:
+    with database.writing() as connection:
         connection.execute(sa.insert(NUMBERS).values(ROW))
+    with pytest.raises(RejectedValue), database.writing() as connection:
         connection.execute(sa.insert(NUMBERS).values(ROW))
 
 

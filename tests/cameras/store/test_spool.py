@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from orchestrator.cameras.store import durable_files
 from orchestrator.cameras.store.addressed_events import AddressedEvent
+from orchestrator.cameras.store.ages import Age
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.event_codec import encode
-from orchestrator.cameras.store.spool import Spool, open_own_spool
+from orchestrator.cameras.store.spool import Spool, SpoolInUse, open_own_spool
 from tests.cameras.store.stored_events import NOW_S, Kind, make_event
 
 SIZE = len(encode(AddressedEvent(make_event("a", kind="updated"), (), NOW_S)))
@@ -131,3 +136,266 @@ def test_each_process_gets_a_spool_of_its_own(tmp_path: Path) -> None:
     assert first.erase("A123BC77") == 1
     first.close()
     again.close()
+
+
+def fail_with(number: int) -> Callable[..., NoReturn]:
+    """Return a function that fails as the system does."""
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+NOT_FULL = (errno.EMFILE, errno.ENFILE, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOMEM)
+
+
+@pytest.mark.parametrize("number", NOT_FULL)
+def test_an_error_that_is_no_lack_of_room_deletes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a", "updated"), event("b", "updated")])
+    with monkeypatch.context() as broken:
+        broken.setattr(durable_files.tempfile, "mkstemp", fail_with(number))
+        broken.setattr(Path, "unlink", fail_with(number))
+        with pytest.raises(StoreUnavailable, match="cannot be written"):
+            spool.put([event("c")])
+        with pytest.raises(StoreUnavailable, match="cannot be written"):
+            spool.put([event("d", "updated")])
+    assert (ids(spool), spool.counts.dropped) == (["a updated", "b updated"], 0)
+    assert spool.bytes == sum(file.stat().st_size for file in tmp_path.glob("*.event"))
+    spool.close()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_without_room_drops_updates_and_no_other_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a", "updated"), event("b", "agreed")])
+    monkeypatch.setattr(durable_files.tempfile, "mkstemp", fail_with(number))
+    with pytest.raises(StoreUnavailable, match="full"):
+        spool.put([event("c")])
+    spool.put([event("d", "updated")])
+
+    assert (ids(spool), spool.counts.dropped) == (["b agreed"], 2)
+    spool.close()
+
+
+def test_updates_stay_where_all_of_them_would_not_make_room(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, most_bytes=2 * SIZE + 9)
+    spool.put([event("a", "updated"), event("b")])
+    large = make_event("c", zones=tuple(f"zone {at}" for at in range(500)))
+    with pytest.raises(StoreUnavailable, match="full"):
+        spool.put([AddressedEvent(large, (), NOW_S)])
+
+    assert (ids(spool), spool.counts.dropped) == (["a updated", "b closed"], 0)
+    spool.close()
+
+
+def test_an_error_after_the_renaming_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.acquire()
+    synced: list[int] = []
+
+    def sync(opened: int) -> None:
+        synced.append(opened)
+        if len(synced) == 2:  # the folder's names
+            raise OSError(errno.EIO, "input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(durable_files.os, "fsync", sync)
+        with pytest.raises(StoreUnavailable):
+            spool.put([event("a")])
+    assert (len(spool), list(tmp_path.glob("*.event"))) == (0, [])
+    spool.close()
+
+
+def test_names_never_repeat(tmp_path: Path) -> None:
+    names = []
+    for at in range(3):
+        spool = Spool(tmp_path)
+        spool.put([event(f"{at}")])
+        (one,) = spool.oldest(9)
+        names.append(one.file.name)
+        spool.reject(one.file, "a test")
+        spool.close()
+
+    assert sorted(names) == names
+    assert sorted(file.name for file in (tmp_path / "rejected").iterdir()) == names
+    numbers = {int(name.partition("-")[0]) for name in names}
+    assert len(numbers) == 3
+
+
+def test_names_differ_though_all_files_were_deleted(tmp_path: Path) -> None:
+    names = set()
+    for at in range(3):
+        spool = Spool(tmp_path)
+        spool.put([event(f"{at}")])
+        (one,) = spool.oldest(9)
+        names.add(one.file.name)
+        spool.discard([one.file])
+        spool.close()
+
+    assert len(names) == 3
+
+
+def test_a_rejected_file_of_an_earlier_version_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "rejected").mkdir()
+    old = "0000000000000000-closed.event"
+    (tmp_path / "rejected" / old).write_bytes(b"rejected before")
+    (tmp_path / old).write_bytes(encode(event("a")))
+    spool = Spool(tmp_path)
+    spool.reject(spool.oldest(1)[0].file, "a test")
+
+    kept = sorted(file.read_bytes() for file in (tmp_path / "rejected").iterdir())
+    assert kept == sorted([b"rejected before", encode(event("a"))])
+    spool.close()
+
+
+def test_a_file_that_cannot_be_deleted_is_not_replayed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a"), event("b")])
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", fail_with(errno.EROFS))
+        spool.discard([spool.oldest(1)[0].file])
+        assert ids(spool) == ["b closed"]
+    assert len(list(tmp_path.glob("*.event"))) == 2
+    spool.discard([])
+    assert len(list(tmp_path.glob("*.event"))) == 1
+    spool.close()
+
+
+def test_a_file_that_cannot_be_put_aside_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a"), event("b")])
+    monkeypatch.setattr(Path, "rename", fail_with(errno.EROFS))
+    spool.reject(spool.oldest(1)[0].file, "a test")
+
+    assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
+    spool.close()
+
+
+def test_a_file_that_cannot_be_read_is_put_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a"), event("b")])
+    first, read = spool.oldest(1)[0].file, Path.read_bytes
+
+    def read_some(file: Path) -> bytes:
+        return fail_with(errno.EIO)() if file == first else read(file)
+
+    monkeypatch.setattr(Path, "read_bytes", read_some)
+    assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
+    spool.close()
+
+
+@pytest.mark.parametrize(
+    "broken", [pytest.param("read_bytes", id="read"), pytest.param("rename", id="put aside")]
+)
+def test_a_process_without_descriptors_puts_nothing_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    monkeypatch.setattr(Path, broken, fail_with(errno.EMFILE))
+    monkeypatch.setattr(Path, "read_bytes", fail_with(errno.EMFILE))
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        spool.oldest(9)
+
+    assert len(spool) == 1
+    spool.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ENOENT])
+def test_a_folder_that_cannot_be_opened_is_not_said_to_be_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    spool = Spool(tmp_path)
+    monkeypatch.setattr(os, "open", fail_with(number))
+    with pytest.raises(StoreUnavailable, match="cannot be used") as raised:
+        spool.put([event("a")])
+
+    assert not isinstance(raised.value, SpoolInUse)
+
+
+def test_an_event_that_no_file_can_hold_is_told_and_left_out(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    unwritable = AddressedEvent(make_event("a", zones=({1, 2},)), (), NOW_S)
+    spool.put([unwritable, event("b")])
+
+    assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
+    spool.close()
+
+
+def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.event").touch()
+    spool = Spool(tmp_path)
+
+    assert len(spool) == 0
+    spool.close()
+
+
+def test_a_plate_is_erased_from_the_spools_of_all_watchers(tmp_path: Path) -> None:
+    first, second = open_own_spool(tmp_path), open_own_spool(tmp_path)
+    first.put([event("a"), event("b", text="A128BC77")])
+    first.reject(first.oldest(1)[0].file, "a test")
+    (tmp_path / ".new-left").write_bytes(encode(event("c"))[:-9])
+
+    assert second.erase("A123BC77") == 2
+    assert ids(first) == ["b closed"]
+    assert not list(tmp_path.rglob(".new-*"))
+    first.close()
+    second.close()
+
+
+def test_an_erasure_goes_on_after_a_file_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a"), event("b")])
+    first, read = spool.oldest(1)[0].file, Path.read_bytes
+
+    def read_some(file: Path) -> bytes:
+        return fail_with(errno.EIO)() if file == first else read(file)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", read_some)
+        with pytest.raises(StoreUnavailable, match="searched"):
+            spool.erase("A123BC77")
+    assert ids(spool) == ["a closed"]
+    spool.close()
+
+
+def test_rejected_files_are_deleted_when_they_are_old_by_both_clocks(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    spool.reject(spool.oldest(1)[0].file, "a test")
+    far_s = 4e9  # the wall clock says that all is old
+
+    spool.discard_rejected(Age(far_s, 100.0, 90.0))
+    spool.discard_rejected(Age(far_s, 109.0, 99.0))
+    assert len(list((tmp_path / "rejected").iterdir())) == 1
+    spool.discard_rejected(Age(1.0, 200.0, 190.0))
+    assert len(list((tmp_path / "rejected").iterdir())) == 1
+    spool.discard_rejected(Age(far_s, 111.0, 101.0))
+    assert list((tmp_path / "rejected").iterdir()) == []
+
+
+def test_rejected_files_are_deleted_by_one_clock_where_there_is_one(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    spool.reject(spool.oldest(1)[0].file, "a test")
+
+    spool.discard_rejected(Age(1.0))
+    assert len(list((tmp_path / "rejected").iterdir())) == 1
+    spool.discard_rejected(Age(4e9))
+    assert list((tmp_path / "rejected").iterdir()) == []
