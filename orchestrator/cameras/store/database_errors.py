@@ -9,6 +9,7 @@ Source: PostgreSQL's documentation, appendix A, "Error Codes".
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,11 @@ OF_THE_MOMENT = frozenset(
 )
 """Classes of the server's state: connection, transaction, login, resources, operator, system.
 The others, such as 42 (a table or a right is missing) and XX, may be due to either."""
+NUMBERS: dict[int, type[StoreError]] = {
+    **dict.fromkeys((errno.EOVERFLOW, errno.ERANGE, errno.EDOM), RejectedValue),
+    errno.EINVAL: StoreError,
+}
+"""Errors of the system that are due to a value, such as a time that no calendar has."""
 DRIVERS = ("sqlite3", "psycopg")
 REJECTED = frozenset(("DataError", "IntegrityError"))
 UNCLEAR = frozenset(("NotSupportedError", "ProgrammingError"))
@@ -76,7 +82,9 @@ def reject_value(context: ExceptionContext) -> RejectedValue | None:
 def _kind_of(error: BaseException) -> type[StoreError]:
     if isinstance(error, (OverflowError, UnicodeError)):
         return RejectedValue
-    if isinstance(error, (OSError, PoolTimeout)):
+    if isinstance(error, OSError):
+        return NUMBERS.get(error.errno or 0, StoreUnavailable)
+    if isinstance(error, PoolTimeout):
         return StoreUnavailable
     if state := getattr(error, "sqlstate", None):
         return _kind_of_state(state)

@@ -139,13 +139,22 @@ def test_the_class_of_a_state_decides(state: str, kind: type[StoreError]) -> Non
         pytest.param(pg.NumericValueOutOfRange("out of range"), RejectedValue, id="raw state"),
         pytest.param(PoolTimeout("QueuePool limit"), StoreUnavailable, id="no free connection"),
         pytest.param(InvalidRequestError("wrong use"), StoreError, id="use"),
+        pytest.param(OSError(errno.EOVERFLOW, "too large"), RejectedValue, id="no such year"),
+        pytest.param(OSError(errno.EINVAL, "invalid argument"), StoreError, id="argument"),
         pytest.param(OverflowError("int too large"), RejectedValue, id="number"),
         pytest.param(
             UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"), RejectedValue, id="character"
         ),
         *(
             pytest.param(OSError(number, "the system says no"), StoreUnavailable, id=str(number))
-            for number in (errno.EMFILE, errno.ENOSPC, errno.EROFS, errno.EIO, errno.EPIPE)
+            for number in (
+                errno.EAGAIN,
+                errno.EMFILE,
+                errno.ENOSPC,
+                errno.EROFS,
+                errno.EIO,
+                errno.EPIPE,
+            )
         ),
     ],
 )

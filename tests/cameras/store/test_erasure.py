@@ -12,14 +12,21 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Camera, Store
 from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.store import picture_removals, remains
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.erasures import forget
+from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.gate_openings import GateOpening, to_line
 from orchestrator.cameras.store.list_lookup import ListEntry
+from orchestrator.cameras.store.live_tables import CameraState, Still
+from orchestrator.cameras.store.opening_log import FILE, REJECTED
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_traces import redact, without_text
-from orchestrator.cameras.store.schema import gate_openings, passes, searches
+from orchestrator.cameras.store.schema import erasures, gate_openings, passes, searches
+from orchestrator.formats.transliteration import to_cyrillic
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import DAY_S, NOW_S, WEBHOOK, find_ids, make_event
 
@@ -261,6 +268,13 @@ def dump(server: PostgresqlServer, url: str) -> str:
             {"lists": [{"text": "A"}, {"text": "B"}]}, {"lists": [{"text": "B"}]}, id="objects"
         ),
         pytest.param({"zones": ["A", "yard"], "n": 1}, {"zones": ["yard"], "n": 1}, id="texts"),
+        pytest.param(
+            {"data": {"text": "A", "text_native": "\u0410", "text_score": 0.9, "n": 1}},
+            {"data": {"text": "", "text_native": "", "text_score": 0.0, "n": 1}},
+            id="an object that is no item",
+        ),
+        pytest.param({"last_text": "A", "n": 1}, {"last_text": "", "n": 1}, id="a state"),
+        pytest.param([{"text": "\u0410"}, "\u0410"], [], id="in Cyrillic"),
         pytest.param({"text": "B", "note": "A"}, {"text": "B", "note": "A"}, id="other fields"),
     ],
 )
@@ -276,8 +290,172 @@ def test_items_about_a_text_leave_a_value(value: object, kept: object) -> None:
         pytest.param(f"of {TEXT}, please", "of deleted, please", id="among words"),
         pytest.param(CYRILLIC, "deleted", id="Cyrillic"),
         pytest.param("y 908 xe 77", "deleted", id="with spaces"),
+        pytest.param("car y-908 XE77 of", "car deleted of", id="with spaces among words"),
+        pytest.param(f"A{TEXT} {TEXT}7 {TEXT[1:]}", f"A{TEXT} {TEXT}7 {TEXT[1:]}", id="others"),
         pytest.param(f"{TEXT}*", "deleted*", id="pattern"),
     ],
 )
 def test_a_text_is_redacted_however_it_is_written(words: str, redacted: str) -> None:
     assert redact(words, TEXT) == redacted
+
+
+def event_of_the_plate(pass_id: str, **changes: object) -> PassEvent:
+    return make_event(pass_id, TEXT, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        pytest.param({"kind": "closed", "last_seen_s": NOW_S + 500}, id="an open pass ends"),
+        pytest.param({"first_seen_s": NOW_S + 3000}, id="by a clock that is ahead"),
+    ],
+)
+def test_a_pass_that_was_deleted_does_not_come_back(
+    store: PassStore, tmp_path: Path, late: dict[str, object]
+) -> None:
+    store.write([event_of_the_plate("a", kind="agreed")], [WEBHOOK])
+    store.delete_plate(TEXT, REQUESTER)
+    store.write([event_of_the_plate("a", **late)], [WEBHOOK])
+
+    assert find_ids(store, PassQuery()) == []
+    assert store.outbox.claim(WEBHOOK.name, 9, 4e9, 60) == []
+    store.delete_expired(NOW_S)
+    assert files_with(tmp_path, TEXT.encode()) == []
+    assert list((tmp_path / "pictures").rglob("*.jpg")) == []
+
+
+def test_an_event_that_comes_late_from_elsewhere_is_not_kept(
+    store: PassStore, url: str, tmp_path: Path
+) -> None:
+    elsewhere = open_store(Store(url=url, spool=tmp_path / "elsewhere"), tmp_path)
+    elsewhere.writer.spool.put(address([event_of_the_plate("late")], [], NOW_S))
+    unread = replace(event_of_the_plate("unread").passed, text="")
+    elsewhere.writer.spool.put(address([PassEvent("closed", unread)], [], NOW_S))
+    store.delete_plate(TEXT, REQUESTER)
+    assert elsewhere.replay_spool() == 0
+
+    assert find_ids(store, PassQuery()) == []
+    elsewhere.close()
+
+
+def test_a_new_pass_of_a_deleted_plate_is_kept(store: PassStore) -> None:
+    store.delete_plate(TEXT, REQUESTER)
+    store.write([event_of_the_plate("new", first_seen_s=NOW_S + 61)], [])
+
+    assert find_ids(store, PassQuery()) == ["new"]
+
+
+def test_a_late_pass_of_another_vehicle_is_kept_without_the_text(store: PassStore) -> None:
+    store.delete_plate(TEXT, REQUESTER)
+    store.write([misread()], [WEBHOOK])
+
+    details = store.get("misread", REQUESTER)
+    assert details.found.candidates == (("Y903XK77", 0.9),)
+    assert [one.text for one in details.readings] == ["", "Y903XK77", "Y903XK77"]
+    (delivery,) = store.outbox.claim(WEBHOOK.name, 9, 4e9, 60)
+    assert TEXT not in str(delivery.document)
+
+
+def test_deletions_are_forgotten_after_a_day(store: PassStore, url: str) -> None:
+    store.delete_plate(TEXT, REQUESTER)
+    assert len(rows_of(url, erasures.c.number)) == 1
+    assert TEXT not in str(rows_of(url, erasures.c.salt, erasures.c.digest))
+    store.delete_expired(NOW_S)
+    assert len(rows_of(url, erasures.c.number)) == 1
+
+    forget(store.writer.database, NOW_S + DAY_S + 1)
+    assert rows_of(url, erasures.c.number) == []
+
+
+def test_an_event_of_a_corrected_pass_tells_the_plate_no_more(
+    store: PassStore, tmp_path: Path
+) -> None:
+    store.write([event_of_the_plate("corrected", kind="agreed")], [WEBHOOK])
+    store.write([make_event("corrected", "Y903XK77")], [WEBHOOK])
+    store.delete_plate(TEXT, REQUESTER)
+
+    early, late = store.outbox.claim(WEBHOOK.name, 1, 4e9, 60)[0], store.get("corrected", REQUESTER)
+    data = early.document["data"]
+    assert (data["text"], data["text_native"], data["candidates"][0]["text"]) == (
+        *("", ""),
+        "B777BB77",
+    )
+    assert late.found.text == "Y903XK77"
+    assert files_with(tmp_path, TEXT.encode()) == []
+    assert files_with(tmp_path, to_cyrillic(TEXT).encode()) == []
+
+
+def test_states_of_cameras_tell_the_plate_no_more(store: PassStore, tmp_path: Path) -> None:
+    states = [
+        CameraState(name, "w", NOW_S, {"name": name, "last_text": text})
+        for name, text in (("gate", TEXT), ("yard", "B007KM17"))
+    ]
+    assert store.live.write_states(states) == []
+    store.delete_plate(TEXT, REQUESTER)
+    assert files_with(tmp_path, TEXT.encode()) == []
+
+    assert store.live.write_states(states) == ["gate"]  # its watcher still has it
+    texts = {name: one.document["last_text"] for name, one in store.live.states().items()}
+    assert texts == {"gate": "", "yard": "B007KM17"}
+    assert files_with(tmp_path, TEXT.encode()) == []
+
+
+def test_stills_that_may_show_the_vehicle_are_deleted(store: PassStore) -> None:
+    store.write([event_of_the_plate("a"), make_event("b", camera="yard")], [])
+    cameras = {"gate": NOW_S - 30, "yard": NOW_S - 30}
+    store.live.write_stills([Still(name, time_s, b"still") for name, time_s in cameras.items()])
+    store.delete_plate(TEXT, REQUESTER)
+
+    assert list(store.live.still_times()) == ["yard"]
+
+
+def test_notes_and_reasons_tell_the_plate_no_more(store: PassStore, tmp_path: Path) -> None:
+    spaced = "Y 908-xe 77"
+    store.lists.create("residents", f"with {TEXT}")
+    store.lists.put("residents", [ListEntry("B007KM17", f"second car of {spaced}")])
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    store.write([make_event("a", "B007KM17")], [])
+    store.search(PassQuery(), Requester("officer", f"the owner of {spaced} asks"))
+    store.delete_plate(TEXT, REQUESTER)
+
+    assert files_with(tmp_path, TEXT.encode()) == []
+    assert files_with(tmp_path, spaced.encode()) == []
+    assert store.get("a", REQUESTER).hits[0].note == "second car of deleted"
+
+
+def test_records_of_gates_in_all_watchers_files_are_deleted(
+    store: PassStore, url: str, tmp_path: Path
+) -> None:
+    own = tmp_path / "spool" / "watcher-2"
+    own.mkdir()
+    record = GateOpening("g", "gate", "a", TEXT, "", "", "opened", "", NOW_S)
+    for name in (FILE, REJECTED, f"{REJECTED}.kept-5"):
+        (own / name).write_bytes(to_line(record) + b'{"text": "' + TEXT.encode())
+
+    assert store.delete_plate(TEXT, REQUESTER).openings == 6
+    assert files_with(tmp_path, TEXT.encode()) == []
+    store.openings.write([record])  # of a watcher that had no database meanwhile
+    assert rows_of(url, gate_openings.c.id) == []
+
+
+def test_a_deletion_goes_on_after_an_error_and_retention_ends_it(
+    store: PassStore, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write([event_of_the_plate("a"), misread()], [WEBHOOK])
+
+    def fail(*_: object) -> int:
+        raise StoreUnavailable("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(picture_removals, "remove_pictures", fail)
+        broken.setattr(remains, "erase_remains", fail)
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            store.delete_plate(TEXT, REQUESTER)
+    assert find_ids(store, PassQuery()) == ["misread"]
+    assert TEXT not in str(store.get("misread", REQUESTER))
+    assert rows_of(url, erasures.c.is_done) == [(False,)]
+
+    store.delete_expired(NOW_S)
+    assert rows_of(url, erasures.c.is_done) == [(True,)]
+    assert files_with(tmp_path, TEXT.encode()) == []
+    assert files_with(tmp_path, b"crop a") == []

@@ -1,0 +1,208 @@
+"""Events of which a part cannot be written: none is lost, and none stops the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cameras.configuration import Camera, Store
+from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.pass_query import PassQuery
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.pass_writer import PassWriter
+from orchestrator.cameras.store.picture_removals import note_removals
+from tests.cameras.store.postgresql_server import PostgresqlServer
+from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, find_ids, make_event
+
+
+class PickyWriter(PassWriter):
+    """A writer that fails at passes with some ids."""
+
+    def __init__(self, failing: Sequence[str], error: Exception) -> None:
+        super().__init__()
+        self.failing, self.error = {*failing}, error
+
+    def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
+        if any(one.event.passed.id in self.failing for one in events):
+            raise self.error
+        super().write(connection, events, kept_s)
+
+
+@pytest.fixture
+def make_picky(store: PassStore) -> Callable[..., PickyWriter]:
+    def make(*failing: str, error: Exception) -> PickyWriter:
+        rows = PickyWriter(failing, error)
+        store.writer.rows = rows
+        return rows
+
+    return make
+
+
+UNCLEAR = [
+    pytest.param(StoreError("permission denied"), id="unclear"),
+    pytest.param(ValueError("year 99999 is out of range"), id="a fault of ours"),
+]
+
+
+@pytest.mark.parametrize("error", UNCLEAR)
+def test_an_event_that_alone_fails_is_put_aside(
+    store: PassStore, make_picky: Callable[..., PickyWriter], error: Exception
+) -> None:
+    make_picky("b", error=error)
+    store.write([make_event(name) for name in "abc"], [WEBHOOK])
+    store.writer.monotonic = lambda: 1e9
+    store.replay_spool()
+
+    assert sorted(find_ids(store, PassQuery())) == ["a", "c"]
+    assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (1, 0)
+
+
+@pytest.mark.parametrize("error", UNCLEAR)
+def test_a_database_that_takes_nothing_puts_no_event_aside(
+    store: PassStore, make_picky: Callable[..., PickyWriter], error: Exception
+) -> None:
+    rows = make_picky("a", "b", "c", error=error)
+    store.write([make_event(name) for name in "abc"], [WEBHOOK])
+    assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (0, 3)
+    assert not store.writer.is_database_up
+
+    rows.failing = set()
+    store.writer.monotonic = lambda: 1e9
+    assert store.replay_spool() == 0
+    assert sorted(find_ids(store, PassQuery())) == ["a", "b", "c"]
+
+
+def test_a_later_event_shows_that_an_earlier_one_was_to_blame(
+    store: PassStore, make_picky: Callable[..., PickyWriter]
+) -> None:
+    make_picky("a", error=StoreError("permission denied"))
+    store.write([make_event("a")], [])
+    store.writer.monotonic = lambda: 1e9
+    store.write([make_event("b")], [])
+    store.writer.monotonic = lambda: 2e9
+    store.replay_spool()
+
+    assert find_ids(store, PassQuery()) == ["b"]
+    assert store.writer.spool.counts.rejected == 1
+
+
+def test_an_event_whose_time_no_calendar_has_stops_no_other(store: PassStore) -> None:
+    store.write([make_event("a", last_seen_s=1e18), make_event("b")], [WEBHOOK])
+    store.writer.monotonic = lambda: 1e9
+    store.replay_spool()
+
+    assert find_ids(store, PassQuery()) == ["b"]
+    assert store.writer.spool.counts.rejected == 1
+
+
+@pytest.mark.server
+def test_an_index_row_that_is_too_large_stops_no_other(
+    server: PostgresqlServer, tmp_path: Path
+) -> None:
+    store = open_store(Store(url=server.create_database("large")), tmp_path)
+    name = "".join(chr(0x4E00 + at) for at in range(9000))
+    store.write([make_event("bad", zones=(name,))], [WEBHOOK])
+    store.write([make_event("good")], [WEBHOOK])
+
+    assert find_ids(store, PassQuery()) == ["good"]
+    assert store.writer.spool.counts.rejected == 1
+    store.close()
+
+
+def test_a_request_does_not_wait_for_events_that_are_written(store: PassStore) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    class SlowWriter(PassWriter):
+        def write(self, *_: Any) -> None:
+            begun.set()
+            end.wait(60)
+
+    store.writer.rows = SlowWriter()
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(store.write, [make_event("a")], [])
+        assert begun.wait(60)
+        store.writer.prepare()
+        assert not writing.done()
+        end.set()
+
+
+def test_requests_are_told_at_once_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = tmp_path / "missing"
+    store = open_store(Store(url=f"sqlite:///{missing / 'passes.db'}"), tmp_path)
+    store.writer.monotonic = lambda: 1e9
+    with pytest.raises(StoreUnavailable):
+        store.writer.prepare()
+    missing.mkdir()
+    with pytest.raises(StoreUnavailable):
+        store.writer.prepare()
+    store.writer.monotonic = lambda: 1e9 + 1
+    store.writer.prepare()
+    store.close()
+
+
+def test_cameras_are_taken_over_when_the_database_is_back(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    store = open_store(Store(url=f"sqlite:///{missing / 'passes.db'}"), tmp_path)
+    store.configure([Camera("gate", "rtsp://gate", retention_days=1)])
+    missing.mkdir()
+    store.writer.monotonic = lambda: 1e9
+    store.replay_spool()  # there are no events
+
+    store.write([make_event("a", first_seen_s=NOW_S)], [])
+    assert store.delete_expired(4e9).passes == 0  # young by the store's clock
+    with store.writer.database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT name, retention_days FROM cameras").all()
+    assert [tuple(row) for row in rows] == [("gate", 1.0)]
+    store.close()
+
+
+def test_a_camera_that_the_database_rejects_stops_no_event(store: PassStore) -> None:
+    bad = Camera("yard", "rtsp://yard", lists=("\ud800",))
+    store.configure([bad, Camera("gate", "rtsp://gate", retention_days=1)])
+    store.write([make_event("a")], [])
+
+    assert find_ids(store, PassQuery()) == ["a"]
+    assert store.writer.spool.counts.rejected == 0
+
+
+def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
+    store: PassStore, url: str, tmp_path: Path
+) -> None:
+    settings = Store(url=url, keep_frames=True, blur="none", spool=tmp_path / "other")
+    other = open_store(settings, tmp_path, clock=lambda: NOW_S)
+    store.write([make_event("a")], [])
+    crop = store.get("a", REQUESTER).found.crop or ""
+    store.delete_plate("A123BC77", REQUESTER)
+
+    class Removing:
+        """Pictures that another process removes as soon as they are kept."""
+
+        def __init__(self) -> None:
+            self.puts = 0
+
+        def put_all(self, jpegs: Any) -> None:
+            self.puts += 1
+            pictures.put_all(jpegs)
+            if self.puts == 1:
+                other.delete_expired(NOW_S)
+
+    pictures, removing = store.writer.pictures, Removing()
+    store.writer.pictures = removing  # type: ignore[assignment]
+    with store.writer.database.writing() as connection:
+        note_removals(connection, [bytes.fromhex(crop)])
+    event = make_event("again", "B777BB77")
+    best = replace(event.passed.best, crop_jpeg=b"crop a")
+    store.write([replace(event, passed=replace(event.passed, best=best))], [])
+
+    assert removing.puts == 2
+    assert store.picture(crop) == b"crop a"
+    other.close()
