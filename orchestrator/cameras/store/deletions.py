@@ -21,6 +21,7 @@ from orchestrator.cameras.store import (
 from orchestrator.cameras.store.ages import Moment
 from orchestrator.cameras.store.all_steps import AllSteps
 from orchestrator.cameras.store.opening_log import OpeningLog
+from orchestrator.cameras.store.reserved_room import given_back_room
 from orchestrator.cameras.store.retention import DAY_S, DeletionCounts
 from orchestrator.cameras.store.store_clock import GivenClock, KeptClock
 from orchestrator.cameras.store.store_parts import StoreParts
@@ -55,6 +56,17 @@ class Deletions:
             record: Records the deletion in the audit, with the number of passes.
             entries: True if it is removed from the lists, too.
         """
+        with given_back_room(self._database):
+            return self._delete_plate(text, record, entries=entries)
+
+    def delete_expired(self, now_s: float) -> DeletionCounts:
+        """Delete what is older than it may be; see `PassStore.delete_expired`."""
+        with given_back_room(self._database):
+            return self._delete_expired(now_s)
+
+    def _delete_plate(
+        self, text: str, record: Callable[[int], None], *, entries: bool
+    ) -> DeletionCounts:
         database, steps = self._database, AllSteps("deletion of a plate")
         passes, kept_s = plate_requests.ids_of(text), self._clock.now_s()
         number = erasures.remember(database, text, passes, self._wall(), kept_s)
@@ -77,8 +89,7 @@ class Deletions:
         erasures.note_done(database, number)
         return replace(counts, pictures=pictures)
 
-    def delete_expired(self, now_s: float) -> DeletionCounts:
-        """Delete what is older than it may be; see `PassStore.delete_expired`."""
+    def _delete_expired(self, now_s: float) -> DeletionCounts:
         is_given = isinstance(self._clock, GivenClock)
         now = Moment(now_s, None if is_given else self._clock.now_s())
         database, age, steps = self._database, now.before(DAY_S * self._days), AllSteps("retention")

@@ -237,8 +237,13 @@ class PassStore:
         folders = {"spool": self.writer.spool.folder}
         if isinstance(self._pictures, PictureFolder):
             folders["pictures"] = self._pictures.folder
+        spool = self.writer.spool
         return StorageStatus(
-            self.writer.is_database_up, self.writer.spool.most_bytes, measure_disks(folders)
+            self.writer.is_database_up,
+            spool.most_bytes,
+            measure_disks(folders),
+            clock_ahead_s=self.clock.ahead_s,
+            rejected=spool.counts.rejected,
         )
 
     def close(self) -> None:

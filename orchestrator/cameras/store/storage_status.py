@@ -29,11 +29,15 @@ class StorageStatus:
         is_database_up: True if the database answered the last time.
         spool_limit_bytes: Largest size of the spool.
         disks: Disks by what lies on them: `spool`, and `pictures` unless they are in S3.
+        clock_ahead_s: Seconds that the wall clock is ahead of the store's clock.
+        rejected: Events that were put aside.
     """
 
     is_database_up: bool
     spool_limit_bytes: int
     disks: Mapping[str, Disk] = field(default_factory=dict)
+    clock_ahead_s: float = 0.0
+    rejected: int = 0
 
 
 def measure_disks(folders: Mapping[str, Path]) -> dict[str, Disk]:

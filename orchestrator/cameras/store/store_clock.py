@@ -47,6 +47,9 @@ class KeptClock(Protocol):
     """A clock from which ages in the store count."""
 
     def now_s(self) -> float: ...
+    @property
+    def ahead_s(self) -> float:
+        """The seconds that the wall clock is ahead of it."""
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,10 @@ def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:
     yield GaugeMetricFamily("plates_database_up", text, float(storage.is_database_up))
     text = "Bytes of events that may wait for the database."
     yield GaugeMetricFamily("plates_spool_limit_bytes", text, storage.spool_limit_bytes)
+    text = "Events that the database does not accept, which were put aside."
+    yield CounterMetricFamily("plates_spool_rejected", text, storage.rejected)
+    text = "Seconds that the wall clock is ahead of the store's clock, which nobody sets."
+    yield GaugeMetricFamily("plates_store_clock_ahead_seconds", text, storage.clock_ahead_s)
     free = {name: float(disk.free_bytes) for name, disk in storage.disks.items()}
     size = {name: float(disk.size_bytes) for name, disk in storage.disks.items()}
     text = "Bytes that are left on the disk, by what lies on it."

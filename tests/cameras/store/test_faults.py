@@ -22,7 +22,14 @@ from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import deliveries, passes
 from tests.cameras.store.postgresql_server import PostgresqlServer
-from tests.cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
+from tests.cameras.store.stored_events import (
+    DAY_S,
+    NOW_S,
+    REQUESTER,
+    WEBHOOK,
+    find_ids,
+    make_event,
+)
 from tests.waiting import until
 
 PICTURE_BYTES = 20_000
@@ -156,6 +163,26 @@ def test_a_full_disk_loses_no_pass(tiny_disk: Path, tmp_path: Path, full: str) -
     assert store.replay_spool() == 0
     assert read_ids(url) == (written, [f"{name}_closed_0" for name in written])
     store.close()
+
+
+def test_a_full_disk_does_not_end_retention(tiny_disk: Path, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,size=20000000", tiny_disk], check=True)
+    settings = Store(f"sqlite:///{tiny_disk / 'passes.db'}", str(tiny_disk / "pictures"))
+    store = open_store(settings, tmp_path, clock=lambda: NOW_S)
+    written = [f"p{at:03d}" for at in range(200)]
+    store.write([_make_long_event(name) for name in written], [WEBHOOK])
+    store.delete_expired(NOW_S)  # reserves room for the next deletion
+    fill_disk(tiny_disk / "other")
+
+    assert store.delete_expired(NOW_S + 400 * DAY_S).passes == 200
+    assert list((tiny_disk / "pictures").rglob("*.jpg")) == []
+    store.close()
+
+
+def fill_disk(file: Path) -> None:
+    """Write until nothing more fits."""
+    command = ["dd", "if=/dev/zero", f"of={file}", "bs=4096"]
+    assert subprocess.run(command, capture_output=True).returncode
 
 
 def _make_long_event(pass_id: str) -> PassEvent:
