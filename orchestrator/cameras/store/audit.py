@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -74,7 +74,8 @@ class AuditQuery:
 def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
     """Return entries, the newest first."""
     columns = searches.c
-    statement = sa.select(searches).order_by(columns.number.desc()).limit(query.limit)
+    read = [columns[one.name] for one in fields(RecordedSearch)]
+    statement = sa.select(*read).order_by(columns.number.desc()).limit(query.limit)
     if query.from_s is not None:
         statement = statement.where(columns.time_s >= query.from_s)
     if query.until_s is not None:
