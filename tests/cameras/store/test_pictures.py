@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
+from orchestrator.cameras.store.picture_bucket import PictureBucket
 from orchestrator.cameras.store.pictures import (
     PictureFolder,
     PictureStore,
@@ -76,3 +80,65 @@ def test_the_extra_that_s3_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
     with pytest.raises(ExtraError, match=r"the extra s3: pip install -e '.\[s3\]'"):
         open_pictures("s3://bucket/cars")
+
+
+class SilentStorage:
+    """A storage whose calls return when a test lets them."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        def hang(*_: object) -> NoReturn:
+            self.release.wait(60)
+            raise OSError("the connection was reset")
+
+        return hang
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda pictures: put_all(pictures, [JPEG, b"another"]), id="put"),
+        pytest.param(lambda pictures: pictures.get(DIGEST), id="get"),
+        pytest.param(lambda pictures: pictures.remove(DIGEST), id="remove"),
+    ],
+)
+def test_a_storage_that_does_not_answer_counts_as_away(
+    call: Callable[[PictureStore], object],
+) -> None:
+    storage = SilentStorage()
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        call(PictureBucket(storage, "bucket", limit_s=0.05))
+    storage.release.set()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, None])
+def test_errors_of_the_disk_are_those_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
+    pictures = PictureFolder(tmp_path / "pictures")
+    put_all(pictures, [JPEG])
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, "the disk fails") if number else OSError("the disk fails")
+
+    monkeypatch.setattr(Path, "open", fail)
+    monkeypatch.setattr(Path, "stat", fail)
+    monkeypatch.setattr(Path, "unlink", fail)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        pictures.get(DIGEST)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        pictures.remove(DIGEST)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        list(pictures.old(4e9))
+
+
+def test_a_file_that_is_too_large_for_a_picture_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_all(PictureFolder(tmp_path), [JPEG])
+    monkeypatch.setattr("orchestrator.cameras.store.pictures.MAX_PICTURE_BYTES", len(JPEG) - 1)
+
+    with pytest.raises(StoreUnavailable, match="at most 8 bytes"):
+        PictureFolder(tmp_path).get(DIGEST)

@@ -399,3 +399,47 @@ def test_rejected_files_are_deleted_by_one_clock_where_there_is_one(tmp_path: Pa
     assert len(list((tmp_path / "rejected").iterdir())) == 1
     spool.discard_rejected(Age(4e9))
     assert list((tmp_path / "rejected").iterdir()) == []
+
+
+def test_nobody_else_may_read_the_folder(tmp_path: Path) -> None:
+    assert Spool(tmp_path / "spool").folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_that_another_process_erases_waits_no_more(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    next(tmp_path.glob("*.event")).unlink()
+
+    assert (ids(spool), len(spool), spool.bytes) == ([], 0, 0)
+    spool.close()
+
+
+def test_an_update_that_cannot_be_deleted_makes_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path, most_bytes=SIZE + 9)
+    spool.put([event("a", "updated")])
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", fail_with(errno.EROFS))
+        with pytest.raises(StoreUnavailable, match="cannot be written"):
+            spool.put([event("b")])
+
+    assert (ids(spool), spool.counts.dropped) == (["a updated"], 0)
+    spool.close()
+
+
+def test_what_cannot_be_deleted_or_put_aside_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a"), event("b")])
+    first, second = (one.file for one in spool.oldest(2))
+    monkeypatch.setattr(Path, "unlink", fail_with(errno.EROFS))
+    monkeypatch.setattr(Path, "rename", fail_with(errno.EROFS))
+    spool.discard([first])
+    spool.discard([])
+    spool.reject(second, "a test")
+
+    told = [one.message for one in caplog.records if "cannot be" in one.message]
+    assert [one.split(": ")[1] for one in told] == ["cannot be deleted", "cannot be put aside"]
+    spool.close()

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.schema import store_clock
 from orchestrator.cameras.store.store_clock import (
     MARK_EVERY_S,
     SETTLED_S,
@@ -182,3 +184,31 @@ def test_within_a_boot_no_steps_hasten_or_delay_it(moments: list[tuple[float, fl
         mark = mark.advance(mark.wall_s + passed_s + step_s, mark.steady_s + passed_s, None)
 
     assert mark.value_s == pytest.approx(START_S + sum(passed_s for passed_s, _ in moments))
+
+
+def test_the_newest_time_of_all_boots_counts(database: Database) -> None:
+    first = Machine(database)
+    first.run(HOUR_S)
+    Machine(database, "idle", first.wall_s).clock.now_s()
+    first.run(5 * HOUR_S)
+
+    late = Machine(database, "idle", first.wall_s)
+    assert late.clock.now_s() == pytest.approx(START_S + 6 * HOUR_S)
+    third = Machine(database, "third", first.wall_s)
+    assert third.clock.now_s() == pytest.approx(START_S + 6 * HOUR_S)
+
+
+def test_marks_of_boots_long_ago_are_forgotten(database: Database) -> None:
+    Machine(database).run(HOUR_S)
+    machine = Machine(database, "second", START_S + HOUR_S)
+    machine.run(89 * DAY_S, DAY_S)
+    assert read_boots(database) == ["first", "second"]
+    machine.run(2 * DAY_S, DAY_S)
+
+    assert read_boots(database) == ["second"]
+
+
+def read_boots(database: Database) -> list[str]:
+    with database.reading() as connection:
+        found = sa.select(store_clock.c.boot).order_by(store_clock.c.boot)
+        return list(connection.execute(found).scalars())
