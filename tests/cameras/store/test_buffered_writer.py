@@ -206,3 +206,76 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
     assert removing.puts == 2
     assert store.picture(crop) == b"crop a"
     other.close()
+
+
+def test_cameras_are_taken_over_at_once(store: PassStore) -> None:
+    store.configure([Camera("yard", "rtsp://yard", retention_days=2)])
+
+    with store.writer.database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT name, retention_days FROM cameras").all()
+    assert [tuple(row) for row in rows] == [("yard", 2.0)]
+
+
+def test_the_others_are_written_at_once_when_one_is_rejected(store: PassStore) -> None:
+    store.write([make_event("a"), make_event("b", "\ud800"), make_event("c")], [])
+
+    assert sorted(find_ids(store, PassQuery())) == ["a", "c"]
+    counts = store.writer.spool.counts
+    assert (counts.spooled, counts.replayed, counts.rejected) == (3, 2, 1)
+
+
+class AwayWriter(PassWriter):
+    """A writer whose database is away; it notes how many events were tried at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried: list[int] = []
+
+    def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
+        self.tried.append(len(events))
+        raise StoreUnavailable("the database is away")
+
+
+def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(store: PassStore) -> None:
+    now_s = 0.0
+    store.writer.monotonic = lambda: now_s
+    usual, store.writer.rows = store.writer.rows, (away := AwayWriter())
+    store.write([make_event(f"{at}") for at in range(5)], [])
+    tried_s: list[float] = []
+    for _ in range(200):
+        now_s += 0.1
+        before = len(away.tried)
+        store.writer.replay()
+        tried_s += [now_s] if len(away.tried) > before else []
+    assert away.tried == [5, *([1] * len(tried_s))]
+    pauses_s = [later - earlier for earlier, later in zip([0.0, *tried_s], tried_s, strict=False)]
+    assert pauses_s == pytest.approx([0.5, 1.0, 2.0, 4.0, 5.0, 5.0], abs=0.11)
+    assert (store.writer.is_database_up, store.writer.last_error) == (False, "the database is away")
+
+    store.writer.rows = usual
+    now_s += 10
+    assert store.writer.replay() == 0
+    assert (store.writer.is_database_up, store.writer.last_error) == (True, "")
+    assert store.writer.spool.counts.replayed == 5
+
+
+@pytest.mark.parametrize(
+    ("error", "has_traceback"),
+    [
+        pytest.param(StoreUnavailable("the database is away"), False, id="known"),
+        pytest.param(KeyError("a bug"), True, id="a fault of ours"),
+    ],
+)
+def test_a_fault_of_ours_is_logged_with_its_traceback(
+    store: PassStore,
+    make_picky: Callable[..., PickyWriter],
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    has_traceback: bool,
+) -> None:
+    make_picky("a", error=error)
+    store.write([make_event("a")], [])
+
+    (told,) = [one for one in caplog.records if "passes wait in" in one.message]
+    assert bool(told.exc_info) == has_traceback
+    assert str(error) in store.writer.last_error
