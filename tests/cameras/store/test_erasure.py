@@ -25,7 +25,13 @@ from orchestrator.cameras.store.opening_log import FILE, REJECTED
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_traces import redact, without_text
-from orchestrator.cameras.store.schema import erasures, gate_openings, passes, searches
+from orchestrator.cameras.store.schema import (
+    erased_passes,
+    erasures,
+    gate_openings,
+    passes,
+    searches,
+)
 from orchestrator.formats.transliteration import to_cyrillic
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import DAY_S, NOW_S, WEBHOOK, find_ids, make_event
@@ -459,3 +465,34 @@ def test_a_deletion_goes_on_after_an_error_and_retention_ends_it(
     assert rows_of(url, erasures.c.is_done) == [(True,)]
     assert files_with(tmp_path, TEXT.encode()) == []
     assert files_with(tmp_path, b"crop a") == []
+
+
+def test_a_new_record_of_a_gate_is_kept_after_a_deletion(store: PassStore, url: str) -> None:
+    store.delete_plate(TEXT, REQUESTER)
+    record = GateOpening("g", "gate", "a", TEXT, "", "", "opened", "", NOW_S + 61, id="new")
+    store.openings.write([record])
+
+    assert rows_of(url, gate_openings.c.id) == [("new",)]
+
+
+def test_ids_of_deleted_passes_are_forgotten_after_a_day(store: PassStore, url: str) -> None:
+    store.write([event_of_the_plate("a")], [])
+    store.delete_plate(TEXT, REQUESTER)
+    assert rows_of(url, erased_passes.c.id) == [("a",)]
+
+    forget(store.writer.database, NOW_S + DAY_S + 1)
+    assert rows_of(url, erased_passes.c.id) == []
+
+
+def test_an_unsure_reading_of_the_plate_is_not_kept_either(
+    store: PassStore, tmp_path: Path
+) -> None:
+    store.delete_plate(TEXT, REQUESTER)
+    event = make_event("misread", "Y903XK77")
+    first, *others = event.passed.observations
+    unsure = replace(first, plate=replace(first.plate, text="", raw_text=TEXT, candidates=()))
+    passed = replace(event.passed, observations=(unsure, *others), candidates=((TEXT, 0.2),))
+    store.writer.write(address([replace(event, passed=passed)], [], NOW_S))
+
+    assert store.get("misread", REQUESTER).readings[0].score == 0.0
+    assert files_with(tmp_path, TEXT.encode()) == []
