@@ -88,7 +88,7 @@ def test_drift_is_corrected_beside_a_clock_that_nobody_sets() -> None:
     assert kind == "stream"
 
 
-@pytest.mark.parametrize("jump_s", [-1000.0, 1000.0])
+@pytest.mark.parametrize("jump_s", [-1000.0, -30.0, 30.0, 1000.0])
 def test_after_a_jump_of_the_time_stamps_the_camera_s_clock_does_not_count(jump_s: float) -> None:
     clock = StreamClock()
     clock.observe(5.0, NOW, NOW - 20, steady_s=400.0)
@@ -102,6 +102,8 @@ def test_a_report_that_changes_counts_from_then_on() -> None:
     clock.observe(5.0, NOW, NOW - 20, steady_s=400.0)
     clock.observe(5.5, NOW + 0.5, NOW + 30, steady_s=400.5)
     assert clock.time_of(5.5) == (pytest.approx(NOW + 35.5), "stream")
+    clock.observe(6.0, NOW + 1, None, steady_s=401.0)
+    assert clock.time_of(6.0) == (pytest.approx(NOW + 1), "wall")
 
 
 def test_time_stamps_that_stand_still_do_not_count_for_a_while() -> None:
