@@ -88,7 +88,6 @@ class JsonLinesReceiver:
             _cut_torn_line(file.fileno())
         names = [self._path.name, *(f"{self._path.name}.{at}" for at in range(1, self._kept + 1))]
         paths = [self._path.with_name(name) for name in names]
-        self._is_named = False
         for newer, older in reversed([*pairwise(paths)]):
             if newer.exists():
                 newer.replace(older)
