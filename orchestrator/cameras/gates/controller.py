@@ -33,7 +33,7 @@ from orchestrator.cameras.store.list_lookup import ListHit
 
 RECONSIDER_EVERY_S = 1.0
 """How often all present vehicles are looked at again: a schedule may begin, an entry may come."""
-STOP_S = 20.0
+STOP_S = 12.0
 """Longest wait for a gate that ends its pulse when it is stopped."""
 RECONSIDERING = "gates"
 """Name of the task that looks at present vehicles again."""

@@ -34,9 +34,9 @@ THREADS = 32
 """Threads for names that are resolved, for packages that are imported, and for the store."""
 FIRST_READ_S = 5.0
 """Longest wait for the lists at the start."""
-LAST_WRITE_S = 10.0
+LAST_WRITE_S = 6.0
 """Longest wait for the last records at the end."""
-STOP_S = 45.0
+STOP_S = 20.0
 """Longest wait for the end of the thread: a relay is switched off, and the records are written."""
 NAME = "gates thread"
 """Name of the thread among the tasks."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.store import opening_log
 from orchestrator.cameras.store.database import Database
@@ -34,6 +34,7 @@ OPENING = GateOpening(
     delay_s=0.4,
     id="one",
 )
+OUTCOMES = ("unknown", "failed", "refused")
 
 
 def make_openings(count: int) -> list[GateOpening]:
@@ -94,22 +95,41 @@ def test_recent_openings_leave_out_failures(store: PassStore) -> None:
     assert [one.id for one in store.openings.since(NOW_S - 1)] == ["one"]
 
 
-def test_recent_openings_have_their_ages(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening_log, "unix_s", lambda: NOW_S)
-    outcomes = {"unknown": -3.0, "failed": -3.0, "refused": -3.0, "opened": 9.0}
-    ages = {"old": -60.0, "older": -60.1, "of-a-clock-that-was-set-back": 10.1}
-    openings = [
-        *(replace(OPENING, id=o, outcome=o, requested_s=NOW_S + s) for o, s in outcomes.items()),
-        *(replace(OPENING, id=name, requested_s=NOW_S + s) for name, s in ages.items()),
-    ]
-    store.openings.write(openings)
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    yield opened
+    opened.close()
 
-    assert [(one.id, round(age_s, 3)) for one, age_s in store.openings.recent(60)] == [
+
+def test_recent_openings_have_their_ages_by_the_store_s_clock(
+    database: Database, tmp_path: Path
+) -> None:
+    """The times of requests are by clocks that somebody may have set."""
+    now_s = NOW_S
+    log = OpeningLog(database, tmp_path, lambda: now_s)
+    ages = {"oldest": 60.1, "old": 60.0, "failed": 3.0, "refused": 3.0, "unknown": 2.0, "new": 0.0}
+    for name, age_s in ages.items():
+        now_s = NOW_S - age_s
+        outcome = name if name in OUTCOMES else "opened"
+        day_s = 40 * DAY_S * (-1) ** len(name)
+        log.write([replace(OPENING, id=name, outcome=outcome, requested_s=NOW_S + day_s)])
+    now_s = NOW_S
+
+    assert [(one.id, round(age_s, 3)) for one, age_s in log.recent(60)] == [
         ("old", 60),
-        ("unknown", 3),
-        ("opened", 0),
-        ("of-a-clock-that-was-set-back", float("inf")),
+        ("unknown", 2),
+        ("new", 0),
     ]
+
+
+def test_without_a_store_s_clock_ages_are_by_the_times_of_requests(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening_log, "unix_s", lambda: NOW_S)
+    log = OpeningLog(database, tmp_path)
+    log.write([replace(OPENING, requested_s=NOW_S - 5)])
+    assert log.recent(60) == [(replace(OPENING, requested_s=NOW_S - 5), 5.0)]
 
 
 def test_recent_openings_include_those_that_wait_in_the_file(
@@ -117,11 +137,9 @@ def test_recent_openings_include_those_that_wait_in_the_file(
 ) -> None:
     with monkeypatch.context() as away:
         block(store.openings, away)
-        store.openings.write([replace(OPENING, requested_s=unix_s() - 5)])
-    ((opening, age_s),) = store.openings.recent(60)
+        store.openings.write([OPENING])
 
-    assert opening.id == OPENING.id
-    assert age_s == pytest.approx(5, abs=4)
+    assert store.openings.recent(60) == [(OPENING, 0.0)]
 
 
 def test_openings_wait_in_a_file_and_none_is_lost(
