@@ -58,7 +58,7 @@ class LoadedList:
     Attributes:
         id: Its number in the database.
         name: Its name.
-        revision: Its state; each edit makes another one.
+        revision: A number that each edit replaces, and that never comes again.
         exact: Its entries by text.
         fuzzy: Its entries that allow edits.
     """

@@ -13,6 +13,7 @@ from orchestrator.cameras.store import audit, erasures
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_query import Requester
+from orchestrator.cameras.store.revisions import new_revision
 from orchestrator.cameras.store.schema import camera_areas, camera_states, camera_stills
 from orchestrator.system.toml_files import build
 
@@ -69,7 +70,7 @@ class DrawnAreas:
 
     Attributes:
         areas: The areas.
-        revision: A number that grows with each change.
+        revision: A number that each change replaces, and that never comes again.
         changed_s: Unix time of the last change.
         changed_by: Name of the person.
     """
@@ -164,19 +165,14 @@ class LiveTables:
 
     def draw(self, camera: str, areas: Areas, requester: Requester) -> None:
         """Put areas in the place of those that the configuration has."""
-        row = {"camera": camera, "revision": 1, "changed_s": self._clock()}
-        row["changed_by"] = requester.who
+        row: dict[str, Any] = {"camera": camera, "revision": new_revision()}
+        row |= {"changed_s": self._clock(), "changed_by": requester.who}
         row |= {name: _to_json(getattr(areas, name)) for name in ("zones", "lines", "masks")}
         with self._database.writing() as connection:
             statement = insert(connection, camera_areas).values(row)
-            values: dict[str, Any] = {one.name: one for one in statement.excluded}
-            values |= {"revision": camera_areas.c.revision + 1}
-            connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=[camera_areas.c.camera],
-                    set_={name: value for name, value in values.items() if name != "camera"},
-                )
-            )
+            values = {one.name: one for one in statement.excluded if one.name != "camera"}
+            key = [camera_areas.c.camera]
+            connection.execute(statement.on_conflict_do_update(index_elements=key, set_=values))
             self._record(connection, requester, "draw areas", camera)
 
     def erase(self, camera: str, requester: Requester) -> None:

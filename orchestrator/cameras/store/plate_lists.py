@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,6 +14,7 @@ from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.list_lookup import ListEntry, read_entries
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.plate_entries import check_entry, parse_csv, write_csv
+from orchestrator.cameras.store.revisions import new_revision
 from orchestrator.cameras.store.schema import list_entries, lists
 from orchestrator.cameras.store.search import find_list
 from orchestrator.cameras.store.text_patterns import clean_text
@@ -62,7 +64,7 @@ class PlateLists:
         """
         if not name.strip():
             raise ParameterError("name: wanted a text, got none")
-        row = {"name": name, "note": note, "retention_days": retention_days, "revision": 0}
+        row = _to_row(name, note, retention_days)
         with self._database.writing() as connection:
             statement = insert(connection, lists).values(row)
             statement = statement.on_conflict_do_nothing(index_elements=[lists.c.name])
@@ -94,7 +96,7 @@ class PlateLists:
         """
         if not name.strip():
             raise ParameterError("name: wanted a text, got none")
-        row = {"name": name, "note": note, "retention_days": retention_days, "revision": 0}
+        row = _to_row(name, note, retention_days)
         with self._database.writing() as connection:
             statement = insert(connection, lists).values(row)
             values = {"note": note, "retention_days": retention_days}
@@ -126,7 +128,9 @@ class PlateLists:
         """
         checked = [check_entry(entry) for entry in entries]
         with self._database.writing() as connection:
-            _put(connection, find_list(connection, name), checked)
+            number = find_list(connection, name)
+            renew_revisions(connection, [number])
+            _put(connection, number, checked)
             for entry in checked:
                 query = {"list_name": name, "text": entry.text}
                 self._record(connection, requester, "put entry", query)
@@ -137,7 +141,7 @@ class PlateLists:
         cleaned = clean_text(text)
         with self._database.writing() as connection:
             number = find_list(connection, name)
-            _touch(connection, number)
+            renew_revisions(connection, [number])
             entry = sa.and_(list_entries.c.list_id == number, list_entries.c.text == cleaned)
             removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
             query = {"list_name": name, "text": cleaned}
@@ -169,6 +173,7 @@ class PlateLists:
         entries = parse_csv(content)
         with self._database.writing() as connection:
             number = find_list(connection, name)
+            renew_revisions(connection, [number])  # it also makes other writers of the list wait
             if replacing:
                 connection.execute(sa.delete(list_entries).where(list_entries.c.list_id == number))
             _put(connection, number, entries)
@@ -202,8 +207,19 @@ class PlateLists:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
 
 
+def renew_revisions(connection: sa.Connection, numbers: Iterable[int]) -> None:
+    """Give lists other revisions, by which other processes see that they have changed."""
+    for number in sorted(numbers):  # all writers lock the lists in the same order
+        update = sa.update(lists).where(lists.c.id == number)
+        connection.execute(update.values(revision=new_revision()))
+
+
+def _to_row(name: str, note: str, retention_days: float | None) -> dict[str, Any]:
+    row = {"name": name, "note": note, "retention_days": retention_days}
+    return {**row, "revision": new_revision()}
+
+
 def _put(connection: sa.Connection, number: int, entries: Sequence[ListEntry]) -> None:
-    _touch(connection, number)
     rows = [vars(entry) | {"list_id": number} for entry in entries]
     if not rows:
         return
@@ -212,9 +228,3 @@ def _put(connection: sa.Connection, number: int, entries: Sequence[ListEntry]) -
     names = [one.name for one in list_entries.c if not one.primary_key]
     values = {name: statement.excluded[name] for name in names}
     connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
-
-
-def _touch(connection: sa.Connection, number: int) -> None:
-    """Give a list another revision, by which writers see that it has changed."""
-    update = sa.update(lists).where(lists.c.id == number)
-    connection.execute(update.values(revision=lists.c.revision + 1))

@@ -11,12 +11,12 @@ from orchestrator.cameras.store import gate_openings
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import PassDetails, to_found
+from orchestrator.cameras.store.plate_lists import renew_revisions
 from orchestrator.cameras.store.retention import BATCH, delete_passes, in_steps
 from orchestrator.cameras.store.schema import (
     camera_stills,
     list_entries,
     list_hits,
-    lists,
     passes,
     readings,
 )
@@ -104,9 +104,7 @@ def delete_entries_of(database: Database, text: str) -> int:
     """Delete a plate from all lists, and its hits by other texts. Return the number of entries."""
     with database.writing() as connection:
         named = sa.select(list_entries.c.list_id).where(list_entries.c.text == text)
-        connection.execute(
-            sa.update(lists).where(lists.c.id.in_(named)).values(revision=lists.c.revision + 1)
-        )
+        renew_revisions(connection, connection.execute(named).scalars().all())
         entries = connection.execute(sa.delete(list_entries).where(list_entries.c.text == text))
         connection.execute(sa.delete(list_hits).where(list_hits.c.entry_text == text))
         return entries.rowcount

@@ -1,6 +1,7 @@
 """The tables of the store, for SQLite and PostgreSQL.
 
-The migrations make the tables; a test checks that both agree.
+The migrations make the tables; a test checks that both agree. No number of a row comes again after
+the row was deleted: others remember it.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ cameras = sa.Table(
     sa.Column("retention_days", TIME),
 )
 
+_IS_AGREED = sa.text("progress = 'agreed'")
 passes = sa.Table(
     "passes",
     METADATA,
@@ -71,6 +73,8 @@ passes = sa.Table(
     sa.Column("crop", DIGEST),
     sa.Column("frame", DIGEST),
     _kept(),
+    sa.Column("epoch", sa.BigInteger),
+    sa.Column("run", TEXT),
     sa.Index("ix_passes_id", "id", unique=True),
     # With the text in them, SQLite compares texts without reading the rows.
     sa.Index("ix_passes_time", "first_seen_s", "number", "text"),
@@ -79,7 +83,19 @@ passes = sa.Table(
     sa.Index("ix_passes_text", "text", "first_seen_s", "number"),
     sa.Index("ix_passes_crop", "crop"),
     sa.Index("ix_passes_frame", "frame"),
+    sa.Index("ix_passes_agreed", "camera", sqlite_where=_IS_AGREED, postgresql_where=_IS_AGREED),
+    sqlite_autoincrement=True,
 )
+"""Passes. `run` names the process that tells of a pass, and `epoch` its lease of the camera."""
+
+joined_passes = sa.Table(
+    "joined_passes",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    _pass_number(nullable=False),
+    sa.Index("ix_joined_passes_pass", "pass_number"),
+)
+"""Ids of passes whose vehicles another watcher has told of before. Their events go to its pass."""
 
 pass_zones = sa.Table(
     "pass_zones",
@@ -113,8 +129,9 @@ lists = sa.Table(
     sa.Column("name", TEXT, nullable=False),
     sa.Column("note", TEXT, nullable=False),
     sa.Column("retention_days", TIME),
-    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("revision", NUMBER, nullable=False),
     sa.Index("ix_lists_name", "name", unique=True),
+    sqlite_autoincrement=True,
 )
 
 list_entries = sa.Table(
@@ -175,6 +192,7 @@ deliveries = sa.Table(
         sqlite_where=_WAITING,
         postgresql_where=_WAITING,
     ),
+    sqlite_autoincrement=True,
 )
 
 searches = sa.Table(
@@ -190,6 +208,7 @@ searches = sa.Table(
     _kept(),
     _not_kept("searches"),
     sa.Index("ix_searches_time", "time_s"),
+    sqlite_autoincrement=True,
 )
 
 picture_removals = sa.Table(
@@ -210,7 +229,15 @@ pass_changes = sa.Table(
     sa.Index("ix_pass_changes_time", "time_s"),
     sqlite_autoincrement=True,
 )
-"""One row for each event of a pass. No number is used twice, also after rows were deleted."""
+"""One row for each event of a pass."""
+
+change_horizon = sa.Table(
+    "change_horizon",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("number", NUMBER, nullable=False),
+)
+"""The highest number of a change that was deleted for its age, in one row."""
 
 camera_states = sa.Table(
     "camera_states",
@@ -235,7 +262,7 @@ camera_areas = sa.Table(
     "camera_areas",
     METADATA,
     sa.Column("camera", TEXT, primary_key=True),
-    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("revision", NUMBER, nullable=False),
     sa.Column("changed_s", TIME, nullable=False),
     sa.Column("changed_by", TEXT, nullable=False),
     sa.Column("zones", sa.JSON, nullable=False),
@@ -266,6 +293,7 @@ gate_openings = sa.Table(
     sa.Index("ix_gate_openings_pass", "pass_id"),
     sa.Index("ix_gate_openings_text", "text"),
     sa.Index("ix_gate_openings_entry", "entry_text"),
+    sqlite_autoincrement=True,
 )
 
 camera_leases = sa.Table(
@@ -276,16 +304,19 @@ camera_leases = sa.Table(
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("taken_s", TIME, nullable=False),
     sa.Column("expires_s", TIME, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index("ix_camera_leases_watcher", "watcher"),
 )
-"""The watcher that follows each camera. All times are by the database's clock; `watcher` is empty
-when it was given back. `epoch` grows, and `taken_s` is set, with each change of owner."""
+"""The watcher that follows each camera. Each renewal changes `beat`; `watcher` is empty when the
+camera was given back. `epoch` grows with each change of owner. The times are the database's; they
+are shown, and decide nothing."""
 
 watchers = sa.Table(
     "watchers",
     METADATA,
     sa.Column("name", TEXT, primary_key=True),
     sa.Column("seen_s", TIME, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
 )
 
 store_clock = sa.Table(
