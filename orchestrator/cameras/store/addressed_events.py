@@ -17,11 +17,13 @@ class AddressedEvent:
         event: The event.
         sinks: Names of the sinks that get it.
         stored_s: Unix time at which the store accepted it.
+        run: The run of the process that accepted it; empty if it is not known.
     """
 
     event: PassEvent
     sinks: tuple[str, ...]
     stored_s: float
+    run: str = ""
 
     @property
     def id(self) -> str:
@@ -42,10 +44,10 @@ class AddressedEvent:
 
 
 def address(
-    events: Sequence[PassEvent], sinks: Sequence[Sink], now_s: float
+    events: Sequence[PassEvent], sinks: Sequence[Sink], now_s: float, run: str = ""
 ) -> list[AddressedEvent]:
     """Return events with the sinks that want them."""
-    return [AddressedEvent(event, _names(event, sinks), now_s) for event in events]
+    return [AddressedEvent(event, _names(event, sinks), now_s, run) for event in events]
 
 
 def _names(event: PassEvent, sinks: Sequence[Sink]) -> tuple[str, ...]:

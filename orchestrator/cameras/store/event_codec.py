@@ -51,7 +51,8 @@ def decode(content: bytes) -> AddressedEvent:
         passed = _to_pass(event["passed"], pictures[:crop], pictures[crop:])
         sinks = tuple(table["sinks"])
         claim = LeaseClaim(**event["claim"]) if event.get("claim") else None
-        return AddressedEvent(PassEvent(event["kind"], passed, claim), sinks, table["stored_s"])
+        told = PassEvent(event["kind"], passed, claim)
+        return AddressedEvent(told, sinks, table["stored_s"], table.get("run", ""))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RejectedValue(f"a file of the spool is damaged: {error}") from error
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from orchestrator.cameras.store.database import insert
 from orchestrator.cameras.store.errors import RejectedValue
 from orchestrator.cameras.store.pass_query import LIMIT, MOST, parse_cursor
-from orchestrator.cameras.store.schema import gate_openings
+from orchestrator.cameras.store.schema import gate_openings, joined_passes, passes
 from orchestrator.errors import ParameterError
 
 OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
@@ -109,7 +109,10 @@ def read_page(
     if cameras is not None:
         found = found.where(gate_openings.c.camera.in_(cameras))
     if pass_id is not None:
-        found = found.where(gate_openings.c.pass_id == pass_id)
+        # A gate knows a vehicle by the id of its own watcher, which may be the second of a pass.
+        second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
+        ids = sa.union_all(sa.select(sa.literal(pass_id)), second.where(passes.c.id == pass_id))
+        found = found.where(gate_openings.c.pass_id.in_(ids))
     rows = connection.execute(found.limit(limit + 1)).mappings().all()
     last = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""

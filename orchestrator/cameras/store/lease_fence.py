@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.passes import LeaseClaim, Pass
+from orchestrator.cameras.passes import LeaseClaim
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import insert
 from orchestrator.cameras.store.pictures import digest_of
-from orchestrator.cameras.store.schema import camera_leases, passes, picture_removals
+from orchestrator.cameras.store.schema import (
+    camera_leases,
+    joined_passes,
+    passes,
+    picture_removals,
+)
 
 SEAM_S = 30.0
-"""Passes of the same text, so close to a change of owner and to each other, are one vehicle. A
+"""Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A
 vehicle that stands may be missed for 20 s, and a change of owner takes up to 10."""
+LOCKS = 0x6A6F696E
+"""First number of PostgreSQL's locks of cameras, under which their passes are joined."""
+ALIAS = "alias"
 
 
 @dataclass
@@ -27,6 +35,9 @@ class LeaseFence:
     valid until the last frame that shows the pass: nobody else can have seen it. Other events are
     rejected: the new owner has seen those vehicles itself.
 
+    A vehicle that two owners have seen, while the camera changed hands, becomes one pass. The
+    database remembers its second id, so that all events of either owner go to that pass.
+
     Attributes:
         rejected: Number of events that were rejected.
     """
@@ -36,24 +47,28 @@ class LeaseFence:
     def admit(
         self, connection: sa.Connection, events: Sequence[AddressedEvent]
     ) -> list[AddressedEvent]:
-        """Return the events that may be written.
+        """Return the events that may be written, each with the id under which its pass is stored.
 
-        A vehicle that both owners have seen, while the camera changed hands, becomes one pass.
+        Args:
+            connection: The transaction that writes them.
+            events: Events, those of each camera under one lease.
         """
-        names = {one.event.passed.camera for one in events if one.event.claim}
-        if not names:
+        claimed = [one for one in events if one.event.claim]
+        if not claimed:
             return [*events]
-        found = sa.select(camera_leases).where(camera_leases.c.camera.in_(names))
-        leases = {row.camera: row for row in connection.execute(found)}
+        epochs = _read_epochs(connection, {one.event.passed.camera for one in claimed})
+        stored = _read_stored(connection, {one.event.passed.id for one in claimed})
         admitted, unused = [], []
         for one in events:
-            lease, claim = leases.get(one.event.passed.camera), one.event.claim
-            if lease is None or claim is None:
+            passed, claim = one.event.passed, one.event.claim
+            epoch = epochs.get(passed.camera)
+            if epoch is None or claim is None:
                 admitted.append(one)
-            elif claim.epoch == lease.epoch or claim.is_certain:
-                joined = _join(connection, one, claim, lease)
-                admitted.append(joined)
-                unused += [one] if joined is not one else []
+            elif claim.epoch == epoch or claim.is_certain:
+                if passed.id not in stored and (other := _join(connection, one, claim)):
+                    stored[passed.id] = other
+                    unused.append(one)  # the other pass may keep its own pictures
+                admitted.append(_under(stored.get(passed.id), one))
             else:
                 unused.append(one)
                 self.rejected += 1
@@ -61,36 +76,69 @@ class LeaseFence:
         return admitted
 
 
-def _join(
-    connection: sa.Connection, one: AddressedEvent, claim: LeaseClaim, lease: Any
-) -> AddressedEvent:
-    """Return the event under the id of the other owner's pass, if that one is stored."""
-    passed = one.event.passed
-    is_owner = claim.epoch == lease.epoch
-    at_s = passed.first_seen_s if is_owner else passed.last_seen_s
-    if not passed.text or abs(at_s - lease.taken_s) > SEAM_S:
-        return one
-    other = connection.execute(_others(passed, lease.taken_s, is_owner=is_owner)).first()
-    if other is None:
-        return one
-    first_s = min(passed.first_seen_s, other.first_seen_s)
-    joined = replace(passed, id=other.id, first_seen_s=first_s)
-    return replace(one, event=replace(one.event, passed=joined))
+def _read_epochs(connection: sa.Connection, cameras: Iterable[str]) -> dict[str, int]:
+    """Return the epochs of cameras' leases. In PostgreSQL, other writers of them wait.
+
+    Two owners write at the same time while a camera changes hands. Neither would see the pass that
+    the other has not committed yet.
+    """
+    names = sorted(cameras)
+    if connection.dialect.name == "postgresql":
+        lock = "SELECT pg_advisory_xact_lock(%s, hashtext(name)) FROM unnest(%s::text[]) AS name"
+        connection.exec_driver_sql(lock, (LOCKS, names))
+    columns = (camera_leases.c.camera, camera_leases.c.epoch)
+    found = connection.execute(sa.select(*columns).where(camera_leases.c.camera.in_(names)))
+    return {row.camera: row.epoch for row in found}
 
 
-def _others(passed: Pass, taken_s: float, *, is_owner: bool) -> sa.Select[Any]:
-    """Return the statement that finds the other owner's pass of the same vehicle."""
-    columns = passes.c
-    before = columns.first_seen_s < taken_s
+def _read_stored(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Any]:
+    """Return the passes that the database has under some ids, or whose second ids they are."""
+    names, columns = sorted(ids), (passes.c.id, passes.c.first_seen_s)
+    own = sa.select(passes.c.id.label(ALIAS), *columns).where(passes.c.id.in_(names))
+    second = sa.select(joined_passes.c.id.label(ALIAS), *columns).join_from(joined_passes, passes)
+    both = sa.union_all(own, second.where(joined_passes.c.id.in_(names)))
+    return {row.alias: row for row in connection.execute(both)}
+
+
+def _join(connection: sa.Connection, one: AddressedEvent, claim: LeaseClaim) -> Any | None:
+    """Return another owner's pass of the same vehicle, and note that it has this id, too."""
+    if not one.event.passed.text:
+        return None
+    other = connection.execute(_others(one, claim.epoch)).first()
+    if other:
+        row = {"id": one.event.passed.id, "pass_number": other.number, "epoch": claim.epoch}
+        connection.execute(sa.insert(joined_passes).values(row))
+    return other
+
+
+def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
+    """Return the statement that finds the nearest pass that could be the same vehicle's.
+
+    All times are those of the camera's frames. A pass takes one second id from each lease.
+    """
+    columns, passed = passes.c, one.event.passed
+    taken = sa.exists().where(
+        joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
+    )
     return (
-        sa.select(columns.id, columns.first_seen_s)
+        sa.select(columns.number, columns.id, columns.first_seen_s)
         .where(columns.camera == passed.camera, columns.text == passed.text)
-        .where(columns.id != passed.id, before if is_owner else ~before)
+        .where(columns.epoch != epoch, ~taken)
         .where(columns.last_seen_s > passed.first_seen_s - SEAM_S)
         .where(columns.first_seen_s < passed.last_seen_s + SEAM_S)
-        .order_by(columns.first_seen_s.desc() if is_owner else columns.first_seen_s)
+        .order_by(sa.func.abs(columns.first_seen_s - passed.first_seen_s), columns.number)
         .limit(1)
     )
+
+
+def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
+    """Return an event with the id of a stored pass."""
+    passed = one.event.passed
+    if stored is None or stored.id == passed.id:
+        return one
+    first_s = min(passed.first_seen_s, stored.first_seen_s)
+    joined = replace(passed, id=stored.id, first_seen_s=first_s)
+    return replace(one, event=replace(one.event, passed=joined))
 
 
 def _note_pictures(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:

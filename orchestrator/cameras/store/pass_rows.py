@@ -33,6 +33,8 @@ def to_pass_row(addressed: AddressedEvent) -> Row:
         | {"size_wh": [*best.size_wh]},
         "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
         "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
+        "epoch": addressed.event.claim.epoch if addressed.event.claim else None,
+        "run": addressed.run,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -81,6 +82,7 @@ class PassStore:
         self._frames = parts.frames
         self._clock = parts.clock
         self.clock = parts.kept or GivenClock(parts.clock)
+        self._run = os.urandom(8).hex()
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
         self.outbox = SqlOutbox(parts.database, self.clock.now_s)
@@ -94,7 +96,7 @@ class PassStore:
         self.openings = OpeningLog(parts.database, spool.folder, self.clock.now_s, spool.root)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
-        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
+        self.unclosed = UnclosedPasses(parts.database, parts.pictures, self._run)
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -110,7 +112,7 @@ class PassStore:
         """
         kept = [self._frames.prepare(event) for event in events]
         if kept:
-            self.writer.write(address(kept, sinks, self._clock()))
+            self.writer.write(address(kept, sinks, self._clock(), self._run))
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""

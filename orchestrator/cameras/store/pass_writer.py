@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -36,7 +37,7 @@ from orchestrator.cameras.store.schema import (
 
 PARTS = (readings, pass_zones, list_hits)
 """Tables whose rows are written again with each event of their pass."""
-REPLACED = replace_by("id", passes, "number", "stored_s")
+REPLACED = replace_by("id", passes, "number", "stored_s", "epoch", "run")
 
 
 @dataclass
@@ -55,7 +56,11 @@ class PassWriter:
 
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
         """Return the pictures that must be kept before the events are written."""
-        best = [one.event.passed.best for one in _latest(events).values()]
+        of_claims = defaultdict(list)  # those of one claim may be rejected, and those before not
+        for one in events:
+            of_claims[one.event.claim].append(one)
+        last = [one for some in of_claims.values() for one in _latest(some).values()]
+        best = [one.event.passed.best for one in last]
         return [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg)]
 
     def write(
@@ -71,9 +76,16 @@ class PassWriter:
             events: The events, in their order.
             kept_s: The store's time, from which the age of the passes counts.
         """
-        events = self.fence.admit(connection, events)
-        if not events:
-            return
+        for some in _split_by_lease(events):
+            if admitted := self.fence.admit(connection, some):
+                self._write(connection, admitted, kept_s)
+
+    def _write(
+        self,
+        connection: sa.Connection,
+        events: Sequence[AddressedEvent],
+        kept_s: float | None,
+    ) -> None:
         self.lookup.refresh(connection, _read_lists(connection, events))
         latest = _latest(events)
         known = _read_known(connection, [*latest])
@@ -82,7 +94,8 @@ class PassWriter:
         numbers = {key: row.number for key, row in known.items()}
         numbers |= _read_numbers(connection, [key for key in latest if key not in known])
         self._write_parts(connection, newer, numbers, known)
-        self._write_deliveries(connection, events, numbers)
+        told = [one for one in events if not _is_late(one, known.get(one.event.passed.id))]
+        self._write_deliveries(connection, told, numbers)
         self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
 
     def _write_parts(
@@ -145,6 +158,21 @@ class PassWriter:
         common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
         times = {"created_s": addressed.stored_s, "due_s": addressed.stored_s, "reason": ""}
         return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]
+
+
+def _split_by_lease(events: Sequence[AddressedEvent]) -> Iterator[list[AddressedEvent]]:
+    """Split events where a camera has another lease: the fence finds written passes alone."""
+    some: list[AddressedEvent] = []
+    epochs: dict[str, int | None] = {}
+    for one in events:
+        camera = one.event.passed.camera
+        epoch = one.event.claim.epoch if one.event.claim else None
+        if epochs.setdefault(camera, epoch) != epoch:
+            yield some
+            some, epochs = [], {camera: epoch}
+        some.append(one)
+    if some:
+        yield some
 
 
 def _latest(events: Sequence[AddressedEvent]) -> dict[str, AddressedEvent]:
@@ -225,6 +253,14 @@ def _is_news(addressed: AddressedEvent, known: Any | None) -> bool:
     if known.progress == "closed":
         return passed.progress == "closed" and passed.last_seen_s >= known.last_seen_s
     return passed.progress == "closed" or passed.last_seen_s >= known.last_seen_s
+
+
+def _is_late(addressed: AddressedEvent, known: Any | None) -> bool:
+    """Tell whether the pass was closed before: its event `closed` is the last that is told.
+
+    Such events come of a vehicle that two owners of its camera have seen.
+    """
+    return known is not None and known.progress == "closed" and addressed.event.kind != "closed"
 
 
 def _remove_replaced_pictures(

@@ -86,16 +86,17 @@ passes = sa.Table(
     sa.Index("ix_passes_agreed", "camera", sqlite_where=_IS_AGREED, postgresql_where=_IS_AGREED),
     sqlite_autoincrement=True,
 )
-"""Passes. `run` names the process that tells of a pass, and `epoch` its lease of the camera."""
+"""Passes. `run` names the process that told of a pass first; `epoch` is that of its lease, if any."""
 
 joined_passes = sa.Table(
     "joined_passes",
     METADATA,
     sa.Column("id", TEXT, primary_key=True),
     _pass_number(nullable=False),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Index("ix_joined_passes_pass", "pass_number"),
 )
-"""Ids of passes whose vehicles another watcher has told of before. Their events go to its pass."""
+"""Second ids of passes whose vehicles two owners of a camera have seen, each under its lease."""
 
 pass_zones = sa.Table(
     "pass_zones",

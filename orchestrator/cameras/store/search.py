@@ -20,7 +20,7 @@ from orchestrator.cameras.store.pass_query import (
     StoredReading,
     to_found,
 )
-from orchestrator.cameras.store.schema import list_hits, lists, passes, readings
+from orchestrator.cameras.store.schema import joined_passes, list_hits, lists, passes, readings
 from orchestrator.cameras.store.search_statements import (
     Dialect,
     other_conditions,
@@ -74,12 +74,14 @@ def find_list(connection: sa.Connection, name: str) -> int:
 
 
 def read_details(connection: sa.Connection, pass_id: str) -> PassDetails:
-    """Return a pass with its readings and hits.
+    """Return a pass with its readings and hits, by its id or a second one.
 
     Raises:
         UnknownName: There is none with this id.
     """
-    found = connection.execute(sa.select(passes).where(passes.c.id == pass_id)).mappings().first()
+    second = sa.select(joined_passes.c.pass_number).where(joined_passes.c.id == pass_id)
+    is_it = sa.or_(passes.c.id == pass_id, passes.c.number == second.scalar_subquery())
+    found = connection.execute(sa.select(passes).where(is_it)).mappings().first()
     if found is None:
         raise UnknownName(f"there is no pass {pass_id!r}")
     return describe(connection, to_found(found))

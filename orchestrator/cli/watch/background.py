@@ -76,14 +76,14 @@ async def close_interrupted(
 ) -> None:
     """Close the passes that were open when the last watch was killed, once the spool is empty."""
     note = note or make_note(EFFECTS[INTERRUPTED])
-    names, started_s = [one.name for one in configuration.cameras], unix_s()
+    names = [one.name for one in configuration.cameras]
     is_more = True
 
     def close_some() -> None:
         nonlocal is_more
         if store.replay_spool():
             return
-        events = store.unclosed.interrupted(names, started_s)
+        events = store.unclosed.interrupted(names)
         store.write(events, configuration.sinks)
         is_more = bool(events)
 
@@ -99,7 +99,8 @@ async def close_left(
     """Close passes that watchers which died have told of."""
 
     def close_some() -> None:
-        store.write(store.unclosed.of_former_owners(watcher), sinks())
+        if not store.replay_spool():  # else a vehicle may be there that nobody knows of yet
+            store.write(store.unclosed.of_former_owners(watcher), sinks())
 
     while True:
         await asyncio.sleep(CLOSE_LEFT_EVERY_S)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.passes import LeaseClaim, PassEvent
+from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.cameras.store.schema import camera_leases, deliveries, picture_removals
+from orchestrator.cameras.store.schema import (
+    camera_leases,
+    deliveries,
+    joined_passes,
+    picture_removals,
+)
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, Kind, find_ids, make_event
+from tests.waiting import until
 
 TAKEN_S = NOW_S - 100
 OLD, NEW = LeaseClaim(1, True), LeaseClaim(2, True)
@@ -34,7 +47,7 @@ def leased(store: PassStore, url: str) -> PassStore:
     return store
 
 
-def _execute(url: str, statement: sa.Insert) -> None:
+def _execute(url: str, statement: sa.Insert | sa.Update) -> None:
     database = Database(url)
     with database.writing() as connection:
         connection.execute(statement)
@@ -119,3 +132,157 @@ def test_other_vehicles_stay_apart(leased: PassStore, first: PassEvent, second: 
     leased.write([first], [])
     leased.write([second], [])
     assert sorted(find_ids(leased, PassQuery())) == ["a", "b"]
+
+
+def ids_and_deliveries(store: PassStore, url: str) -> tuple[list[str], list[str]]:
+    database = Database(url)
+    with database.reading() as connection:
+        found = connection.execute(sa.select(deliveries.c.id).order_by(deliveries.c.number))
+        told = list(found.scalars())
+    database.close()
+    return find_ids(store, PassQuery()), told
+
+
+@pytest.mark.parametrize("batches", [1, 3], ids=["one-write", "three-writes"])
+def test_a_pass_keeps_its_id_when_its_text_changes(
+    leased: PassStore, url: str, batches: int
+) -> None:
+    events = [
+        seen("old", -5, OLD, kind="agreed"),
+        seen("new", 4, NEW, kind="agreed"),
+        seen("new", 4, NEW, text="A128BC77"),
+    ]
+    step = 3 // batches
+    leased.write(events[:step], [WEBHOOK])
+    leased.write(events[step : 2 * step], [WEBHOOK])
+    leased.write(events[2 * step :], [WEBHOOK])
+    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0", "old_closed_0"])
+    (found,) = leased.search(PassQuery(), REQUESTER).passes
+    assert (found.text, found.progress, found.first_seen_s) == ("A128BC77", "closed", TAKEN_S - 5)
+
+
+def test_a_pass_that_was_told_of_keeps_its_id_when_its_text_becomes_that_of_another(
+    leased: PassStore, url: str
+) -> None:
+    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
+    leased.write([seen("new", 4, NEW, kind="agreed", text="A128BC77")], [WEBHOOK])
+    leased.write([seen("new", 4, NEW, text="A1")], [WEBHOOK])
+    ids, told = ids_and_deliveries(leased, url)
+    assert sorted(ids) == ["new", "old"]
+    assert told == ["old_agreed_0", "new_agreed_0", "new_closed_0"]
+
+
+def test_late_events_of_the_former_owner_go_to_the_pass_that_has_its_vehicle(
+    leased: PassStore, url: str
+) -> None:
+    leased.write([seen("new", 5, NEW, kind="agreed")], [WEBHOOK])
+    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
+    leased.write([seen("old", -5, OLD, text="A128BC77")], [WEBHOOK])
+    assert ids_and_deliveries(leased, url) == (["new"], ["new_agreed_0", "new_closed_0"])
+
+
+def test_a_second_id_outlives_a_restart(leased: PassStore, url: str, tmp_path: Path) -> None:
+    leased.write([seen("old", -5, OLD, kind="agreed")], [])
+    leased.write([seen("new", 5, NEW, kind="agreed")], [])
+    other = open_store(Store(url=url, blur="none"), tmp_path / "other", clock=lambda: NOW_S)
+    other.write([seen("new", 25, NEW, text="B2")], [])
+    assert find_ids(other, PassQuery()) == ["old"]
+    other.close()
+
+
+def test_a_pass_and_its_gates_are_found_by_both_ids(leased: PassStore) -> None:
+    leased.write([seen("old", -5, OLD)], [])
+    leased.write([seen("new", 5, NEW)], [])
+    assert leased.get("new", REQUESTER).found.id == "old"
+    names: dict[str, Any] = {
+        "gate": "barrier",
+        "camera": "gate",
+        "text": "A1",
+        "list": "",
+        "entry_text": "A1",
+    }
+    what = {**names, "outcome": "opened", "reason": "", "requested_s": TAKEN_S}
+    of_passes = [GateOpening(**what, pass_id=pass_id) for pass_id in ("old", "new", "another")]
+    leased.openings.write(of_passes)
+    page = leased.openings.page(pass_id="old")
+    assert sorted(one.pass_id for one in page.openings) == ["new", "old"]
+
+
+def test_a_second_id_is_forgotten_with_its_pass(leased: PassStore, url: str) -> None:
+    leased.write([seen("old", -5, OLD)], [])
+    leased.write([seen("new", 5, NEW)], [])
+    assert _count(url, joined_passes) == 1
+    leased.delete_plate("A1", REQUESTER)
+    assert _count(url, joined_passes) == 0
+
+
+def test_a_pass_that_was_closed_is_told_of_no_more(leased: PassStore, url: str) -> None:
+    """The former owner closes it; the new one has seen the vehicle a moment longer."""
+    leased.write([seen("old", -5, OLD, kind="agreed"), seen("old", -5, OLD)], [WEBHOOK])
+    later = [seen("new", 5, NEW, kind=kind) for kind in ("agreed", "updated", "closed")]
+    leased.write(later, [WEBHOOK])
+    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0", "old_closed_0"])
+    (found,) = leased.search(PassQuery(), REQUESTER).passes
+    assert found.last_seen_s == TAKEN_S + 6
+
+
+def test_two_passes_of_one_owner_do_not_become_one(leased: PassStore) -> None:
+    """A vehicle came twice, and the former owner saw it the first time, too."""
+    leased.write([seen("old", -5, OLD)], [])
+    leased.write([seen("first", 5, NEW), seen("second", 14, NEW)], [])
+    assert sorted(find_ids(leased, PassQuery())) == ["old", "second"]
+
+
+@pytest.mark.parametrize("ahead_s", [-86400.0, 45.0])
+def test_the_clock_of_a_camera_does_not_part_a_vehicle(leased: PassStore, ahead_s: float) -> None:
+    leased.write([seen("old", ahead_s - 5, OLD)], [])
+    leased.write([seen("new", ahead_s + 5, NEW)], [])
+    assert find_ids(leased, PassQuery()) == ["old"]
+
+
+def test_a_vehicle_that_three_owners_have_seen_is_one_pass(leased: PassStore, url: str) -> None:
+    leased.write([seen("a", -5, OLD, kind="agreed")], [])
+    leased.write([seen("b", 5, NEW, kind="agreed")], [])
+    _execute(url, sa.update(camera_leases).values(epoch=3))
+    leased.write([seen("c", 15, LeaseClaim(3, True))], [])
+    assert find_ids(leased, PassQuery()) == ["a"]
+
+
+def test_pictures_of_what_is_written_are_kept_when_a_later_event_is_rejected(
+    leased: PassStore,
+) -> None:
+    leased.write([seen("a", -5, OLD, kind="agreed"), pictured(seen("a", 5, DOUBTFUL))], [])
+    found = leased.get("a", REQUESTER).found
+    assert leased.picture(found.crop or "") == b"crop a"
+
+
+def pictured(event: PassEvent) -> PassEvent:
+    best = replace(event.passed.best, crop_jpeg=b"another crop")
+    return replace(event, passed=replace(event.passed, best=best))
+
+
+@pytest.mark.server
+def test_two_owners_who_write_at_once_make_one_pass(shared_url: str, tmp_path: Path) -> None:
+    """The new owner's transaction waits until the former owner's is committed."""
+    stores = [open_store(Store(url=shared_url), tmp_path / one) for one in ("old", "new")]
+    row = {"camera": "bridge", "watcher": "new", "epoch": 2, "taken_s": TAKEN_S, "expires_s": 0.0}
+    _execute(shared_url, sa.insert(camera_leases).values(row))
+    pair = [seen("first", -5, OLD), seen("second", 5, NEW)]
+    pair = [replace(one, passed=replace(one.passed, camera="bridge")) for one in pair]
+    database = Database(shared_url)
+    with ThreadPoolExecutor(1) as thread:
+        with database.writing() as connection:
+            stores[0].writer.rows.write(connection, address(pair[:1], [], NOW_S))
+            writing = thread.submit(stores[1].write, pair[1:], [])
+            until(lambda: is_waiting(database), "a writer that waits for another")
+        writing.result(20)
+    assert find_ids(stores[0], PassQuery(cameras=("bridge",))) == ["first"]
+    stores[0].close()
+    stores[1].close()
+    database.close()
+
+
+def is_waiting(database: Database) -> bool:
+    locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with database.reading() as connection:
+        return bool(connection.exec_driver_sql(locks).scalar_one())

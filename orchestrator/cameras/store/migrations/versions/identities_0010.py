@@ -50,6 +50,7 @@ def _add_owners_of_passes() -> None:
         "joined_passes",
         sa.Column("id", TEXT, primary_key=True),
         pass_number(nullable=False),
+        sa.Column("epoch", sa.BigInteger, nullable=False),
     )
     op.create_index("ix_joined_passes_pass", "joined_passes", ["pass_number"])
 
