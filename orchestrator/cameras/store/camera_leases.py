@@ -1,12 +1,21 @@
-"""Leases of cameras: which of several watchers follows which camera. In SQL, by its clock alone."""
+"""Leases of cameras: which of several watchers follows which camera.
+
+A renewal changes a number in the row, the heartbeat. Each watcher finds out by its own steady clock
+how long a heartbeat has stood still. So the clocks of machines need not agree, and a step of the
+database's clock takes no camera from a watcher, and keeps none from the others.
+
+Source: the lock client of Amazon DynamoDB works like this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.schema import camera_leases, watchers
 
@@ -30,17 +39,52 @@ class Holding:
     quota: int
 
 
+class Heartbeats:
+    """How long values have stood still, by the clock of this process.
+
+    Args:
+        clock: A clock that nobody sets.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[Hashable, float]] = {}
+
+    def note(self, values: Mapping[str, Hashable]) -> None:
+        """Take over the present values, which have been read before this call.
+
+        A value counts from here, not from the question: the renewal may lie between both.
+        """
+        now_s = self._clock()
+        self._seen = {
+            name: seen if (seen := self._seen.get(name)) and seen[0] == value else (value, now_s)
+            for name, value in values.items()
+        }
+
+    def still_for(self, seconds: float) -> dict[str, Hashable]:
+        """Return the names and values that have stood still for some time."""
+        until_s = self._clock() - seconds
+        return {name: value for name, (value, since_s) in self._seen.items() if since_s <= until_s}
+
+
 class CameraLeases:
     """Gives the cameras of a configuration to the watchers that ask, in even shares.
 
     Args:
         database: The database.
         lease_s: Time to live of a lease.
+        clock: A clock that nobody sets.
     """
 
-    def __init__(self, database: Database, lease_s: float = LEASE_S) -> None:
+    def __init__(
+        self,
+        database: Database,
+        lease_s: float = LEASE_S,
+        clock: Callable[[], float] = steady_s,
+    ) -> None:
         self.lease_s = lease_s
         self._database = database
+        self._of_leases, self._of_watchers = Heartbeats(clock), Heartbeats(clock)
 
     def hold(
         self, watcher: str, cameras: Collection[str], *, most: int = 0, takes: bool = True
@@ -62,6 +106,7 @@ class CameraLeases:
             now_s = read_clock(connection)
             _add_cameras(connection, cameras)
             epochs = self._renew(connection, watcher, cameras, now_s)
+            self._look(connection)
             if not takes:
                 return Holding(epochs, len(epochs))
             live = self._announce(connection, watcher, now_s)
@@ -85,20 +130,23 @@ class CameraLeases:
             connection.execute(mine.values(watcher="", expires_s=0.0))
             connection.execute(sa.delete(watchers).where(watchers.c.name == watcher))
 
+    def _look(self, connection: sa.Connection) -> None:
+        """See which heartbeats have changed."""
+        leases = connection.execute(sa.select(camera_leases).where(LEASES.watcher != "")).all()
+        self._of_leases.note({row.camera: _beat_of(row) for row in leases})
+        seen = connection.execute(sa.select(watchers)).all()
+        self._of_watchers.note({row.name: (row.beat, row.seen_s) for row in seen})
+
     def _announce(self, connection: sa.Connection, watcher: str, now_s: float) -> list[str]:
         """Write that a watcher lives; return the names of all that do."""
-        statement = insert(connection, watchers).values(name=watcher, seen_s=now_s)
-        seen = {"seen_s": statement.excluded.seen_s}
+        statement = insert(connection, watchers).values(name=watcher, seen_s=now_s, beat=1)
+        seen = {"seen_s": statement.excluded.seen_s, "beat": watchers.c.beat + 1}
         connection.execute(statement.on_conflict_do_update(index_elements=["name"], set_=seen))
-        forgotten = (
-            sa.select(watchers.c.name)
-            .where(watchers.c.seen_s < now_s - FORGOTTEN_S)
-            .with_for_update(skip_locked=True)
-        )
-        if names := list(connection.execute(forgotten).scalars()):
-            connection.execute(sa.delete(watchers).where(watchers.c.name.in_(names)))
-        live = sa.select(watchers.c.name).where(watchers.c.seen_s > now_s - self.lease_s)
-        return list(connection.execute(live).scalars())
+        if forgotten := self._of_watchers.still_for(FORGOTTEN_S).keys() - {watcher}:
+            _forget(connection, forgotten)
+        dead = self._of_watchers.still_for(self.lease_s).keys()
+        names = connection.execute(sa.select(watchers.c.name)).scalars()
+        return [name for name in names if name == watcher or name not in dead]
 
     def _renew(
         self, connection: sa.Connection, watcher: str, cameras: Collection[str], now_s: float
@@ -106,7 +154,7 @@ class CameraLeases:
         renewed = (
             sa.update(camera_leases)
             .where(LEASES.watcher == watcher, LEASES.camera.in_(cameras))
-            .values(expires_s=now_s + self.lease_s)
+            .values(expires_s=now_s + self.lease_s, beat=LEASES.beat + 1)
             .returning(LEASES.camera, LEASES.epoch)
         )
         return {row.camera: row.epoch for row in connection.execute(renewed)}
@@ -121,19 +169,25 @@ class CameraLeases:
         count: int,
     ) -> dict[str, int]:
         """Take free leases; those that another watcher takes at this moment are left to it."""
+        still = self._of_leases.still_for(self.lease_s)
+        chosen = sa.or_(LEASES.watcher == "", LEASES.camera.in_(sorted(still)))
         free = (
-            sa.select(LEASES.camera)
-            .where(LEASES.camera.in_(cameras), LEASES.expires_s <= now_s)
-            .order_by(LEASES.expires_s, LEASES.camera)
+            sa.select(camera_leases)
+            .where(LEASES.camera.in_(cameras), LEASES.watcher != watcher, chosen)
+            .order_by(LEASES.watcher != "", LEASES.camera)
             .limit(count)
             .with_for_update(skip_locked=True)
         )
-        names = list(connection.execute(free).scalars())
+        # A lease that was renewed since it was looked at is not free; now it is locked.
+        rows = connection.execute(free).all()
+        names = [
+            row.camera for row in rows if not row.watcher or still[row.camera] == _beat_of(row)
+        ]
         times = {"taken_s": now_s, "expires_s": now_s + self.lease_s}
         taken = (
             sa.update(camera_leases)
             .where(LEASES.camera.in_(names))
-            .values(watcher=watcher, epoch=LEASES.epoch + 1, **times)
+            .values(watcher=watcher, epoch=LEASES.epoch + 1, beat=LEASES.beat + 1, **times)
             .returning(LEASES.camera, LEASES.epoch)
         )
         return {row.camera: row.epoch for row in connection.execute(taken)}
@@ -156,12 +210,25 @@ def share_of(cameras: int, live: Sequence[str], watcher: str, most: int = 0) -> 
 
 
 def read_clock(connection: sa.Connection) -> float:
-    """Return the Unix time of the database."""
+    """Return the Unix time of the database, to store and to show."""
     if connection.dialect.name == "postgresql":
         statement = "SELECT extract(epoch FROM clock_timestamp())::double precision"
     else:
         statement = "SELECT (julianday('now') - 2440587.5) * 86400.0"
     return float(connection.exec_driver_sql(statement).scalar_one())
+
+
+def _beat_of(lease: sa.Row[Any]) -> Hashable:
+    """Return what each renewal of a lease changes; watchers before 0010 change the time alone."""
+    return (lease.watcher, lease.epoch, lease.beat, lease.expires_s)
+
+
+def _forget(connection: sa.Connection, names: Iterable[str]) -> None:
+    """Delete watchers, but for those that another watcher deletes at this moment."""
+    chosen = watchers.c.name.in_(sorted(names))
+    locked = sa.select(watchers.c.name).where(chosen).with_for_update(skip_locked=True)
+    found = list(connection.execute(locked).scalars())
+    connection.execute(sa.delete(watchers).where(watchers.c.name.in_(found)))
 
 
 def _add_cameras(connection: sa.Connection, cameras: Collection[str]) -> None:

@@ -86,7 +86,7 @@ passes = sa.Table(
     sa.Index("ix_passes_agreed", "camera", sqlite_where=_IS_AGREED, postgresql_where=_IS_AGREED),
     sqlite_autoincrement=True,
 )
-"""Passes. `run` names the process that told of a pass first; `epoch` is that of its lease, if any."""
+"""Passes. `run` names the process that told of a pass first, `epoch` is its lease if it had one."""
 
 joined_passes = sa.Table(
     "joined_passes",

@@ -11,16 +11,18 @@ import asyncio
 import logging
 import os
 import socket
-import time
 from collections.abc import Awaitable, Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.frames import Frame
 from orchestrator.cameras.passes import LeaseClaim, PassEvent
 from orchestrator.cameras.store.camera_leases import Holding
+from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.errors import PlateError
 from orchestrator.system.events import is_set_within
 
@@ -33,6 +35,8 @@ MARGIN_S = 0.5
 """A lease counts as valid for so much less than its time: clocks may run at different speeds."""
 LONGEST_WAIT_S = 2.0
 """Longest wait of a frame for the first renewal after the process was frozen."""
+CALL_S, LEAVE_S = 10.0, 5.0
+"""Longest wait for an answer of the database, and for each step of leaving."""
 
 Answer = TypeVar("Answer")
 Follow = Callable[[Collection[str]], Awaitable[None]]
@@ -53,8 +57,8 @@ class Leases(Protocol):
 @dataclass
 class _Held:
     epoch: int
-    seen_s: float = float("-inf")
-    """Time of the last frame, by its own clock, at which the lease was certainly valid."""
+    moment_s: float = float("-inf")
+    """`Frame.moment_s` of the last frame at which the lease was certainly valid."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,49 @@ class Shared:
     most: int = 0
 
 
+class DatabaseCalls:
+    """Makes one call after the other, in a thread that keeps no process from ending.
+
+    It is not one of the store's threads: the database may be slow to take passes.
+    """
+
+    def __init__(self) -> None:
+        self._last: asyncio.Future[Any] | None = None
+
+    async def run(self, step: Callable[[], Answer], timeout_s: float) -> Answer:
+        """Return what a call returns.
+
+        Raises:
+            StoreUnavailable: It has not ended in time, or the one before. It goes on, and what it
+                returns is not used.
+        """
+        if self._last is not None:
+            await self._wait(self._last, timeout_s)
+        result: Future[Answer] = Future()
+        thread = Thread(target=_settle, args=(result, step), name="leases", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise StoreUnavailable(f"no thread can be started: {error}") from error
+        self._last = answer = asyncio.wrap_future(result)
+        answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        await self._wait(answer, timeout_s)
+        return answer.result()
+
+    async def _wait(self, call: asyncio.Future[Any], timeout_s: float) -> None:
+        if not (await asyncio.wait({call}, timeout=timeout_s))[0]:
+            raise StoreUnavailable(f"the database has not answered for {timeout_s:g} s")
+        if self._last is call:
+            self._last = None
+
+
+def _settle(result: Future[Answer], step: Callable[[], Answer]) -> None:
+    try:
+        result.set_result(step())
+    except BaseException as error:  # whoever waits gets it
+        result.set_exception(error)
+
+
 class CameraSharing:
     """Holds the leases of one watcher.
 
@@ -81,12 +128,13 @@ class CameraSharing:
         leases: The leases.
         shared: The cameras.
         watcher: Name of the watcher, unique among all.
-        clock: A clock that runs on while the process is frozen or the machine sleeps.
+        clock: A clock that nobody sets.
 
     Attributes:
         watcher: Name of the watcher.
         lost: Number of leases that others have taken.
         last_error: Why the last renewal failed; empty after a success.
+        failures: Number of times that the cameras of this watcher could not be changed.
     """
 
     def __init__(
@@ -95,21 +143,22 @@ class CameraSharing:
         shared: Shared,
         *,
         watcher: str = "",
-        clock: Callable[[], float] = lambda: time.clock_gettime(time.CLOCK_BOOTTIME),
+        clock: Callable[[], float] = steady_s,
     ) -> None:
         self.watcher = watcher or make_watcher_name()
-        self.lost = 0
+        self.lost = self.failures = 0
         self.last_error = ""
         self._leases, self._shared, self._clock = leases, shared, clock
         self._held: dict[str, _Held] = {}
+        self._followed: set[str] | None = set()  # None: an attempt to change it has failed
         self._epochs: dict[str, int] = {}  # as the last renewal had them
         self._valid_until = self._asked_at = float("-inf")
         self._since: float | None = None  # renewals have succeeded since then
         self._changed_at = float("-inf")
         self._change: asyncio.Task[None] | None = None
+        self._change_error = ""
         self._asked = asyncio.Event()
-        # Its own thread: the database may be slow to take passes.
-        self._thread = ThreadPoolExecutor(1, "leases")
+        self._calls = DatabaseCalls()
 
     async def run(self) -> None:
         """Renew, take and give back leases until the task is cancelled."""
@@ -123,12 +172,11 @@ class CameraSharing:
         # After a fault of the database, others must have time to renew what they have.
         is_settled = self._since is not None and asked_at - self._since >= self._leases.lease_s
         try:
-            holding = await self._call(
-                lambda: self._leases.hold(
-                    self.watcher, self._shared.names(), most=self._shared.most, takes=is_settled
-                )
+            names, most = self._shared.names(), self._shared.most
+            holding = await self._calls.run(
+                lambda: self._leases.hold(self.watcher, names, most=most, takes=is_settled), CALL_S
             )
-        except PlateError as error:
+        except Exception as error:  # whatever it is, the next round asks again
             self._note_failure(error)
             return False
         finally:
@@ -156,46 +204,52 @@ class CameraSharing:
         if held is None or self._epochs.get(frame.camera) != held.epoch:
             return False
         if self._clock() < self._valid_until:
-            held.seen_s = max(held.seen_s, frame.time_s)
+            held.moment_s = max(held.moment_s, frame.moment_s)
         return True
 
     def claim(self, event: PassEvent) -> PassEvent:
         """Return an event with the lease under which it was seen."""
-        held = self._held.get(event.passed.camera) or _Held(0)
-        return replace(event, claim=LeaseClaim(held.epoch, event.passed.last_seen_s <= held.seen_s))
+        passed, held = event.passed, self._held.get(event.passed.camera) or _Held(0)
+        last_s = passed.last_seen_s if passed.last_moment_s is None else passed.last_moment_s
+        return replace(event, claim=LeaseClaim(held.epoch, last_s <= held.moment_s))
 
     async def leave(self) -> None:
         """Give all cameras back; to be called when none is followed any more."""
         if self._change:
             self._change.cancel()
-            await asyncio.wait({self._change})
-        with suppress(PlateError):  # then the leases end by themselves
-            await self._call(lambda: self._leases.leave(self.watcher))
-        self._thread.shutdown(wait=False)
+            await asyncio.wait({self._change}, timeout=LEAVE_S)
+        try:
+            await self._calls.run(lambda: self._leases.leave(self.watcher), LEAVE_S)
+        except Exception as error:
+            LOG.warning("cameras are not given back; their leases end by themselves: %s", error)
 
     async def _try_to_adjust(self, holding: Holding) -> None:
         try:
             await self._adjust(holding)
-        except PlateError as error:  # such as a camera that cannot be opened; tried again
-            LOG.error("the cameras of this watcher cannot change: %s", error)
+            self._change_error = ""
+        except Exception as error:  # such as a camera that cannot be opened; the next round tries
+            self.failures += 1
+            if self._change_error != (told := f"{type(error).__name__}: {error}"):
+                fault = None if isinstance(error, PlateError) else error
+                LOG.error("the cameras of this watcher cannot change: %s", error, exc_info=fault)
+            self._change_error = told
 
     async def _adjust(self, holding: Holding) -> None:
         """Follow what is held, and give back what is more than the share."""
         lost = {n for n, one in self._held.items() if holding.epochs.get(n) != one.epoch}
         if lost:
+            await self._drop(lost)
             LOG.warning("%d cameras have another watcher now", len(lost))
             self.lost += len(lost)
-            await self._drop(lost)
-        gained = {n: _Held(e) for n, e in holding.epochs.items() if n not in self._held}
-        self._held |= gained
-        surplus = self._choose_surplus(len(self._held) - holding.quota)
-        if surplus:
+        self._held |= {n: _Held(e) for n, e in holding.epochs.items() if n not in self._held}
+        if surplus := self._choose_surplus(len(self._held) - holding.quota):
             await self._drop(surplus)
-            with suppress(PlateError):
-                await self._call(lambda: self._leases.give_back(self.watcher, surplus))
+            with suppress(PlateError):  # the next round holds them still, and gives them back
+                give_back = self._leases.give_back
+                await self._calls.run(lambda: give_back(self.watcher, surplus), CALL_S)
             self._changed_at = self._clock()
-        elif gained:
-            await self._shared.follow({*self._held})
+        elif self._followed != self._held.keys():
+            await self._follow({*self._held})
 
     def _choose_surplus(self, count: int) -> set[str]:
         """Return cameras to give back, those without vehicles first."""
@@ -205,18 +259,21 @@ class CameraSharing:
 
     async def _drop(self, names: Collection[str]) -> None:
         """Stop following cameras; their closing events still have their leases."""
-        await self._shared.follow(self._held.keys() - set(names))
+        await self._follow(self._held.keys() - set(names))
         for name in names:
             del self._held[name]
 
-    def _note_failure(self, error: PlateError) -> None:
-        if not self.last_error:
-            LOG.error("leases of cameras cannot be renewed: %s", error)
-        self.last_error = str(error)
-        self._since = None
+    async def _follow(self, names: set[str]) -> None:
+        self._followed = None
+        await self._shared.follow(names)
+        self._followed = names
 
-    async def _call(self, step: Callable[[], Answer]) -> Answer:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, step)
+    def _note_failure(self, error: Exception) -> None:
+        if not self.last_error:
+            fault = None if isinstance(error, PlateError) else error
+            LOG.error("leases of cameras cannot be renewed: %s", error, exc_info=fault)
+        self.last_error = str(error) or type(error).__name__
+        self._since = None
 
 
 def make_watcher_name() -> str:

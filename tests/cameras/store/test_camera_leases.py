@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.camera_leases import CameraLeases, read_clock, share_of
+from orchestrator.cameras.store.camera_leases import (
+    FORGOTTEN_S,
+    CameraLeases,
+    read_clock,
+    share_of,
+)
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.schema import camera_leases, watchers
 
 NAMES = ("a", "b", "c", "d", "e")
+
+
+class Clock:
+    """A steady clock that tests move."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 @pytest.fixture
@@ -23,18 +39,22 @@ def database(url: str) -> Iterator[Database]:
 
 
 @pytest.fixture
-def leases(database: Database) -> CameraLeases:
-    return CameraLeases(database)
+def clock() -> Clock:
+    return Clock()
 
 
-def pass_time(database: Database, watcher: str, seconds: float) -> None:
-    """Let a watcher's leases and its last sign of life be older by some seconds."""
+@pytest.fixture
+def leases(database: Database, clock: Clock) -> CameraLeases:
+    """Return the leases as the process of a watcher sees them."""
+    return CameraLeases(database, clock=clock)
+
+
+def set_clock(database: Database, seconds: float) -> None:
+    """Let all times of the database be those of a clock that was set back by some seconds."""
     with database.writing() as connection:
-        older = {"expires_s": camera_leases.c.expires_s - seconds}
-        mine = camera_leases.c.watcher == watcher
-        connection.execute(sa.update(camera_leases).where(mine).values(older))
-        seen = {"seen_s": watchers.c.seen_s - seconds}
-        connection.execute(sa.update(watchers).where(watchers.c.name == watcher).values(seen))
+        later = {name: camera_leases.c[name] + seconds for name in ("expires_s", "taken_s")}
+        connection.execute(sa.update(camera_leases).values(later))
+        connection.execute(sa.update(watchers).values(seen_s=watchers.c.seen_s + seconds))
 
 
 def test_a_watcher_alone_takes_every_camera(leases: CameraLeases) -> None:
@@ -51,20 +71,105 @@ def test_a_second_watcher_gets_what_the_first_gives_back(leases: CameraLeases) -
     assert leases.hold("one", NAMES).epochs == {"a": 1, "b": 1, "c": 1}
 
 
-def test_cameras_of_a_watcher_that_died_are_taken(leases: CameraLeases, database: Database) -> None:
+def test_cameras_of_a_watcher_that_died_are_taken(leases: CameraLeases, clock: Clock) -> None:
     leases.hold("one", NAMES)
     leases.hold("two", NAMES)
-    pass_time(database, "one", leases.lease_s + 1)
-    assert leases.hold("two", NAMES).epochs == dict.fromkeys(NAMES, 2)
+    clock.now_s += leases.lease_s - 0.1
+    assert leases.hold("two", NAMES).epochs == {}
+    clock.now_s += 0.1
+    found = leases.hold("two", NAMES)
+    assert (found.epochs, found.quota) == (dict.fromkeys(NAMES, 2), 5)
     assert leases.hold("one", NAMES, takes=False).epochs == {}
 
 
-def test_a_lease_that_expired_is_renewed_if_nobody_took_it(
-    leases: CameraLeases, database: Database
+def test_cameras_of_a_watcher_that_renews_are_not_taken(leases: CameraLeases, clock: Clock) -> None:
+    leases.hold("one", NAMES)
+    for _ in range(5):
+        assert leases.hold("two", NAMES).epochs == {}
+        clock.now_s += leases.lease_s - 1
+        leases.hold("one", NAMES, takes=False)
+
+
+@pytest.mark.parametrize("step_s", [-40 * 86400.0, -3600.0, 3600.0, 40 * 86400.0])
+def test_a_step_of_the_databases_clock_changes_nothing(
+    leases: CameraLeases, database: Database, clock: Clock, step_s: float
 ) -> None:
     leases.hold("one", NAMES)
-    pass_time(database, "one", leases.lease_s + 1)
+    leases.hold("two", NAMES)
+    set_clock(database, step_s)
+    assert leases.hold("two", NAMES).epochs == {}
     assert leases.hold("one", NAMES, takes=False).epochs == dict.fromkeys(NAMES, 1)
+    assert leases.hold("two", NAMES).quota == 2
+    clock.now_s += leases.lease_s
+    found = leases.hold("two", NAMES)
+    assert (found.epochs, found.quota) == (dict.fromkeys(NAMES, 2), 5)
+
+
+def test_a_new_process_counts_from_when_it_saw_a_heartbeat(
+    leases: CameraLeases, database: Database, clock: Clock
+) -> None:
+    leases.hold("one", NAMES)
+    clock.now_s += 1e6
+    other = CameraLeases(database, clock=clock)
+    assert other.hold("two", NAMES).epochs == {}
+    clock.now_s += leases.lease_s
+    assert other.hold("two", NAMES).epochs == dict.fromkeys(NAMES, 2)
+
+
+@pytest.mark.parametrize(
+    "renewal",
+    [
+        pytest.param({"beat": camera_leases.c.beat + 1}, id="a-heartbeat"),
+        pytest.param({"expires_s": camera_leases.c.expires_s + 1}, id="of-an-earlier-version"),
+    ],
+)
+def test_any_renewal_counts(
+    leases: CameraLeases, database: Database, clock: Clock, renewal: dict[str, Any]
+) -> None:
+    leases.hold("one", NAMES)
+    leases.hold("two", NAMES)
+    clock.now_s += leases.lease_s
+    with database.writing() as connection:
+        connection.execute(sa.update(camera_leases).values(renewal))
+    assert leases.hold("two", NAMES).epochs == {}
+
+
+def test_a_lease_that_expired_is_renewed_if_nobody_took_it(
+    leases: CameraLeases, clock: Clock
+) -> None:
+    leases.hold("one", NAMES)
+    clock.now_s += leases.lease_s + 1
+    assert leases.hold("one", NAMES, takes=False).epochs == dict.fromkeys(NAMES, 1)
+
+
+def test_a_watcher_that_was_not_seen_for_long_is_forgotten(
+    leases: CameraLeases, database: Database, clock: Clock
+) -> None:
+    leases.hold("one", NAMES)
+    leases.hold("two", NAMES)
+    clock.now_s += FORGOTTEN_S - 1
+    leases.hold("two", NAMES)
+    assert watchers_of(database) == {"one", "two"}
+    clock.now_s += 1
+    leases.hold("two", NAMES)
+    assert watchers_of(database) == {"two"}
+    clock.now_s += FORGOTTEN_S
+    assert leases.hold("two", NAMES).quota == 5
+
+
+def watchers_of(database: Database) -> set[str]:
+    with database.reading() as connection:
+        return set(connection.execute(sa.select(watchers.c.name)).scalars())
+
+
+def test_what_was_given_back_is_taken_before_what_has_expired(
+    leases: CameraLeases, clock: Clock
+) -> None:
+    leases.hold("one", NAMES)
+    leases.hold("two", NAMES)
+    clock.now_s += leases.lease_s
+    leases.give_back("one", ["e"])
+    assert leases.hold("two", NAMES, most=1).epochs == {"e": 2}
 
 
 def test_a_watcher_that_takes_nothing_has_no_share(leases: CameraLeases) -> None:
@@ -88,12 +193,14 @@ def test_a_camera_that_is_no_longer_shared_is_not_renewed(leases: CameraLeases) 
     assert leases.hold("one", ["a"]).epochs == {"a": 1}
 
 
-def test_the_clock_is_that_of_the_database(leases: CameraLeases, database: Database) -> None:
+def test_the_times_are_those_of_the_database(leases: CameraLeases, database: Database) -> None:
     leases.hold("one", NAMES)
     with database.reading() as connection:
         now_s = read_clock(connection)
-        expires_s = connection.execute(sa.select(camera_leases.c.expires_s)).scalars().first()
-    assert 0 < expires_s - now_s <= leases.lease_s
+        row = connection.execute(sa.select(camera_leases)).first()
+    assert row is not None
+    assert 0 < row.expires_s - now_s <= leases.lease_s
+    assert row.expires_s - row.taken_s == pytest.approx(leases.lease_s)
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
+
+import pytest
 
 from orchestrator.cameras.passes import LeaseClaim
 from orchestrator.cameras.store.camera_leases import Holding
 from orchestrator.cameras.store.errors import StoreUnavailable
-from orchestrator.cameras.watching.leases import CameraSharing, Shared
+from orchestrator.cameras.watching.leases import CameraSharing, DatabaseCalls, Shared
+from orchestrator.errors import SettingsError
 from tests.cameras.samples import make_event, make_frame
 
 LEASE_S = 6.0
 AWAY = StoreUnavailable("away")
+FAULTS = [
+    pytest.param(SettingsError("a camera cannot be opened"), id="settings"),
+    pytest.param(OSError(24, "too many open files"), id="system"),
+    pytest.param(KeyError("gate"), id="a-fault-of-ours"),
+]
 
 
 class ScriptedLeases:
@@ -22,7 +31,8 @@ class ScriptedLeases:
     lease_s = LEASE_S
 
     def __init__(self) -> None:
-        self.answers: list[Holding | StoreUnavailable] = [Holding({}, 0)]
+        self.answers: list[Holding | Exception] = [Holding({}, 0)]
+        self.faults: list[Exception] = []
         self.took: list[bool] = []
         self.given_back: list[str] = []
         self.has_left = False
@@ -33,16 +43,20 @@ class ScriptedLeases:
         del watcher, cameras, most
         self.took.append(takes)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, StoreUnavailable):
+        if isinstance(answer, Exception):
             raise answer
         return answer
 
     def give_back(self, watcher: str, cameras: Collection[str]) -> None:
         del watcher
+        if self.faults:
+            raise self.faults.pop()
         self.given_back += sorted(cameras)
 
     def leave(self, watcher: str) -> None:
         del watcher
+        if self.faults:
+            raise self.faults.pop()
         self.has_left = True
 
 
@@ -55,11 +69,14 @@ class Member:
         self.followed: list[list[str]] = []
         self.last_claim: LeaseClaim | None = None
         self.open_passes: Mapping[str, int] = {}
+        self.faults: list[Exception] = []
         shared = Shared(lambda: ["gate", "yard"], self.follow, self.count_open)
         self.sharing = CameraSharing(self.leases, shared, watcher="me", clock=lambda: self.now_s)
 
     async def follow(self, names: Collection[str]) -> None:
-        """Follow; the camera's last pass is closed here."""
+        """Follow, unless a fault is left; the camera's last pass is closed here."""
+        if self.faults:
+            raise self.faults.pop()
         self.last_claim = self.claim_at(50.0)
         self.followed.append(sorted(names))
 
@@ -70,13 +87,19 @@ class Member:
         """Renew once, with this answer, and adjust to it."""
         await self.answer(Holding(epochs, quota))
 
-    async def answer(self, answer: Holding | StoreUnavailable) -> None:
+    async def answer(self, answer: Holding | Exception) -> None:
         self.leases.answers = [answer]
         await self.sharing.renew()
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
 
     async def look(self, time_s: float) -> bool:
         return await self.sharing.permit(make_frame("gate", time_s=time_s))
+
+    def claim_of(self, last_seen_s: float, *, moment_s: float) -> LeaseClaim | None:
+        """Return the claim of a pass whose last frame has a steady moment."""
+        event = make_event(camera="gate")
+        passed = replace(event.passed, last_seen_s=last_seen_s, last_moment_s=moment_s)
+        return self.sharing.claim(replace(event, passed=passed)).claim
 
     def claim_at(self, last_seen_s: float) -> LeaseClaim | None:
         event = make_event(camera="gate")
@@ -202,3 +225,133 @@ def test_an_event_of_a_camera_that_is_not_held_has_no_valid_claim() -> None:
         assert member.claim_at(0.0) == LeaseClaim(0, False)
 
     play(act)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
+    fault: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(member: Member) -> None:
+        member.faults = [fault] * 2
+        for _ in range(4):
+            await member.hold({"gate": 1}, quota=1)
+
+    member = play(act)
+    assert member.followed == [["gate"]]
+    assert member.sharing.failures == 2
+    assert caplog.text.count("cannot change") == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(fault: Exception) -> None:
+    async def act(member: Member) -> None:
+        await member.hold({"gate": 1, "yard": 1})
+        member.faults = [fault]
+        await member.hold({"yard": 1})
+        assert not await member.look(50.0)
+        await member.hold({"yard": 1})
+
+    member = play(act)
+    assert member.followed == [["gate", "yard"], ["yard"]]
+    assert member.sharing.lost == 1
+
+
+@pytest.mark.parametrize("fault", [AWAY, *(one.values[0] for one in FAULTS)])
+def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: Exception) -> None:
+    async def act(member: Member) -> None:
+        await member.hold({"gate": 1, "yard": 1})
+        member.leases.faults = [fault]
+        await member.hold({"gate": 1, "yard": 1}, quota=1)
+        member.now_s += 1
+        await member.hold({"gate": 1, "yard": 1}, quota=1)
+
+    member = play(act)
+    assert member.leases.given_back == ["gate"]
+    assert member.followed[-1] == ["yard"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
+    fault: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(member: Member) -> None:
+        await member.answer(fault)
+        await member.answer(fault)
+        assert member.sharing.last_error == str(fault)
+        await member.hold({"gate": 1})
+        assert member.sharing.last_error == ""
+
+    assert play(act).followed == [["gate"]]
+    assert caplog.text.count("cannot be renewed") == 1
+
+
+def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def act(member: Member) -> None:
+        member.leases.faults = [AWAY]
+
+    assert not play(act).leases.has_left
+    assert "not given back" in caplog.text
+
+
+@pytest.mark.parametrize("behind_s", [-50.0, 0.0, 3600.0])
+def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
+    """The lease ends. A frame after that has a time before those that were permitted."""
+
+    async def act(member: Member) -> None:
+        await member.hold({"gate": 4})
+        frame = replace(make_frame("gate", time_s=1000.0), clock="stream", steady_s=member.now_s)
+        assert await member.sharing.permit(frame)
+        assert member.claim_of(1000.0, moment_s=member.now_s) == LeaseClaim(4, True)
+        member.now_s += LEASE_S + 1
+        await member.answer(AWAY)
+        later = replace(frame, time_s=1000.0 - behind_s, steady_s=member.now_s)
+        assert await member.sharing.permit(later)
+        claim = member.claim_of(1000.0 - behind_s, moment_s=member.now_s)
+        assert claim == LeaseClaim(4, False)
+
+    play(act)
+
+
+def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
+    async def act(member: Member) -> None:
+        await member.hold({"gate": 1})
+        member.now_s += LEASE_S
+        member.leases.answers = [Holding({"gate": 1}, 2)]
+        assert await member.sharing.renew()
+        member.leases.answers = [Holding({"gate": 1}, 1)]
+        assert not await member.sharing.renew()
+
+    play(act)
+
+
+def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
+    async def act() -> None:
+        calls, goes_on = DatabaseCalls(), threading.Event()
+        with pytest.raises(StoreUnavailable, match="not answered"):
+            await calls.run(goes_on.wait, 0.01)
+        with pytest.raises(StoreUnavailable, match="not answered"):
+            await calls.run(lambda: 1, 0.01)
+        goes_on.set()
+        assert await calls.run(lambda: 2, 20) == 2
+
+    asyncio.run(act())
+
+
+def test_a_call_that_fails_late_harms_no_other() -> None:
+    async def act() -> None:
+        calls, goes_on = DatabaseCalls(), threading.Event()
+
+        def fail() -> None:
+            goes_on.wait()
+            raise AWAY
+
+        with pytest.raises(StoreUnavailable, match="not answered"):
+            await calls.run(fail, 0.01)
+        goes_on.set()
+        assert await calls.run(lambda: 2, 20) == 2
+        with pytest.raises(KeyError):
+            await calls.run(lambda: {}["key"], 20)
+
+    asyncio.run(act())
