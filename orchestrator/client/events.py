@@ -18,7 +18,7 @@ from orchestrator.errors import ParameterError
 
 PATH = "v1/events"
 LAST_ID = "Last-Event-ID"
-Kind = Literal["pass.agreed", "pass.updated", "pass.closed", "camera"]
+Kind = Literal["pass.agreed", "pass.updated", "pass.closed", "camera", "reset"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -60,10 +60,11 @@ class LiveEvent:
     """A change of a pass or of a camera.
 
     Attributes:
-        kind: `pass.agreed`, `pass.updated`, `pass.closed` or `camera`.
+        kind: `pass.agreed`, `pass.updated`, `pass.closed`, `camera`, or `reset`: events were missed
+            that are no longer known, so the passes should be asked for again.
         number: The place after this event, for the option `after`; None if it is not known yet.
-        passed: The pass; None for an event of a camera.
-        camera: The camera; None for an event of a pass.
+        passed: The pass; None for another event.
+        camera: The camera; None for another event.
     """
 
     kind: Kind
@@ -136,6 +137,8 @@ class Block:
         """
         if self.kind not in KINDS:
             return None
+        if self.kind == "reset":
+            return LiveEvent(self.kind, self.number)
         with reading("events"):
             document = json.loads(self.text)
             if self.kind == "camera":

@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.routing import Route
 
+from orchestrator.cameras.background_tasks import BackgroundTasks
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
@@ -55,13 +56,22 @@ class ControlRoomExtension:
         return describe(self._routes)
 
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        """Return the feed of changes, and the look at the file of cameras."""
-        return (self._feed.run(), _follow(self._room, self._file))
+        """Return what runs in the background. None of it ends recognition by a fault."""
+        return (self._run_tasks(),)
 
     async def close(self) -> None:
         """Close the store, and end threads."""
         self._room.access.close()
         self._room.store.close()
+
+    async def _run_tasks(self) -> None:
+        tasks = BackgroundTasks()
+        tasks.start("live events", self._feed.run)
+        tasks.start("file of cameras", lambda: _follow(self._room, self._file))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await tasks.stop()
 
 
 def open_control_room(options: GatewayOptions) -> ControlRoomExtension:

@@ -15,6 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.ages import Age, Moment
+from orchestrator.cameras.store.change_log import delete_changes
 from orchestrator.cameras.store.database import LONG_S, Database
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
 from orchestrator.cameras.store.picture_removals import note_removals
@@ -109,7 +110,12 @@ def delete_old_deliveries(database: Database, now: Moment) -> int:
 
 def delete_old_changes(database: Database, now: Moment) -> int:
     """Delete changes of passes that every listener has read. Return their number."""
-    return _delete_rows(database, pass_changes, pass_changes.c.time_s, now.before(CHANGES_S))
+    is_old = now.before(CHANGES_S).is_reached(pass_changes.c.time_s, pass_changes.c.kept_s)
+
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        return delete_changes(connection, is_old, most)
+
+    return in_steps(database, delete_some, LARGE_BATCH)
 
 
 def delete_old_openings(database: Database, now: Moment, days: float) -> int:

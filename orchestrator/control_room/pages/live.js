@@ -23,7 +23,11 @@ function connect() {
   end();
   clearRows();
   const query = { camera: find("camera").value };
-  end = follow(query, { pass: receive, state: showState });
+  end = follow(query, { pass: receive, state: showState, reset: () => showStored(query) });
+  showStored(query);
+}
+
+function showStored(query) {
   get("v1/passes", { ...query, limit: FIRST }, { quiet: true })
     .then(({ passes }) => passes.reverse().filter(({ id }) => !knows(id)).forEach(take))
     .catch((problem) => (problem.detail?.startsWith("reason:") ? announce(say("no_reason_yet")) : tell(problem)))

@@ -5,8 +5,8 @@ import { address, get, toLogin } from "./api.js";
 const FIRST_MS = 1000;
 const MOST_MS = 30_000;
 
-// Calls `on.pass(pass, kind)`, `on.camera(camera)` and `on.state(state)`; returns what ends it.
-// The states are opening, open and lost.
+// Calls `on.pass(pass, kind)`, `on.camera(camera)`, `on.state(state)`, and `on.reset()` if events
+// were missed that are no longer known; returns what ends it. The states are opening, open and lost.
 export function follow(query, on) {
   let source;
   let timer;
@@ -24,6 +24,10 @@ export function follow(query, on) {
         on.pass(JSON.parse(data), kind);
       });
     }
+    source.addEventListener("reset", ({ lastEventId }) => {
+      last = lastEventId || last;
+      on.reset?.();
+    });
     source.addEventListener("camera", ({ data }) => on.camera?.(JSON.parse(data)));
     source.addEventListener("error", () => {
       on.state("lost");

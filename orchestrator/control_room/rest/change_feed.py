@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.change_log import ChangeReader, PassChange
 from orchestrator.control_room.endpoint import ControlRoom
 from orchestrator.control_room.rest.cameras import read_cameras
@@ -151,7 +151,7 @@ class ChangeFeed:
             await self.settled()
             await self._poll_passes()
             await self._poll_cameras()
-        except Exception as error:  # this task must not end: recognition would end with it
+        except Exception as error:  # listeners wait until the database is back
             if not self._is_away:
                 fault = None if isinstance(error, PlateError) else error
                 LOG.error("live events wait: %s", error, exc_info=fault)
@@ -162,13 +162,15 @@ class ChangeFeed:
     async def _poll_passes(self) -> None:
         reader = self._reader
         if reader is not None:
-            for change in await self._room.threads.run(reader.read):
-                self._tell(Notice.of(change))
+            changes = await self._room.threads.run(reader.read)
+            if reader is self._reader:  # else all listeners have begun after it
+                for change in changes:
+                    self._tell(Notice.of(change))
 
     async def _poll_cameras(self) -> None:
-        if time.monotonic() - self._cameras_s < CAMERAS_S:
+        if steady_s() - self._cameras_s < CAMERAS_S:
             return
-        self._cameras_s = time.monotonic()
+        self._cameras_s = steady_s()
         before, room = self._cameras, self._room
         self._cameras = await room.threads.run(lambda: read_cameras(room))
         for name, camera in self._cameras.items():

@@ -5,13 +5,14 @@ Source: WHATWG HTML, section 9.2, "Server-sent events".
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass, replace
 from functools import partial
 
 from starlette.responses import Response
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.change_log import PAGE
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.change_feed import ChangeFeed, Listener, Notice
@@ -26,8 +27,8 @@ HEARTBEAT_S = 15.0
 CHECK_S = 15.0
 """How often a stream checks that its caller may still read: sessions end."""
 RETRY_MS = 3000
-MOST_MISSED = 5000
-"""Most earlier events that a listener gets when it comes back."""
+RESET = "reset"
+"""An event that says: more was missed than is still known. Ask for the passes again."""
 
 Sees = Callable[[str], bool]
 
@@ -44,13 +45,26 @@ async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -
 
     with ExitStack() as place:
         place.enter_context(streams.open(client))
-        await feed.settled()  # tells an absent database before the stream begins
+        settled = await feed.settled()  # tells an absent database before the stream begins
         return StreamedResponse(
-            partial(_chunks, feed, request, sees, after),
+            partial(_chunks, feed, request, sees, Place(after, settled)),
             place.pop_all(),
             media_type=EVENT_STREAM,
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stream begins.
+
+    Attributes:
+        after: The number after which the listener has had no event; None to begin now.
+        settled: A number above which changes come as live events, too.
+    """
+
+    after: int | None
+    settled: int
 
 
 def _last_id(header: str | None, after: int | None) -> int | None:
@@ -62,43 +76,55 @@ def _last_id(header: str | None, after: int | None) -> int | None:
 
 
 async def _chunks(
-    feed: ChangeFeed, request: RoomRequest, sees: Sees, after: int | None
+    feed: ChangeFeed, request: RoomRequest, sees: Sees, place: Place
 ) -> AsyncGenerator[bytes, None]:
+    checked_s = steady_s()
     with feed.listen() as listener:
-        # The number lets a listener come back that has had no event yet.
-        begins = await feed.settled() if after is None else after
-        yield f"id: {begins}\nretry: {RETRY_MS}\n\n".encode()
-        sent, checked_s = set[int](), time.monotonic()
-        if after is not None:
-            async for notice in _missed(feed, request, after):
-                sent.add(notice.number or 0)
-                if sees(notice.camera):
-                    yield notice.sse
-        async for chunk in _live(listener, sees, sent):
-            yield chunk
-            if time.monotonic() - checked_s >= CHECK_S:
-                checked_s = time.monotonic()
-                if not await request.room.access.is_current(request.request):
-                    return
+        async with aclosing(_all(feed, request, sees, place, listener=listener)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+                if steady_s() - checked_s >= CHECK_S:
+                    checked_s = steady_s()
+                    if not await request.room.access.is_current(request.request):
+                        return
+
+
+async def _all(
+    feed: ChangeFeed, request: RoomRequest, sees: Sees, place: Place, *, listener: Listener
+) -> AsyncGenerator[bytes, None]:
+    """Return the beginning of a stream, what its listener has missed, and what comes."""
+    after, room, sent = place.after, request.room, set[int]()
+    settled = await feed.settled()
+    # The number lets a listener come back that has had no event yet.
+    yield b"id: %d\nretry: %d\n\n" % (settled if after is None else after, RETRY_MS)
+    if after is not None and not await room.threads.run(
+        lambda: room.store.changes.has_all_after(after)
+    ):
+        yield Notice(RESET, "", b"{}", settled=settled).sse
+        after = None
+    if after is not None:
+        async for notice in _missed(feed, request, after):
+            if notice.number is not None and notice.number > place.settled:
+                sent.add(notice.number)
+            if sees(notice.camera):
+                yield notice.sse
+    async for chunk in _live(listener, sees, sent):
+        yield chunk
 
 
 async def _missed(
     feed: ChangeFeed, request: RoomRequest, after: int
 ) -> AsyncGenerator[Notice, None]:
-    """Return the events after a number that are in the database now."""
-    room, count = request.room, 0
-    settled = await feed.settled()
-    while count < MOST_MISSED:
-        start = after
+    """Return all events after a number that are in the database, page by page."""
+    room, is_full = request.room, True
+    while is_full:
+        settled, start = await feed.settled(), after
         changes = await room.threads.run(lambda: room.store.changes.read(start))  # noqa: B023
         for change in changes:
             notice = Notice.of(change)
-            number = min(change.number, settled)
-            yield Notice(notice.kind, notice.camera, notice.body, change.number, number)
-        count += len(changes)
-        if len(changes) < PAGE:
-            return
-        after = changes[-1].number
+            yield replace(notice, settled=min(change.number, settled))
+            after = change.number
+        is_full = len(changes) >= PAGE
 
 
 async def _live(listener: Listener, sees: Sees, sent: set[int]) -> AsyncGenerator[bytes, None]:

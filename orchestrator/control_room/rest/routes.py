@@ -119,7 +119,8 @@ def _events(follow: Handle) -> RoomRoute:
             query=queries.EventsQuery,
             media={
                 "text/event-stream": "Events `pass.agreed`, `pass.updated`, `pass.closed` with a "
-                "pass, and `camera` with a camera. They come at least once"
+                "pass, and `camera` with a camera. They come at least once. `reset` says that "
+                "more was missed than is still known"
             },
         ),
         is_background=True,

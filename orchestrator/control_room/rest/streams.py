@@ -15,6 +15,8 @@ from orchestrator.gateway.errors import RETRY_AFTER_S, QuotaExceeded, ServiceFul
 
 MOST, MOST_OF_ONE = 200, 16
 """Open streams of one process, and of one client in it."""
+SEND_S = 60.0
+"""Longest time that a caller may take for a piece. Then its stream ends: it holds a place."""
 
 Chunks = Callable[[], AsyncGenerator[bytes, None]]
 
@@ -68,6 +70,7 @@ class StreamedResponse(Response):
         place: Resources of the stream until it ends, such as its place among the open streams.
         media_type: Content type.
         headers: More headers.
+        send_s: Longest time that the caller may take for a piece.
     """
 
     def __init__(
@@ -77,8 +80,10 @@ class StreamedResponse(Response):
         *,
         media_type: str,
         headers: Mapping[str, str],
+        send_s: float = SEND_S,
     ) -> None:
         super().__init__(media_type=media_type, headers=headers)
+        self._send_s = send_s
         del self.headers["content-length"]  # not known yet
         self._chunks, self._place = chunks, place
 
@@ -89,13 +94,17 @@ class StreamedResponse(Response):
             await send({"type": "http.response.start", **start})
             if scope["method"] != "HEAD":
                 await self._send_chunks(receive, send)
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            with anyio.move_on_after(self._send_s):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_chunks(self, receive: Receive, send: Send) -> None:
         async with anyio.create_task_group() as group, aclosing(self._chunks()) as chunks:
             group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
             async for chunk in chunks:
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                with anyio.move_on_after(self._send_s) as sending:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                if sending.cancelled_caught:
+                    break
             group.cancel_scope.cancel()
 
 

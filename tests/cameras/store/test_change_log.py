@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.change_log import GAP_S, ChangeReader
+from orchestrator.cameras.store.change_log import PAGE, ChangeReader, delete_changes
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_store import PassStore
@@ -18,18 +18,9 @@ from orchestrator.cameras.store.retention import CHANGES_S
 from orchestrator.cameras.store.schema import pass_changes, passes
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, make_event
+from tests.waiting import until
 
 NUMBERS = count()
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture
@@ -99,21 +90,61 @@ def test_a_reader_begins_where_it_was(store: PassStore) -> None:
     assert [one.number for one in store.changes.read(0, limit=1)] == [first.number]
 
 
-def test_a_number_that_is_rolled_back_is_waited_for_no_longer_than_needed(
+def test_a_number_that_was_rolled_back_is_not_waited_for(
     store: PassStore, database: Database
 ) -> None:
     store.write([make_event("a")], [])
-    clock = Clock()
-    reader = ChangeReader(store.changes, clock)
-    clock.now_s += GAP_S + 1  # deleted numbers are not waited for either
-    assert reader.read() == []
-    assert reader.settled == reader.last
-    skip_a_number(database, reader.last + 2)
-    (change,) = reader.read()
-    assert (change.number, change.settled) == (reader.last, reader.last - 2)
-    clock.now_s += GAP_S + 1
-    assert reader.read() == []
-    assert reader.settled == reader.last
+    reader = ChangeReader(store.changes)
+    later = reader.last + 2
+    skip_a_number(database, later)
+    assert [one.number for one in reader.read()] == [later]
+    until(lambda: reader.read() == [] and reader.settled == later, "a reader that has settled")
+
+
+def test_a_listener_can_tell_whether_changes_were_deleted(store: PassStore) -> None:
+    store.write([make_event("a"), make_event("b")], [])
+    last = store.changes.newest()
+    assert store.changes.has_all_after(last - 2)
+    store.delete_expired(NOW_S + CHANGES_S + 1)
+    assert not store.changes.has_all_after(0)
+    assert not store.changes.has_all_after(last - 1)
+    assert store.changes.has_all_after(last)
+    assert store.changes.newest() == last
+    store.write([make_event("c")], [])
+    assert store.changes.has_all_after(last)
+    assert not store.changes.has_all_after(last + 2)
+
+
+def test_changes_of_deleted_passes_are_not_missed(store: PassStore) -> None:
+    store.write([make_event("a", text="A123BC77"), make_event("b", text="A123BC77")], [])
+    last = store.changes.newest()
+    store.delete_plate("A123BC77", REQUESTER)
+    assert store.changes.has_all_after(last - 2)
+    assert store.changes.has_all_after(last)
+
+
+def test_an_earlier_deletion_does_not_lower_what_is_gone(
+    store: PassStore, database: Database
+) -> None:
+    """The clock was set back between two changes, so the newer one seems older."""
+    store.write([make_event("a"), make_event("b")], [])
+    last = store.changes.newest()
+    with database.writing() as connection:
+        newer = {"time_s": sa.case((pass_changes.c.number == last, NOW_S - 60), else_=NOW_S)}
+        connection.execute(sa.update(pass_changes).values(newer))
+    for until_s in (NOW_S, NOW_S + 1):
+        with database.writing() as connection:
+            assert delete_changes(connection, pass_changes.c.time_s < until_s, 10) == 1
+    assert store.changes.has_all_after(last)
+    assert not store.changes.has_all_after(last - 1)
+
+
+def test_more_changes_than_a_page_are_read_page_by_page(store: PassStore) -> None:
+    reader = ChangeReader(store.changes)
+    store.write([make_event(f"p{number}") for number in range(PAGE + 1)], [])
+    first, second = reader.read(), reader.read()
+    assert (len(first), len(second)) == (PAGE, 1)
+    assert [one.settled for one in first] == [one.number for one in first]
 
 
 def skip_a_number(database: Database, number: int) -> None:
@@ -153,13 +184,49 @@ def test_a_transaction_that_commits_late_is_not_missed(
         assert second.found.id == "slow"
         assert second.number == first.number - 1
     assert reader.read() == []
-    assert reader.settled == first.number
+    until(lambda: reader.read() == [] and reader.settled == first.number, "a settled reader")
 
 
 def log(connection: sa.Connection, pass_id: str) -> None:
     number = sa.select(passes.c.number).where(passes.c.id == pass_id).scalar_subquery()
     row = {"pass_number": number, "kind": "closed", "time_s": NOW_S}
     connection.execute(sa.insert(pass_changes).values(row))
+
+
+@pytest.mark.server
+def test_a_reader_waits_for_a_slow_transaction_as_long_as_it_is_open(
+    overlapping: tuple[PassStore, Database],
+) -> None:
+    """No clock gives it up: many reads later, its changes are told, before and after later ones."""
+    store, database = overlapping
+    reader = ChangeReader(store.changes)
+    with database.engine.connect() as slow:
+        log(slow, "slow")
+        log(slow, "slow")
+        store.write([make_event("later"), make_event("last")], [])
+        assert read(reader) == [("closed", "later"), ("closed", "last")]
+        assert [reader.read() for _ in range(50)] == [[]] * 50
+        assert reader.settled == reader.last - 4
+        slow.commit()
+    assert read(reader) == [("closed", "slow"), ("closed", "slow")]
+    until(lambda: reader.read() == [] and reader.settled == reader.last, "a settled reader")
+
+
+@pytest.mark.server
+def test_a_gap_is_filled_part_by_part(overlapping: tuple[PassStore, Database]) -> None:
+    store, database = overlapping
+    reader = ChangeReader(store.changes)
+    with database.engine.connect() as first, database.engine.connect() as second:
+        log(first, "slow")
+        log(second, "quick")
+        log(first, "slow")
+        store.write([make_event("last")], [])
+        assert read(reader) == [("closed", "last")]
+        second.commit()
+        assert read(reader) == [("closed", "quick")]
+        first.commit()
+        assert read(reader) == [("closed", "slow"), ("closed", "slow")]
+    assert reader.read() == []
 
 
 @pytest.mark.server
