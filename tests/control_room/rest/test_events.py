@@ -86,7 +86,7 @@ def test_a_listener_that_comes_too_late_is_told_and_begins_now(room: Room) -> No
     found = listen(room, "after=1", lambda content: b"reset" in content)
     assert found == [
         {"id": "1", "retry": "3000"},
-        {"id": "4", "event": "reset", "data": "{}"},
+        {"id": "7", "event": "reset", "data": "{}"},
     ]
 
 
