@@ -61,6 +61,7 @@ class ControlRoomExtension:
 
     async def close(self) -> None:
         """Close the store, and end threads."""
+        self._room.threads.close()
         self._room.access.close()
         self._room.store.close()
 

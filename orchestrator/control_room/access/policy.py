@@ -15,7 +15,7 @@ from orchestrator.control_room.access.logins import Logins
 from orchestrator.control_room.access.own_pages import check_own_page, is_direct, is_own_page
 from orchestrator.control_room.access.passwords import PasswordChecker
 from orchestrator.control_room.access.principals import LOCAL, Principal, Role
-from orchestrator.control_room.store_threads import StoreThreads
+from orchestrator.control_room.store_threads import QUICK, StoreThreads
 from orchestrator.gateway.errors import GatewayError, Unauthenticated
 from orchestrator.gateway.http.endpoint import HttpRequest
 from orchestrator.gateway.options import GatewayOptions
@@ -90,12 +90,13 @@ class AccessPolicy:
         self._entrance = entrance
         self._people, self._sessions = store.people, store.sessions
         # Threads of their own: sessions are found while all other threads search.
-        self._threads = StoreThreads(store)
+        self._threads = StoreThreads(store, (QUICK,))
         self.passwords = PasswordChecker(entrance.processes)
         self.logins = Logins(store, self._threads, self.passwords, settings.session_hours * HOUR_S)
 
     def close(self) -> None:
-        """End the threads that check passwords."""
+        """End the threads."""
+        self._threads.close()
         self.passwords.close()
 
     async def find_person(

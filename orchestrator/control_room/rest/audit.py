@@ -12,6 +12,7 @@ from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.exchange import answer, query_of
 from orchestrator.control_room.rest.queries import AuditPageQuery
 from orchestrator.control_room.rest.schemas import AuditEntry, AuditPage
+from orchestrator.control_room.store_threads import SEARCH
 
 
 async def list_searches(request: RoomRequest) -> Response:
@@ -25,7 +26,7 @@ async def list_searches(request: RoomRequest) -> Response:
         query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1, who)
         return store.reader.searches(query)
 
-    found = await request.room.threads.run(read)
+    found = await request.room.threads.run(read, SEARCH)
     page = found[: asked.limit]
     cursor = str(page[-1].number) if len(found) > asked.limit else ""
     return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))

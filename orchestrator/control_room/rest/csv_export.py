@@ -20,6 +20,7 @@ from orchestrator.control_room.rest.documents import to_pass
 from orchestrator.control_room.rest.exchange import CSV, attachment
 from orchestrator.control_room.rest.schemas import PassFields
 from orchestrator.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from orchestrator.control_room.store_threads import SEARCH
 from orchestrator.gateway.errors import ServiceFull
 
 EXPORTS = OpenStreams(most=4, most_of_one=2)
@@ -57,7 +58,7 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
     room, reader, query = request.room, request.room.store.reader, replace(query, limit=MOST)
     with ExitStack() as place:
         place.enter_context(EXPORTS.open(client_of(request)))
-        first = await room.threads.run(lambda: _read_part(room, query, requester))
+        first = await room.threads.run(lambda: _read_part(room, query, requester), SEARCH)
         entry = await room.threads.run(lambda: reader.record(requester, "export", query.to_dict()))
 
         async def chunks() -> AsyncGenerator[bytes, None]:
@@ -70,7 +71,9 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
                     if not part.cursor:
                         return
                     following = replace(query, cursor=part.cursor)
-                    part = await room.threads.run(partial(_read_part, room, following, requester))
+                    part = await room.threads.run(
+                        partial(_read_part, room, following, requester), SEARCH
+                    )
             finally:
                 await _record_count(room, entry, count)
 

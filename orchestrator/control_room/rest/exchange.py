@@ -12,6 +12,7 @@ from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.queries import Query
 from orchestrator.control_room.rest.reasons import read_reason
+from orchestrator.control_room.store_threads import SEARCH
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import UnsupportedMedia
 from orchestrator.gateway.http.bodies import announced_size
@@ -127,7 +128,7 @@ def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
 
 async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
     """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
-    return _to_response(await request.room.threads.run(lambda: read().to_json()))
+    return _to_response(await request.room.threads.run(lambda: read().to_json(), SEARCH))
 
 
 def _to_response(content: bytes, headers: Mapping[str, str] | None = None) -> Response:

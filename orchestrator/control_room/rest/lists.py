@@ -36,6 +36,7 @@ from orchestrator.control_room.rest.schemas import (
     ListAnswer,
     ListsAnswer,
 )
+from orchestrator.control_room.store_threads import BULK
 from orchestrator.errors import ParameterError
 
 NO_CONTENT = 204
@@ -75,7 +76,7 @@ async def list_entries(request: RoomRequest) -> Response:
     name, lists = path_value(request, "name"), request.room.store.lists
     if wants_csv(request, asked.format):
         requester = requester_of(request, asked, must_tell=True)
-        file = await request.room.threads.run(lambda: lists.export_csv(name, requester))
+        file = await request.room.threads.run(lambda: lists.export_csv(name, requester), BULK)
         return Response(file, media_type=CSV, headers=attachment("list.csv"))
     return await answer_in_thread(
         request, lambda: EntriesAnswer(entries=tuple(map(_to_entry, lists.entries(name))))
@@ -115,7 +116,8 @@ async def import_entries(request: RoomRequest) -> Response:
         raise ParameterError("body: wanted a CSV file in UTF-8, got other bytes") from error
     lists = request.room.store.lists
     count = await request.room.threads.run(
-        lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester)
+        lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester),
+        BULK,
     )
     return answer(Imported(imported=count))
 

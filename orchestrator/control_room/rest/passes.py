@@ -21,6 +21,7 @@ from orchestrator.control_room.rest.exchange import (
 )
 from orchestrator.control_room.rest.queries import CountsQuery, PassesQuery, Query
 from orchestrator.control_room.rest.schemas import PassCounts, PassesPage
+from orchestrator.control_room.store_threads import SEARCH
 
 JPEG = "image/jpeg"
 
@@ -102,5 +103,7 @@ async def count(request: RoomRequest) -> Response:
     query = CountQuery(asked.from_s, asked.until_s, asked.camera, 60 * asked.offset_minutes)
     reader = request.room.store.reader
     read = reader.count_by_hour if asked.by == "hour" else reader.count_by_camera
-    counts = await request.room.threads.run(lambda: [vars(one) for one in read(query, requester)])
+    counts = await request.room.threads.run(
+        lambda: [vars(one) for one in read(query, requester)], SEARCH
+    )
     return answer(PassCounts.model_validate({"by": asked.by, "counts": tuple(counts)}))

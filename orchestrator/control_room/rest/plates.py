@@ -25,6 +25,7 @@ from orchestrator.control_room.rest.exchange import (
 from orchestrator.control_room.rest.queries import DeletionQuery, Query
 from orchestrator.control_room.rest.schemas import Deletion
 from orchestrator.control_room.rest.streams import StreamedResponse, client_of
+from orchestrator.control_room.store_threads import BULK
 
 CHUNK = 256 * 1024
 ZIP = "application/zip"
@@ -36,7 +37,7 @@ async def export(request: RoomRequest) -> Response:
     text, client = path_value(request, "text"), client_of(request)
     with ExitStack() as place:
         place.enter_context(EXPORTS.open(client))
-        file = await request.room.threads.run(lambda: _write(request, text, requester))
+        file = await request.room.threads.run(lambda: _write(request, text, requester), BULK)
         place.enter_context(file)
 
         async def chunks() -> AsyncGenerator[bytes, None]:
@@ -67,7 +68,7 @@ async def delete(request: RoomRequest) -> Response:
         raise Forbidden("groups: wanted an administrator of all cameras, got one of some")
     text, store = path_value(request, "text"), request.room.store
     counts = await request.room.threads.run(
-        lambda: store.delete_plate(text, requester, entries=asked.entries)
+        lambda: store.delete_plate(text, requester, entries=asked.entries), BULK
     )
     shown = {name: getattr(counts, name) for name in Deletion.model_fields}
     return answer(Deletion(**shown))
