@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Fuzz picture decoding and request parsing side by side, and print what came of it.
 
+Beside them, the state machines of the cameras try `HISTORIES` histories.
+
 usage: fuzz.py [--minutes 60] [--folder .fuzz]
 
 Fails when there is a finding: an input that was neither answered nor refused, or that took too much
@@ -11,11 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 TARGETS = ("pictures", "requests")
+MACHINES = (
+    "tests/cameras/store/test_pass_machine.py",
+    "tests/cameras/watching/test_lease_machine.py",
+)
+HISTORIES_A_MINUTE = 50
+"""Histories of each state machine for a minute of fuzzing."""
 FOUND = ("fault-*", "crash-*", "oom-*", "timeout-*", "leak-*")
 """Files of findings, by us and by libFuzzer. Slow units are left out: the machine often causes
 them."""
@@ -28,8 +37,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(".fuzz"))
     given = parser.parse_args()
     running = [start(target, given.folder / target, given.minutes) for target in TARGETS]
+    machines = start_machines(given.folder, given.minutes)
     failed = [target for target, one in zip(TARGETS, running) if one.wait()]
     print(ROW.format("target", "executions", "answered", "refused", "findings"))
+    failed += ["machines"] if machines.wait() else []
     findings = [file for target in TARGETS for file in report(target, given.folder / target)]
     for file in findings:
         print(file)
@@ -45,6 +56,20 @@ def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
             ["nice", *command, "--minutes", str(minutes)], stdout=log, stderr=subprocess.STDOUT
+        )
+
+
+def start_machines(folder: Path, minutes: float) -> subprocess.Popen[bytes]:
+    """Start the state machines; a history that fails stands in the log."""
+    histories = {"HISTORIES": str(max(1, round(minutes * HISTORIES_A_MINUTE)))}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", *MACHINES]
+    print(
+        f"machines: {histories['HISTORIES']} histories each, {folder / 'machines.log'}", flush=True
+    )
+    with (folder / "machines.log").open("wb") as log:
+        environment = {**os.environ, **histories}
+        return subprocess.Popen(
+            ["nice", *command], stdout=log, stderr=subprocess.STDOUT, env=environment
         )
 
 

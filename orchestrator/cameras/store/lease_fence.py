@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.passes import LeaseClaim
+from orchestrator.cameras.passes import LeaseClaim, Pass
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import insert
 from orchestrator.cameras.store.pictures import digest_of
@@ -17,14 +18,30 @@ from orchestrator.cameras.store.schema import (
     joined_passes,
     passes,
     picture_removals,
+    readings,
 )
 
 SEAM_S = 30.0
 """Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A
 vehicle that stands may be missed for 20 s, and a change of owner takes up to 10."""
+LONGEST_PASS_S = 3 * 3600.0
+"""The same for a pass that its owner did not live to close: nothing is told of a vehicle that
+stands, so its last time may be long ago."""
+LEAST_READ = 2
+"""A text that so many frames show is a text of the pass, also if it is not the last one."""
 LOCKS = 0x6A6F696E
 """First number of PostgreSQL's locks of cameras, under which their passes are joined."""
 ALIAS = "alias"
+_JOINED_EPOCH = (
+    sa.select(sa.func.max(joined_passes.c.epoch))
+    .where(joined_passes.c.pass_number == passes.c.number)
+    .correlate(passes)
+    .scalar_subquery()
+)
+STORED = (
+    *(passes.c.id, passes.c.first_seen_s, passes.c.progress, passes.c.epoch),
+    _JOINED_EPOCH.label("joined_epoch"),
+)
 
 
 @dataclass
@@ -36,7 +53,8 @@ class LeaseFence:
     rejected: the new owner has seen those vehicles itself.
 
     A vehicle that two owners have seen, while the camera changed hands, becomes one pass. The
-    database remembers its second id, so that all events of either owner go to that pass.
+    database remembers its second id, so that all its events go to that pass. The later owner tells
+    of it from then on; what the former one still says would be older.
 
     Attributes:
         rejected: Number of events that were rejected.
@@ -68,7 +86,11 @@ class LeaseFence:
                 if passed.id not in stored and (other := _join(connection, one, claim)):
                     stored[passed.id] = other
                     unused.append(one)  # the other pass may keep its own pictures
-                admitted.append(_under(stored.get(passed.id), one))
+                known = stored.get(passed.id)
+                if known is None or _latest_epoch(known) <= claim.epoch:
+                    admitted.append(_under(known, one))
+                else:
+                    unused.append(one)
             else:
                 unused.append(one)
                 self.rejected += 1
@@ -93,7 +115,7 @@ def _read_epochs(connection: sa.Connection, cameras: Iterable[str]) -> dict[str,
 
 def _read_stored(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Any]:
     """Return the passes that the database has under some ids, or whose second ids they are."""
-    names, columns = sorted(ids), (passes.c.id, passes.c.first_seen_s)
+    names, columns = sorted(ids), STORED
     own = sa.select(passes.c.id.label(ALIAS), *columns).where(passes.c.id.in_(names))
     second = sa.select(joined_passes.c.id.label(ALIAS), *columns).join_from(joined_passes, passes)
     both = sa.union_all(own, second.where(joined_passes.c.id.in_(names)))
@@ -111,6 +133,11 @@ def _join(connection: sa.Connection, one: AddressedEvent, claim: LeaseClaim) -> 
     return other
 
 
+def _latest_epoch(stored: Any) -> int:
+    """Return the epoch of the last owner that has told of a pass."""
+    return max(stored.epoch or 0, stored.joined_epoch or 0)
+
+
 def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
     """Return the statement that finds the nearest pass that could be the same vehicle's.
 
@@ -120,15 +147,25 @@ def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
     taken = sa.exists().where(
         joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
     )
+    longest_s = sa.case((columns.progress == "closed", SEAM_S), else_=LONGEST_PASS_S)
     return (
-        sa.select(columns.number, columns.id, columns.first_seen_s)
-        .where(columns.camera == passed.camera, columns.text == passed.text)
+        sa.select(columns.number, *STORED)
+        .where(columns.camera == passed.camera, _has_text_of(passed))
         .where(columns.epoch != epoch, ~taken)
-        .where(columns.last_seen_s > passed.first_seen_s - SEAM_S)
+        .where(columns.last_seen_s + longest_s > passed.first_seen_s)
         .where(columns.first_seen_s < passed.last_seen_s + SEAM_S)
         .order_by(sa.func.abs(columns.first_seen_s - passed.first_seen_s), columns.number)
         .limit(1)
     )
+
+
+def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
+    """Return the condition that the text of one pass was read in frames of the other."""
+    counts = Counter(one.plate.text for one in passed.observations if one.plate.text)
+    texts = {passed.text, *(text for text, count in counts.items() if count >= LEAST_READ)}
+    read = sa.select(sa.func.count()).select_from(readings)
+    read = read.where(readings.c.pass_number == passes.c.number, readings.c.text == passed.text)
+    return sa.or_(passes.c.text.in_(sorted(texts)), read.scalar_subquery() >= LEAST_READ)
 
 
 def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
@@ -137,7 +174,9 @@ def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
     if stored is None or stored.id == passed.id:
         return one
     first_s = min(passed.first_seen_s, stored.first_seen_s)
-    joined = replace(passed, id=stored.id, first_seen_s=first_s)
+    # Once it is closed, it stays so; what the other owner has seen later is kept all the same.
+    progress = "closed" if stored.progress == "closed" else passed.progress
+    joined = replace(passed, id=stored.id, first_seen_s=first_s, progress=progress)
     return replace(one, event=replace(one.event, passed=joined))
 
 

@@ -93,13 +93,11 @@ async def _all(
     feed: ChangeFeed, request: RoomRequest, sees: Sees, place: Place, *, listener: Listener
 ) -> AsyncGenerator[bytes, None]:
     """Return the beginning of a stream, what its listener has missed, and what comes."""
-    after, room, sent = place.after, request.room, set[int]()
+    after, sent = place.after, set[int]()
     settled = await feed.settled()
     # The number lets a listener come back that has had no event yet.
     yield b"id: %d\nretry: %d\n\n" % (settled if after is None else after, RETRY_MS)
-    if after is not None and not await room.threads.run(
-        lambda: room.store.changes.has_all_after(after)
-    ):
+    if after is not None and not await _is_in_time(request, after):
         yield Notice(RESET, "", b"{}", settled=settled).sse
         after = None
     if after is not None:
@@ -110,6 +108,11 @@ async def _all(
                 yield notice.sse
     async for chunk in _live(listener, sees, sent):
         yield chunk
+
+
+async def _is_in_time(request: RoomRequest, after: int) -> bool:
+    room = request.room
+    return await room.threads.run(lambda: room.store.changes.has_all_after(after))
 
 
 async def _missed(

@@ -178,6 +178,10 @@ def test_late_events_of_the_former_owner_go_to_the_pass_that_has_its_vehicle(
     leased.write([seen("new", 5, NEW, kind="agreed")], [WEBHOOK])
     leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
     leased.write([seen("old", -5, OLD, text="A128BC77")], [WEBHOOK])
+    assert ids_and_deliveries(leased, url) == (["new"], ["new_agreed_0"])
+    (found,) = leased.search(PassQuery(), REQUESTER).passes
+    assert (found.text, found.progress) == ("A1", "agreed")  # the new owner still tells of it
+    leased.write([seen("new", 5, NEW)], [WEBHOOK])
     assert ids_and_deliveries(leased, url) == (["new"], ["new_agreed_0", "new_closed_0"])
 
 

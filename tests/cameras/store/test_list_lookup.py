@@ -56,6 +56,12 @@ def save(name: str, note: str) -> Change:
     return lambda store: store.lists.save(name, note, None)
 
 
+def make_again(name: str, texts: list[str]) -> Change:
+    """Return a change that deletes a list, and makes it again as a new file has it."""
+    steps = [delete(name), create(name), replace_all(name, texts)]
+    return lambda store: [step(store) for step in steps]
+
+
 def erase(text: str) -> Change:
     return lambda store: store.delete_plate(text, REQUESTER, entries=True)
 
@@ -77,6 +83,7 @@ entries = st.builds(
 changes = (
     st.builds(create, names)
     | st.builds(delete, names)
+    | st.builds(make_again, names, st.lists(texts, min_size=1, max_size=2))
     | st.builds(put, names, entries)
     | st.builds(remove, names, texts)
     | st.builds(replace_all, names, st.lists(texts, max_size=2))
