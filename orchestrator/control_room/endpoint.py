@@ -17,6 +17,7 @@ from orchestrator.control_room.access.policy import AccessPolicy, Forbidden
 from orchestrator.control_room.access.principals import NOBODY, Principal, Role
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.encoded_paths import EncodedRoute
+from orchestrator.control_room.state_ages import StateAges
 from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.data_plane import DataPlane
@@ -44,12 +45,14 @@ class ControlRoom:
         store: Their passes. Its calls block; `threads` runs them.
         access: Finds out who asks.
         threads: Threads for the store.
+        ages: Tells which states of cameras are fresh.
     """
 
     configuration: Configuration
     store: PassStore
     access: AccessPolicy
     threads: StoreThreads = field(init=False)
+    ages: StateAges = field(default_factory=StateAges)
 
     def __post_init__(self) -> None:
         self.threads = StoreThreads(self.store)

@@ -29,9 +29,13 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     """Return all configured cameras with their states. This blocks."""
     live = room.store.live
     states, drawn, stills = live.states(), live.areas(), live.still_times()
+    fresh = room.ages.fresh(states)
     return {
-        one.name: to_camera(one, states.get(one.name), drawn.get(one.name), stills.get(one.name))
+        name: to_camera(
+            one, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
+        )
         for one in room.configuration.cameras
+        for name in [one.name]
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -28,8 +27,6 @@ from orchestrator.control_room.rest.schemas import (
 from orchestrator.formats.regions import known_region
 from orchestrator.formats.transliteration import native_text
 
-TOLD_WITHIN_S = 15.0
-"""A camera whose watcher has told nothing for this time has the state `unknown`."""
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
 SAME = (
     *("id", "camera", "progress", "clock", "text", "format", "region_code", "direction"),
@@ -70,7 +67,12 @@ def to_opening(opening: GateOpening) -> Opening:
 
 
 def to_camera(
-    camera: Camera, state: CameraState | None, drawn: DrawnAreas | None, still_s: float | None
+    camera: Camera,
+    state: CameraState | None,
+    drawn: DrawnAreas | None,
+    still_s: float | None,
+    *,
+    is_fresh: bool,
 ) -> CameraAnswer:
     """Return a camera as the API shows it.
 
@@ -79,6 +81,7 @@ def to_camera(
         state: The last state that its watcher has told.
         drawn: The areas that were drawn for it.
         still_s: Unix time of its still.
+        is_fresh: True if the watcher has told the state lately; else it is `unknown`.
     """
     areas = vars(drawn.areas if drawn else Areas.of(camera))
     return CameraAnswer.model_validate(
@@ -86,7 +89,7 @@ def to_camera(
             "name": camera.name,
             "group": camera.group,
             "lists": camera.lists,
-            **_state_fields(state),
+            **_state_fields(state, is_fresh=is_fresh),
             **areas,
             "areas_from": "page" if drawn else "file",
             "still": None
@@ -148,9 +151,8 @@ def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
     )
 
 
-def _state_fields(state: CameraState | None) -> dict[str, Any]:
+def _state_fields(state: CameraState | None, *, is_fresh: bool) -> dict[str, Any]:
     told: Mapping[str, Any] = state.document if state else {}
-    is_fresh = state is not None and time.time() - state.updated_s <= TOLD_WITHIN_S
     return {
         "state": told.get("state", "unknown") if is_fresh else "unknown",
         "watcher": state.watcher if state else "",
