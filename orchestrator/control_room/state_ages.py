@@ -1,4 +1,4 @@
-"""Tells which states of cameras are fresh. The clocks of watchers and of this machine may differ."""
+"""Tells which states of cameras are fresh, though the clocks of watchers may differ."""
 
 from __future__ import annotations
 

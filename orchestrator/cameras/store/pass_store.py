@@ -82,7 +82,6 @@ class PassStore:
         self._frames = parts.frames
         self._clock = parts.clock
         self.clock = parts.kept or GivenClock(parts.clock)
-        self._run = os.urandom(8).hex()
         self.writer = parts.writer
         self.lists = PlateLists(parts.database, parts.clock)
         self.outbox = SqlOutbox(parts.database, self.clock.now_s)
@@ -96,7 +95,12 @@ class PassStore:
         self.openings = OpeningLog(parts.database, spool.folder, self.clock.now_s, spool.root)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
-        self.unclosed = UnclosedPasses(parts.database, parts.pictures, self._run)
+        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
+        self.begin_run()
+
+    def begin_run(self) -> None:
+        """Begin to tell of passes; what is open from before was left by an earlier run."""
+        self.unclosed.run = os.urandom(8).hex()
 
     def configure(self, cameras: Sequence[Camera]) -> None:
         """Take over the cameras' lists and retention. Without this, passes hit no list."""
@@ -112,7 +116,7 @@ class PassStore:
         """
         kept = [self._frames.prepare(event) for event in events]
         if kept:
-            self.writer.write(address(kept, sinks, self._clock(), self._run))
+            self.writer.write(address(kept, sinks, self._clock(), self.unclosed.run))
 
     def replay_spool(self) -> int:
         """Write what waits in the spool, if the database can be used. Return what still waits."""

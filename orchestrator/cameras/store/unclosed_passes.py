@@ -41,19 +41,21 @@ class UnclosedPasses:
     Args:
         database: The database.
         pictures: The pictures.
-        run: The run of this process, as its passes have it.
         clock: A clock that nobody sets.
+
+    Attributes:
+        run: The run of this process, as its passes have it.
     """
 
     def __init__(
         self,
         database: Database,
         pictures: PictureStore,
-        run: str = "",
         clock: Callable[[], float] = steady_s,
     ) -> None:
         self._database, self._pictures = database, pictures
-        self._run, self._clock = run, clock
+        self._clock = clock
+        self.run = ""
         self._tenures: dict[tuple[str, int], _Tenure] = {}
 
     def of_former_owners(self, watcher: str) -> list[PassEvent]:
@@ -83,7 +85,7 @@ class UnclosedPasses:
             cameras: Names of the cameras that this watcher follows alone.
             run: The run whose passes stay open; None for that of this process.
         """
-        seen, own = passes.c, self._run if run is None else run
+        seen, own = passes.c, self.run if run is None else run
         is_left = sa.func.coalesce(seen.run, "") != own
         found = sa.select(seen.id).where(seen.camera.in_(cameras), IS_OPEN, is_left)
         with self._database.reading() as connection:

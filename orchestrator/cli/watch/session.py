@@ -133,6 +133,8 @@ class Session:
         self._tasks.start("heartbeat", self._health.beat)
         if self._writer:
             self._tasks.start("writer", self._writer.run, is_vital=True)
+        if self._watch.store:
+            self._watch.store.begin_run()
         await asyncio.to_thread(self._configure_store, configuration)
         if self._gates and gates:
             await self._gates.commit(gates)
@@ -153,7 +155,7 @@ class Session:
         if self._reporter:
             tasks.start("live reporter", self._reporter.run)
         if plan.store:
-            interrupted = None if self._sharing or plan.is_once else self._configuration
+            interrupted = None if self._sharing else self._configuration
             start_upkeep(tasks, plan.store, deletes=not plan.is_once, interrupted=interrupted)
         if plan.store and self._sharing:
             store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
