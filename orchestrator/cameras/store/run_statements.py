@@ -9,9 +9,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from orchestrator.cameras.store.edit_pieces import EditPieces
-from orchestrator.cameras.store.schema import pass_text_grams, pass_texts
+from orchestrator.cameras.store.schema import NUMBER, pass_texts
 from orchestrator.cameras.store.text_patterns import END, GRAM, HIGHEST
 
+pass_text_grams = sa.table(
+    "pass_texts_grams", sa.column("term", sa.String), sa.column("doc", NUMBER)
+)
+"""The trigrams of the texts in SQLite, in their order; `doc` is the number of a pass."""
 NOWHERE = END * GRAM
 """A trigram that no text has."""
 

@@ -308,9 +308,8 @@ camera_leases = sa.Table(
     sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
     sa.Index("ix_camera_leases_watcher", "watcher"),
 )
-"""The watcher that follows each camera. Each renewal changes `beat`; `watcher` is empty when the
-camera was given back. `epoch` grows with each change of owner. The times are the database's; they
-are shown, and decide nothing."""
+"""The watcher that follows each camera; none after it was given back. Each renewal changes `beat`.
+`epoch` grows with each change of owner. The times are the database's, and decide nothing."""
 
 watchers = sa.Table(
     "watchers",
@@ -365,8 +364,3 @@ pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text
 """The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
 narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand
 between `^` and `$`, and `number` is its `rowid`."""
-
-pass_text_grams = sa.table(
-    "pass_texts_grams", sa.column("term", sa.String), sa.column("doc", NUMBER)
-)
-"""The trigrams of the texts in SQLite, in their order; `doc` is the number of a pass."""

@@ -26,28 +26,30 @@ HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
 
 
 class Caller:
-    """Reads a stream until it has what it wants, and disconnects.
+    """Reads a stream until something has come often enough, and disconnects.
 
     Attributes:
         content: What has come so far.
     """
 
-    def __init__(self, has_enough: Callable[[bytes], bool]) -> None:
+    def __init__(self, wanted: bytes, count: int) -> None:
         self.content = bytearray()
-        self._has_enough, self._enough = has_enough, asyncio.Event()
+        self._wanted, self._left, self._enough = wanted, count, asyncio.Event()
 
     async def receive(self) -> Message:
         await self._enough.wait()
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        self.content += message.get("body", b"")
-        if self._has_enough(bytes(self.content)):
+        body = message.get("body", b"")
+        self.content += body
+        self._left -= body.count(self._wanted)
+        if self._left <= 0:
             self._enough.set()
 
 
-def listen(room: Room, query: str, has_enough: Callable[[bytes], bool]) -> list[dict[str, str]]:
-    """Return the events of a stream, as soon as a caller has enough of it."""
+def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[str, str]]:
+    """Return the events of a stream, as soon as a caller has got something so many times."""
 
     async def act() -> bytes:
         feed = ChangeFeed(room.room)
@@ -56,7 +58,7 @@ def listen(room: Room, query: str, has_enough: Callable[[bytes], bool]) -> list[
         slot = SimpleNamespace(client=SimpleNamespace(name="a client"))
         request: Any = SimpleNamespace(http=http, admitted=SimpleNamespace(slot=slot))
         answer = await follow(feed, OpenStreams(), RoomRequest(request, ADMINISTRATOR, room.room))
-        caller = Caller(has_enough)
+        caller = Caller(wanted, count)
         await asyncio.wait_for(answer(HTTP, caller.receive, caller.send), 60)
         polling.cancel()
         await asyncio.wait([polling])
@@ -75,7 +77,7 @@ def write(room: Room, count: int) -> None:
 def test_everything_that_was_missed_comes_in_its_order(room: Room) -> None:
     count = 10 * PAGE + 100
     write(room, count)
-    found = listen(room, "after=0", lambda content: content.count(b"pass.closed") == count)
+    found = listen(room, "after=0", b"pass.closed", count)
     assert [one["id"] for one in found[1:]] == [str(number + 1) for number in range(count)]
 
 
@@ -83,7 +85,7 @@ def test_a_listener_that_comes_too_late_is_told_and_begins_now(room: Room) -> No
     write(room, 3)
     room.store.delete_expired(NOW_S + CHANGES_S + 1)
     write(room, 4)
-    found = listen(room, "after=1", lambda content: b"reset" in content)
+    found = listen(room, "after=1", b"reset")
     assert found == [
         {"id": "1", "retry": "3000"},
         {"id": "7", "event": "reset", "data": "{}"},
@@ -97,13 +99,13 @@ def test_a_listener_that_is_in_time_is_not_told_to_begin_anew(
     write(room, 3)
     room.store.delete_expired(NOW_S + CHANGES_S + 1)
     room.store.write([make_event("a")], [])
-    found = listen(room, f"after={after}", lambda content: content.count(b"\n\n") > missed)
+    found = listen(room, f"after={after}", b"\n\n", missed + 1)
     assert [one.get("event") for one in found[1:]] == ["pass.closed"] * missed
 
 
 def test_a_place_in_another_database_is_not_believed(room: Room) -> None:
     write(room, 2)
-    found = listen(room, "after=100", lambda content: b"reset" in content)
+    found = listen(room, "after=100", b"reset")
     assert (found[1]["id"], found[1]["event"]) == ("2", "reset")
 
 
