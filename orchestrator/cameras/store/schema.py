@@ -230,8 +230,6 @@ pass_changes = sa.Table(
     sa.Index("ix_pass_changes_time", "time_s"),
     sqlite_autoincrement=True,
 )
-"""One row for each event of a pass."""
-
 change_horizon = sa.Table(
     "change_horizon",
     METADATA,
