@@ -95,7 +95,7 @@ class PassWriter:
         numbers |= _read_numbers(connection, [key for key in latest if key not in known])
         self._write_parts(connection, newer, numbers, known)
         told = [one for one in events if not _is_late(one, known.get(one.event.passed.id))]
-        self._write_deliveries(connection, told, numbers)
+        self._write_deliveries(connection, told, numbers, kept_s)
         self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
 
     def _write_parts(
@@ -125,12 +125,13 @@ class PassWriter:
         connection: sa.Connection,
         events: Sequence[AddressedEvent],
         numbers: dict[str, int],
+        kept_s: float | None,
     ) -> None:
         rows = [
             row
             for one in events
             if one.sinks
-            for row in self._delivery_rows(one, numbers[one.event.passed.id])
+            for row in self._delivery_rows(one, numbers[one.event.passed.id], kept_s)
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))
 
@@ -150,13 +151,16 @@ class PassWriter:
         ]
         write_rows(connection, pass_changes, rows)
 
-    def _delivery_rows(self, addressed: AddressedEvent, number: int) -> list[Row]:
+    def _delivery_rows(
+        self, addressed: AddressedEvent, number: int, kept_s: float | None
+    ) -> list[Row]:
         passed = addressed.event.passed
         hits = self.lookup.match(passed.camera, passed.text, addressed.time_s)
         document = to_document(addressed.event)
         document["data"]["lists"] = describe_hits(hits)
         common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
-        times = {"created_s": addressed.stored_s, "due_s": addressed.stored_s, "reason": ""}
+        due_s = addressed.stored_s if kept_s is None else kept_s
+        times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
         return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]
 
 

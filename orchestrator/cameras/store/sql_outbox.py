@@ -43,9 +43,7 @@ class SqlOutbox:
                 passes = [row.pass_number for row in rows]
                 _move_followers(connection, sink, passes, now_s + lease_s)
         rows = sorted(rows, key=lambda row: row.number)
-        return [
-            Delivery(row.id, row.sink, row.document, row.created_s, row.attempts) for row in rows
-        ]
+        return [Delivery(row.id, row.sink, row.document, _since(row), row.attempts) for row in rows]
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
         """Record that the receiver has accepted deliveries, which are all of one sink."""
@@ -87,7 +85,7 @@ class SqlOutbox:
     def replay(self, sink: str, since_s: float, now_s: float) -> int:
         """Make all deliveries of a sink that were created since a Unix time due again."""
         again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
-        again |= {"kept_s": None}
+        again |= {"kept_s": now_s}
         with self._database.writing() as connection:
             chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
             return connection.execute(chosen.values(again)).rowcount
@@ -114,6 +112,11 @@ class SqlOutbox:
             if rows:
                 numbers = [row.pass_number for row in rows]
                 _move_followers(connection, sink, numbers, followers_due_s)
+
+
+def _since(row: Any) -> float:
+    """Return the store's time from which the age of a delivery counts."""
+    return float(row.created_s if row.kept_s is None else row.kept_s)
 
 
 def _is_claim_of(delivery: Delivery) -> sa.ColumnElement[bool]:

@@ -141,8 +141,8 @@ def replay(
 ) -> None:
     """Send events to a sink again, also those that were given up."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        now_s = time.time()
-        count = opened.outbox.replay(sink, now_s - days * DAY_S, now_s)
+        since_s = time.time() - days * DAY_S
+        count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator.cameras.background_tasks import BackgroundTasks, TaskStatus
+from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Configuration
 from orchestrator.cameras.sinks.deliverer import Deliverer, SinkStatus
 from orchestrator.cameras.sinks.outbox import Outbox
@@ -25,10 +26,13 @@ class SinkRunner:
     Args:
         outbox: The events.
         tasks: The owner of the task that delivers.
+        clock: The clock of the outbox.
     """
 
-    def __init__(self, outbox: Outbox, tasks: BackgroundTasks) -> None:
-        self._outbox, self._tasks = outbox, tasks
+    def __init__(
+        self, outbox: Outbox, tasks: BackgroundTasks, clock: Callable[[], float] = unix_s
+    ) -> None:
+        self._outbox, self._tasks, self._clock = outbox, tasks, clock
         self._configuration: Configuration | None = None
         self._deliverer: Deliverer | None = None
         self._next: Deliverer | None = None
@@ -64,7 +68,7 @@ class SinkRunner:
                 self._deliverer.enable()
             return
         await self._tasks.stop(TASK)
-        self._next = Deliverer(receivers, self._outbox) if receivers else None
+        self._next = Deliverer(receivers, self._outbox, self._clock) if receivers else None
         self._deliverer = self._next
         if self._next:
             self._tasks.start(TASK, lambda: self._run(configuration))
@@ -87,7 +91,7 @@ class SinkRunner:
     async def _run(self, configuration: Configuration) -> None:
         """Deliver. After a failure this is done by new receivers: those before were closed."""
         if self._next is None:
-            self._next = Deliverer(make_receivers(configuration), self._outbox)
+            self._next = Deliverer(make_receivers(configuration), self._outbox, self._clock)
         self._deliverer, self._next = self._next, None
         await self._deliverer.run()
 

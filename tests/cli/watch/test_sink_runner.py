@@ -24,7 +24,7 @@ class ScriptedDeliverer:
 
     made: list[ScriptedDeliverer]
 
-    def __init__(self, receivers: Mapping[str, object], _: object) -> None:
+    def __init__(self, receivers: Mapping[str, object], *_: object) -> None:
         self.receivers, self.fails = receivers, asyncio.Event()
         self.runs, self.enabled, self.is_stopped = 0, 0, False
         self.statuses = self.tasks = ()
