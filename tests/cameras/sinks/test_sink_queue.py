@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
-from orchestrator.cameras.sinks import bounded_receiver, outbox_thread
+from orchestrator.cameras.sinks import bounded_receiver, outbox_thread, sink_queue
 from orchestrator.cameras.sinks.bounded_receiver import SEND_LIMIT_S
 from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Delivery
@@ -60,6 +61,7 @@ def test_one_bad_event_does_not_stop_the_others() -> None:
     site.deliver()
     assert site.receiver.received == ["pass-1-closed", "pass-2-closed"]
     assert not site.queue.is_resting
+    assert site.outbox.next_due_s("erp") > site.now_s
     site.now_s += 5
     site.deliver()
     assert site.receiver.received[-1] == "pass-0-closed"
@@ -170,7 +172,19 @@ class CountingOutbox(MemoryOutbox):
     def __init__(self) -> None:
         super().__init__()
         self.confirmed: list[int] = []
-        self.counted = 0
+        self.counted = self.hastened = self.released = self.claims = 0
+
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        self.claims += 1
+        return super().claim(sink, limit, now_s, lease_s)
+
+    def hasten(self, sink: str, now_s: float) -> None:
+        self.hastened += 1
+        super().hasten(sink, now_s)
+
+    def release(self, delivery: Delivery, due_s: float) -> None:
+        self.released += 1
+        super().release(delivery, due_s)
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
         self.confirmed.append(len(deliveries))
@@ -276,10 +290,15 @@ def test_an_event_is_given_up_when_it_is_old_and_was_tried_often(
     assert site.outbox.waiting("erp") == (not is_given_up)
 
 
-def test_the_pauses_of_an_event_grow_to_half_a_day() -> None:
-    pauses_s = [find_pause_s(attempts) for attempts in (0, 1, 5, 20)]
-    limits_s = [5, 10, 160, 12 * 3600]
-    assert all(limit / 2 <= pause <= limit for pause, limit in zip(pauses_s, limits_s, strict=True))
+def test_the_pauses_of_an_event_grow_to_half_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "uniform", lambda _, longest: longest)
+    assert [find_pause_s(attempts) for attempts in (0, 1, 5, 20)] == [5, 10, 160, 12 * 3600]
+    monkeypatch.setattr(random, "uniform", lambda shortest, _: shortest)
+    assert [find_pause_s(attempts) for attempts in (0, 20)] == [2.5, 6 * 3600]
+
+
+def test_an_event_is_tried_for_three_days() -> None:
+    assert (GIVE_UP_S, LEAST_ATTEMPTS) == (3 * 24 * 3600, 10)
 
 
 def find_pause_s(attempts: int) -> float:
@@ -394,10 +413,13 @@ def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> 
     outbox.add([make_delivery(1)])
     queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
 
-    asyncio.run(asyncio.wait_for(run_until(queue, lambda: receiver.received), 20))
+    told = lambda: len(caplog.messages) > 1  # noqa: E731
+    asyncio.run(asyncio.wait_for(run_until(queue, told), 20))
     assert receiver.received == ["pass-1-closed"]
-    assert caplog.messages[0] == "sink erp: the store cannot be used: away"
-    assert len(caplog.messages) <= 2
+    assert caplog.messages == [
+        "sink erp: the store cannot be used: away",
+        "sink erp: the store can be used again",
+    ]
 
 
 async def run_until(queue: SinkQueue, condition: Callable[[], object]) -> None:
@@ -474,3 +496,94 @@ def test_a_sink_goes_on_when_an_outbox_answers_again(
     monkeypatch.setattr(outbox_thread, "LIMIT_S", 20)
     asyncio.run(queue.deliver_due())
     assert receiver.received == ["pass-1-closed"]
+
+
+def fill(count: int) -> CountingOutbox:
+    outbox = CountingOutbox()
+    outbox.add([make_delivery(number) for number in range(count)])
+    return outbox
+
+
+def test_a_failure_ends_what_is_sent_together() -> None:
+    outbox = fill(20)
+    asyncio.run(SinkQueue("erp", WideReceiver(AWAY), outbox, lambda: 1000.0).deliver_due())
+    assert outbox.confirmed[0] == 3
+
+
+def test_some_bad_events_among_good_ones_are_no_outage() -> None:
+    site = Site(WideReceiver(AWAY, AWAY), [make_delivery(number) for number in range(8)])
+    site.deliver()
+    assert (len(site.receiver.received), site.queue.is_resting) == (6, False)
+
+
+def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
+    outbox, receiver = fill(5), ScriptedReceiver(AWAY, AWAY)
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0)
+    rest_s = asyncio.run(queue.deliver_due())
+    assert rest_s > 0
+    assert outbox.released == 3
+    assert outbox.claim("erp", 9, 1000.0 + 2.49, 1) == []
+    assert outbox.next_due_s("erp") <= 1000.0 + rest_s
+    asyncio.run(queue.deliver_due())
+    assert outbox.released == 3
+
+
+def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> None:
+    outbox, now_s = fill(30), [1000.0]
+    queue = SinkQueue("erp", ScriptedReceiver(AWAY, AWAY), outbox, lambda: now_s[0])
+
+    async def run() -> None:
+        await queue.deliver_due()
+        now_s[0] += 5
+        await queue.deliver_due()
+        await queue.deliver_due()
+
+    asyncio.run(run())
+    assert outbox.hastened == 1
+
+
+def test_nothing_is_sent_together_that_could_end_after_its_lease() -> None:
+    steady_s = [0.0]
+
+    class Slow(WideReceiver):
+        async def send(self, delivery: Delivery) -> None:
+            steady_s[0] += 100
+            await super().send(delivery)
+
+    outbox, receiver = fill(20), Slow()
+    queue = SinkQueue("erp", receiver, outbox, lambda: 1000.0, lambda: steady_s[0])
+    asyncio.run(queue.deliver_due())
+    assert len(receiver.received) == receiver.at_once
+
+
+def test_an_idle_sink_asks_the_outbox_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
+    outbox = fill(0)
+    queue = SinkQueue("erp", ScriptedReceiver(), outbox, lambda: 1000.0)
+
+    async def run() -> None:
+        running = asyncio.create_task(queue.run())
+        await asyncio.sleep(0.2)
+        running.cancel()
+        await asyncio.wait({running})
+
+    asyncio.run(run())
+    assert outbox.claims == 1
+
+
+def test_an_enabled_sink_does_not_wait_for_its_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
+    queue = SinkQueue("erp", receiver := ScriptedReceiver(ReceiverGone("410")), fill(1))
+
+    async def run() -> None:
+        running = asyncio.create_task(queue.run())
+        while not queue.status.is_disabled:
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.1)
+        queue.enable()
+        while not receiver.received:
+            await asyncio.sleep(0.001)
+        running.cancel()
+        await asyncio.wait({running})
+
+    asyncio.run(asyncio.wait_for(run(), 20))
