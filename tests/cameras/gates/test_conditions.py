@@ -104,6 +104,13 @@ def test_an_entry_must_fit(entry: ListEntry, fuzzy: bool, edits: int | None) -> 
     assert (hit.edits if hit else None) == edits
 
 
+def test_the_nearest_entry_of_all_lists_counts() -> None:
+    lists = [make_list(ListEntry("A128BC70", edits=2)), make_list(ListEntry("A128BC77", edits=1))]
+    hits = [find_hit(make_gate(fuzzy=True), one, TEXT, NOW_S) for one in (lists, lists[::-1])]
+
+    assert [hit and hit.entry.text for hit in hits] == ["A128BC77", "A128BC77"]
+
+
 def test_an_expired_entry_does_not_hide_a_fuzzy_one() -> None:
     known = make_list(ListEntry(TEXT, valid_until_s=1.0), ListEntry("A128BC77", edits=1))
 

@@ -63,3 +63,13 @@ def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> Non
         True,
         True,
     ]
+
+
+def test_the_latest_opening_of_either_text_counts_until_the_hold_off_is_over() -> None:
+    hold_offs = HoldOffs()
+    hold_offs.add(make_opening(text="A128BC77", entry_text=""), 100.0)
+    hold_offs.add(make_opening(text=TEXT, entry_text=""), 130.0)
+    gate, texts = make_gate(hold_off_s=60), (TEXT, "A128BC77")
+
+    assert hold_offs.opened_ago_s(gate, texts, 189.9) == pytest.approx(59.9)
+    assert hold_offs.opened_ago_s(gate, texts, 190.0) is None
