@@ -25,7 +25,7 @@ from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.picture_removals import lock_writers, note_removals
 from orchestrator.cameras.store.pictures import digest_of
-from orchestrator.cameras.store.schema import erased_passes, erasures
+from orchestrator.cameras.store.schema import erased_passes, erasures, joined_passes, passes
 
 LOG = logging.getLogger(__name__)
 KEPT_S = 86400.0
@@ -77,7 +77,9 @@ def remember(
         lock_writers(connection)  # who has not seen this row has committed
         added = sa.insert(erasures).values(row | {"is_done": False}).returning(erasures.c.number)
         number = int(connection.execute(added).scalar_one())
-        ids = connection.execute(passes_of).scalars().all()
+        second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
+        both = sa.union(passes_of, second.where(passes.c.id.in_(passes_of)))
+        ids = connection.execute(both).scalars().all()
         again = insert(connection, erased_passes).on_conflict_do_update(
             index_elements=["id"], set_={"kept_s": kept_s}
         )

@@ -340,6 +340,7 @@ erasures = sa.Table(
     sa.Column("erased_s", TIME, nullable=False),
     sa.Column("kept_s", TIME, nullable=False),
     sa.Column("is_done", sa.Boolean, nullable=False),
+    sqlite_autoincrement=True,
 )
 """Deletions of plates within the last day, by salted digests of the texts."""
 

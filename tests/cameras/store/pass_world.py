@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.passes import LeaseClaim, Observation, PassEvent
 from orchestrator.cameras.store.buffered_writer import BufferedWriter
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import MAX_IDLE_S, Database
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
 from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.pass_store import PassStore, StoreParts
@@ -21,6 +21,7 @@ from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.pictures import PictureFolder
 from orchestrator.cameras.store.schema import camera_leases, passes
 from orchestrator.cameras.store.spool import Spool
+from orchestrator.cameras.store.store_clock import GivenClock
 from orchestrator.cameras.store.unclosed_passes import SETTLED_S
 from tests.cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, make_plate
 
@@ -74,15 +75,17 @@ class FaultyDatabase(Database):
             raise StoreUnavailable("the database is away")
         super().check()
 
-    def reading(self) -> AbstractContextManager[sa.Connection]:
+    def reading(self, limit_s: float | None = None) -> AbstractContextManager[sa.Connection]:
         if self.faults.is_away:
             raise StoreUnavailable("the database is away")
-        return super().reading()
+        return super().reading(limit_s)
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(
+        self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
+    ) -> Iterator[sa.Connection]:
         is_last = self.faults.step()
-        with super().writing() as connection:
+        with super().writing(limit_s, idle_s=idle_s) as connection:
             yield connection
             if is_last and not self.faults.commits_first:
                 raise Crash
@@ -209,8 +212,9 @@ class World:
             PictureFolder(self.folder / "pictures"),
             Spool(self.folder / f"spool-{machine}"),
             PassWriter(clock=lambda: self.unix_s),
+            GivenClock(lambda: self.unix_s),
+            monotonic=lambda: self.steady_s,
         )
-        writer.monotonic = lambda: self.steady_s
         parts = StoreParts(
             database, writer.pictures, writer, KeptFrames(blur="none"), lambda: self.unix_s
         )

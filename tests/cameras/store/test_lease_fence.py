@@ -21,6 +21,7 @@ from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import (
     camera_leases,
     deliveries,
+    erased_passes,
     joined_passes,
     picture_removals,
 )
@@ -218,6 +219,13 @@ def test_a_second_id_is_forgotten_with_its_pass(leased: PassStore, url: str) -> 
     assert _count(url, joined_passes) == 1
     leased.delete_plate("A1", REQUESTER)
     assert _count(url, joined_passes) == 0
+
+
+def test_a_deletion_remembers_both_ids(leased: PassStore, url: str) -> None:
+    leased.write([seen("old", -5, OLD)], [])
+    leased.write([seen("new", 5, NEW)], [])
+    leased.delete_plate("A1", REQUESTER)
+    assert _count(url, erased_passes) == 2
 
 
 def test_a_pass_that_was_closed_is_told_of_no_more(leased: PassStore, url: str) -> None:

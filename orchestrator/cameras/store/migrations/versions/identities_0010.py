@@ -21,6 +21,7 @@ NUMBERED = {
     "deliveries": "number",
     "searches": "number",
     "gate_openings": "number",
+    "erasures": "number",
 }
 AGREED = sa.text("progress = 'agreed'")
 
