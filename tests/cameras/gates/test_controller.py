@@ -186,6 +186,14 @@ def test_a_vehicle_that_reaches_the_zone_later_opens_the_gate_then() -> None:
     assert site.told[0].delay_s == pytest.approx(FRAME_AGE_S)
 
 
+def test_the_delay_counts_from_the_first_frame_that_shows_the_plate() -> None:
+    site = Site()
+    site.offer(make_pass_event(), records=1)
+
+    seen_s = site.told[0].delay_s
+    assert seen_s == pytest.approx(FRAME_AGE_S + 1.5)  # it was seen for so long
+
+
 def test_a_direction_that_is_known_later_opens_the_gate_then() -> None:
     site = Site(make_gate(direction="towards"))
     events = [make_pass_event(direction=""), make_pass_event("updated", direction="towards")]
