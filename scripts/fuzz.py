@@ -20,6 +20,7 @@ from pathlib import Path
 
 TARGETS = ("pictures", "requests")
 MACHINES = (
+    "tests/cameras/gates/test_gate_machine.py",
     "tests/cameras/store/test_pass_machine.py",
     "tests/cameras/watching/test_lease_machine.py",
 )

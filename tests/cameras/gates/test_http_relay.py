@@ -134,7 +134,10 @@ def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
         def serve() -> None:
             for answer in answers:
-                connection = server.accept()[0]
+                try:
+                    connection = server.accept()[0]
+                except OSError:  # closed at the end of the test
+                    return
                 with connection, suppress(OSError):
                     received.append(connection.recv(65536))
                     connection.sendall(answer)

@@ -31,6 +31,7 @@ from tests.cameras.sinks.test_webhook import SECRET, Erp
 from tests.cameras.streams import wait
 from tests.cameras.watching.fakes import ScriptedService
 from tests.cli.watch.failing_stream import FailingStream
+from tests.waiting import until
 
 CAMERAS = """
 [[cameras]]
@@ -229,6 +230,8 @@ from orchestrator.cli.watch.session import Session, Watch
 from orchestrator.cameras.sources.decoders import Decoders
 from tests.cameras.samples import make_event
 from tests.cameras.watching.fakes import ScriptedService
+from tests.waiting import until
+from tests.waiting import until
 
 async def main(store, ending):
     plan = Watch(Configuration((Camera("gate", "rtsp://127.0.0.1:1/none"),)), None,
@@ -240,7 +243,7 @@ async def main(store, ending):
 
 async def put(session):
     await session._receive(make_event())
-    print("ready", flush=True)
+    Path(sys.argv[1], "ready").touch()
 
 ending = Ending(2, tell_s=0.5, outlives=True)
 with ending.limit(), closing(open_store(Store(), Path(sys.argv[1]))) as store:
@@ -253,10 +256,7 @@ with ending.limit(), closing(open_store(Store(), Path(sys.argv[1]))) as store:
 def test_a_hanging_store_does_not_hold_up_the_end_of_the_process(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HANGING, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line == b"ready\n":
-                break
+        until(Path(tmp_path, "ready").exists, "an event on its way to the store")
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 1
