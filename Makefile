@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -25,6 +25,7 @@ help:
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
+	@echo "make camera-faults  break plates watch, and what is around it: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
@@ -110,6 +111,10 @@ soak: .venv/.workshop
 faults: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.faults --json reports/faults.json --logs reports/faults \
 	  --page docs/reliability.md
+
+camera-faults: .venv/.workshop
+	$(BIN)/python -m workshop.benchmarks.camera_faults --at-once 3 --json reports/camera_faults.json \
+	  --logs reports/camera_faults --page docs/reliability.md
 
 example-%: .venv/.examples
 	$(BIN)/python -m examples.$*

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, in a temporary folder, on a Unix socket.
+"""A PostgreSQL server of one's own, in a temporary folder, on a Unix socket and perhaps on TCP.
 
 It runs the programs of Debian's package `postgresql`.
 """
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,11 +38,15 @@ class PostgresqlServer:
         programs: Folder of its programs.
         settings: Settings, `name=value`.
         folder: Folder for its files and its socket.
+        port: Number of its socket. It listens there on loopback, too, if `settings` say so.
+        environ: Environment variables of the server; None for those of this process.
     """
 
     programs: Path
     settings: Sequence[str] = SETTINGS
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp")))
+    port: int = 5432
+    environ: Mapping[str, str] | None = None
     _server: subprocess.Popen[bytes] | None = None
 
     @property
@@ -89,7 +93,16 @@ class PostgresqlServer:
     def create_database(self, name: str) -> str:
         """Return the URL of a new database."""
         self._run("createdb", name)
-        return f"postgresql+psycopg://plates@/{name}?host={self.folder}"
+        return f"postgresql+psycopg://plates@/{name}?host={self.folder}&port={self.port}"
+
+    def run_sql(self, *statements: str) -> None:
+        """Run statements, each by itself, in the database `postgres`."""
+        commands = [part for statement in statements for part in ("-c", statement)]
+        self._run("psql", "-d", "postgres", *commands)
+
+    def read_sql(self, query: str) -> str:
+        """Return the first value of a query in the database `postgres`."""
+        return self._run("psql", "-d", "postgres", "-Atc", query).strip()
 
     @property
     def _user(self) -> str | None:
@@ -102,18 +115,23 @@ class PostgresqlServer:
             options = [part for setting in self.settings for part in ("-c", setting)]
             with (self.folder / "log").open("ab") as log:
                 self._server = subprocess.Popen(
-                    [self.programs / "postgres", "-D", "cluster", "-k", self.folder, *options],
+                    [self.programs / "postgres", "-D", "cluster", *self._place("-k"), *options],
                     cwd=self.folder,
+                    env=self.environ,
                     user=self._user,
                     stdout=log,
                     stderr=log,
                 )
-        ready = [str(self.programs / "pg_isready"), "-h", str(self.folder)]
+        ready = [self.programs / "pg_isready", *self._place("-h")]
         return subprocess.run(ready, capture_output=True).returncode == 0
 
-    def _run(self, program: str, *arguments: str) -> None:
-        command = [str(self.programs / program), "-h", str(self.folder), "-U", "plates", *arguments]
-        subprocess.run(command, check=True, capture_output=True)
+    def _run(self, program: str, *arguments: str) -> str:
+        command = [self.programs / program, *self._place("-h"), "-U", "plates", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def _place(self, option: str) -> tuple[str, ...]:
+        """Return the options that name its socket."""
+        return option, str(self.folder), "-p", str(self.port)
 
     def _end(self, number: signal.Signals) -> None:
         assert self._server

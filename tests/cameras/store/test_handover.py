@@ -16,7 +16,8 @@ from tests.waiting import until
 from workshop.benchmarks.handover.__main__ import configure, ending
 from workshop.benchmarks.handover.figures import count, hand_over_s, read_looks
 from workshop.benchmarks.handover.fleet import Fleet, hit
-from workshop.benchmarks.handover.street import Street, serve_street
+from workshop.benchmarks.handover.street import serve_street
+from workshop.benchmarks.handover.timetable import Street
 
 CAMERAS = 4
 

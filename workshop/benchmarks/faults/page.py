@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator.errors import DataError
 from workshop.benchmarks.faults.report import FaultsReport, Row
-from workshop.reporting.pages import rewrite
+from workshop.reporting.pages import write_part
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
 NAME = "faults"
@@ -17,11 +16,7 @@ HEADER = ("fault", "callers, answers/s", *COUNTS, "recovered", "promise")
 
 def write_page(page: Path, report: FaultsReport) -> None:
     """Write the table between its marks in a page."""
-    try:
-        text = page.read_text(encoding="utf-8")
-        page.write_text(rewrite(text, {NAME: lambda: format_page(report)}), encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{page}: {error.strerror}") from error
+    write_part(page, NAME, format_page(report))
 
 
 def format_page(report: FaultsReport) -> str:

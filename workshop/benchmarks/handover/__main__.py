@@ -28,7 +28,8 @@ from workshop.benchmarks.handover.figures import (
     read_looks,
 )
 from workshop.benchmarks.handover.fleet import Fleet, hit
-from workshop.benchmarks.handover.street import Street, serve_street
+from workshop.benchmarks.handover.street import serve_street
+from workshop.benchmarks.handover.timetable import Street
 from workshop.reporting.tables import format_table
 
 REST_S = 15.0

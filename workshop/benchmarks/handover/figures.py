@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.schema import deliveries, passes
-from workshop.benchmarks.handover.street import Street
+from workshop.benchmarks.handover.timetable import Street
 
 LEAST_LOOKS = 2
 """Looks at which a pass can be agreed."""

@@ -48,7 +48,7 @@ def test_the_page_is_written_between_its_marks_alone(tmp_path: Path) -> None:
 def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("nothing")
-    with pytest.raises(DataError, match="wanted parts faults, got none"):
+    with pytest.raises(DataError, match="wanted the part faults, got none"):
         write_page(page, REPORT)
     with pytest.raises(DataError, match="No such file"):
         write_page(tmp_path / "none.md", REPORT)

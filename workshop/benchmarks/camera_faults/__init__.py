@@ -1,0 +1,1 @@
+"""Injects faults into a real `plates watch` and its surroundings, and compares with the truth."""

@@ -1,0 +1,173 @@
+"""What became of the vehicles: the looks, the store, what each sink got, and the gate."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.schema import gate_openings, passes
+from workshop.benchmarks.camera_faults.world import EVENTS, SINKS, World
+
+ACCEPTED = ("ok", "slow")
+"""Manners of the webhook in which an event has arrived for good."""
+
+
+@dataclass(frozen=True)
+class AnsweredLook:
+    """A frame that the service has answered, by the monotonic clock."""
+
+    at_s: float
+    camera: int
+    vehicle: int
+
+
+@dataclass(frozen=True)
+class ToldEvent:
+    """An event that a sink has got."""
+
+    id: str
+    kind: str
+    pass_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class GateRequest:
+    """A request to the relay, by the monotonic clock."""
+
+    at_s: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that was written down.
+
+    Attributes:
+        looks: Answered frames in the order of time.
+        stored: Number of passes by text.
+        unclosed: Number of passes that are not closed.
+        told: Events by sink, in their order.
+        requests: Requests to the relay.
+        outcomes: Records of the gate by text and outcome.
+    """
+
+    looks: Sequence[AnsweredLook]
+    stored: Mapping[str, int]
+    unclosed: int
+    told: Mapping[str, Sequence[ToldEvent]]
+    requests: Sequence[GateRequest]
+    outcomes: Mapping[tuple[str, str], int]
+
+
+def read_looks(world: World) -> list[AnsweredLook]:
+    """Return the frames that the service has answered."""
+    lines = world.looks.read_text(encoding="utf-8").splitlines() if world.looks.exists() else []
+    parts = [line.split() for line in lines]
+    return sorted(
+        (AnsweredLook(float(at), int(camera), int(vehicle)) for at, camera, vehicle in parts),
+        key=lambda look: look.at_s,
+    )
+
+
+def collect(world: World) -> Evidence:
+    """Read everything that there is now.
+
+    Raises:
+        PlateError: The database does not answer.
+    """
+    stored, unclosed, outcomes = _read_store(world.url)
+    documents: dict[str, Iterable[dict[str, Any]]] = dict(
+        zip(
+            SINKS,
+            (
+                (json.loads(one["body"]) | {"id": one["id"]} for one in _accepted(world)),
+                [*world.subscriber.documents],
+                _read_lines(world.folder / EVENTS / "passes.jsonl"),
+            ),
+            strict=True,
+        )
+    )
+    return Evidence(
+        read_looks(world),
+        stored,
+        unclosed,
+        {sink: [*map(_to_told, several)] for sink, several in documents.items()},
+        [
+            GateRequest(one["at_s"], json.loads(one["body"])["plate"])
+            for one in _read_lines(world.relay.requests)
+        ],
+        outcomes,
+    )
+
+
+def count_repeated(evidence: Evidence) -> int:
+    """Return how many events came to a sink that already had them."""
+    ids = [[event.id for event in events] for events in evidence.told.values()]
+    return sum(len(several) - len({*several}) for several in ids)
+
+
+def find_closed(evidence: Evidence, sink: str) -> set[str]:
+    """Return the texts of which a sink has got the last event."""
+    return {one.text for one in evidence.told[sink] if one.kind == "pass.closed"}
+
+
+def find_several_ids(evidence: Evidence) -> int:
+    """Return how many events were told under several ids."""
+    ids: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for event in (one for several in evidence.told.values() for one in several):
+        if event.kind != "pass.updated":
+            ids[event.pass_id, event.kind].add(event.id)
+    return sum(len(several) > 1 for several in ids.values())
+
+
+def find_misplaced(evidence: Evidence) -> int:
+    """Return how many events came to a sink for the first time after the pass's last event."""
+    misplaced = 0
+    for events in evidence.told.values():
+        closed: set[str] = set()
+        seen: set[str] = set()
+        for event in events:
+            misplaced += event.pass_id in closed and event.id not in seen
+            seen.add(event.id)
+            closed |= {event.pass_id} if event.kind == "pass.closed" else set()
+    return misplaced
+
+
+def _read_store(url: str) -> tuple[Counter[str], int, Counter[tuple[str, str]]]:
+    database = Database(url)
+    try:
+        with database.reading() as connection:
+            rows = connection.execute(sa.select(passes.c.text, passes.c.progress)).all()
+            columns = sa.select(gate_openings.c.text, gate_openings.c.outcome)
+            openings = connection.execute(columns).all()
+    finally:
+        database.close()
+    unclosed = sum(row.progress != "closed" for row in rows)
+    outcomes = Counter((row.text, row.outcome) for row in openings)
+    return Counter(row.text for row in rows), unclosed, outcomes
+
+
+def _accepted(world: World) -> list[dict[str, Any]]:
+    lines = _read_lines(world.webhook.requests)
+    return [line for line in lines if line["manner"] in ACCEPTED]
+
+
+def _read_lines(file: Path) -> list[dict[str, Any]]:
+    """Return the documents of a file; a line that is being written is left out."""
+    if not file.exists():
+        return []
+    text = file.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _to_told(document: Mapping[str, Any]) -> ToldEvent:
+    passed = document["data"]
+    return ToldEvent(document["id"], document["type"], passed["id"], passed["text"])

@@ -1,0 +1,116 @@
+"""Programs around the watch: they are started, killed, stopped, and started again on their port."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workshop.benchmarks.processes import find_tree
+
+START_S = 30.0
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass
+class Program:
+    """A program that listens on a port of loopback.
+
+    Attributes:
+        command: Its command.
+        port: Its port.
+        log: File for what it prints.
+        environ: Variables beside those of this process.
+    """
+
+    command: Sequence[str | Path]
+    port: int
+    log: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+    _process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it listens.
+
+        Raises:
+            TimeoutError: It does not.
+        """
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
+                env={**os.environ, **self.environ},
+            )  # fmt: skip
+        wait_for_port(self.port, str(self.command[0]))
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def suspend(self) -> None:
+        """Stop it: the kernel still accepts connections for it."""
+        self._send(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        assert self._process
+        self._process.send_signal(number)
+
+
+class HostileServer(Program):
+    """A receiver of requests whose manner can be changed while it runs.
+
+    Args:
+        port: Its port.
+        log: File for what it prints.
+
+    Attributes:
+        requests: File with a line for each request.
+        manner: File that names how requests are answered.
+    """
+
+    def __init__(self, port: int, log: Path) -> None:
+        self.requests, self.manner = log.with_suffix(".requests"), log.with_suffix(".manner")
+        module = "workshop.benchmarks.camera_faults.receiver"
+        command = (sys.executable, "-m", module, str(port), self.requests, self.manner)
+        super().__init__(command, port, log)
+        self.behave("ok")
+
+    def behave(self, manner: str) -> None:
+        """Answer requests in another manner from now on."""
+        new = self.manner.with_suffix(".new")
+        new.write_text(manner, encoding="utf-8")
+        new.replace(self.manner)
+
+
+def wait_for_port(port: int, name: str) -> None:
+    """Wait until somebody listens on a port of loopback.
+
+    Raises:
+        TimeoutError: Nobody does.
+    """
+    deadline = time.monotonic() + START_S
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"wanted {name} to listen on port {port}")
+        time.sleep(0.05)
+
+
+def signal_tree(root: int, number: signal.Signals) -> None:
+    """Send a signal to a process and to all below it."""
+    for pid in find_tree(root):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,0 +1,317 @@
+"""Compares what became of the vehicles with what is promised for a fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from workshop.benchmarks.camera_faults.evidence import (
+    AnsweredLook,
+    Evidence,
+    count_repeated,
+    find_closed,
+    find_misplaced,
+    find_several_ids,
+)
+from workshop.benchmarks.camera_faults.watching import Resources
+from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
+from workshop.benchmarks.handover.timetable import Street
+from workshop.reporting.machine import Machine
+
+LEAST_LOOKS = 2
+"""Looks at which a pass can be agreed."""
+LAST_S = 1.0
+"""A process that is killed may take with it what it saw in its last second."""
+LISTS_S = 1.5
+"""A list is read every second."""
+WINDOW_S, USUAL_SHARE = 3.0, 0.7
+"""A camera is back when it has this share of its looks in this time."""
+MOST_DESCRIPTORS, MOST_THREADS, MOST_BYTES = 8, 12, 64 << 20
+"""Growth that is no leak: connections of pools, threads of pools, and the memory of their work."""
+
+
+@dataclass(frozen=True)
+class CameraPromise:
+    """The promise for a fault. That nothing is lost or told wrongly is promised for all.
+
+    Attributes:
+        is_blind: Cameras cannot be followed meanwhile. A vehicle that passes then need not be seen,
+            and one that is there at the start or the end may be two passes.
+        gap_s: Longest time without a look of a camera.
+        recover_s: Longest time from the fault's end until the cameras have their rate.
+        may_not_open: The gate may stay shut.
+        status: Exit status at the end of the run.
+    """
+
+    is_blind: bool = False
+    gap_s: float | None = 3.0
+    recover_s: float = 10.0
+    may_not_open: bool = False
+    status: int | None = 0
+
+
+UNNOTICED = CameraPromise()
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Moments of a run by the monotonic clock.
+
+    Attributes:
+        steady_s: The cameras had their rate.
+        broken_s: The fault was made.
+        healed_s: It was ended.
+        back_s: The cameras had their rate again; None if they did not.
+        end_s: Vehicles that were gone by then count.
+        told_s: Everything was told; None if it was not.
+    """
+
+    steady_s: float
+    broken_s: float
+    healed_s: float
+    back_s: float | None
+    end_s: float
+    told_s: float | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of the watch.
+
+    Attributes:
+        status: Its exit status; None if it did not end.
+        seconds: The time that it took after SIGTERM.
+        before: What it held before the fault.
+        after: What it held after the recovery; None if it had ended.
+        is_told: The fault stands in the log or in the metrics.
+        failures: Broken promises that the fault itself has found.
+    """
+
+    status: int | None
+    seconds: float
+    before: Resources | None
+    after: Resources | None
+    is_told: bool
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CameraRow:
+    """The published results of a fault.
+
+    Attributes:
+        vehicles: Vehicles that had to be told.
+        lost: Those of them that are not stored, or not told to a sink.
+        doubled: Vehicles with several passes.
+        repeated: Events that came to a sink again, with their id.
+        wrong_openings: Requests to the relay that must not be.
+        gap_s: Longest time without a look of a camera.
+        back_s: Time until the cameras had their rate.
+        told_s: Time from the last vehicle that counts until everything was told.
+        end_s: Time that the end of the command took.
+    """
+
+    name: str
+    fault: str
+    vehicles: int = 0
+    lost: int = 0
+    doubled: int = 0
+    repeated: int = 0
+    wrong_openings: int = 0
+    gap_s: float = 0.0
+    back_s: float | None = None
+    told_s: float | None = None
+    end_s: float | None = None
+    broken: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.broken
+
+
+@dataclass(frozen=True)
+class CameraFaultsReport:
+    """The results of a run."""
+
+    date: str
+    seconds: float
+    machine: Machine
+    rows: tuple[CameraRow, ...] = field(default=())
+
+    @property
+    def is_kept(self) -> bool:
+        return all(row.is_kept for row in self.rows)
+
+
+def find_expected(
+    street: Street, looks: Sequence[AnsweredLook], moments: Moments, *, is_blind: bool
+) -> dict[str, bool]:
+    """Return the texts of the vehicles that must be told, and whether each was there in the fault.
+
+    They have come after the start and gone before the end. While cameras cannot be followed, those
+    count that the service has read twice.
+    """
+    seen = Counter(
+        (look.camera, look.vehicle)
+        for look in looks
+        if not moments.broken_s - LAST_S <= look.at_s <= moments.healed_s
+    )
+    blind_from_s, blind_to_s = moments.broken_s - LAST_S, moments.back_s or moments.end_s
+    expected = {}
+    for camera in range(street.cameras):
+        for sight, start_s, until_s in street.vehicles(camera, moments.end_s):
+            if start_s < moments.steady_s or until_s >= moments.end_s:
+                continue
+            is_there = is_blind and start_s < blind_to_s and until_s > blind_from_s
+            if not is_there or seen[camera, sight.vehicle] >= LEAST_LOOKS:
+                expected[sight.text] = is_there
+    return expected
+
+
+def find_missing(expected: Mapping[str, bool], evidence: Evidence) -> set[str]:
+    """Return the texts that are not stored, or not told to every sink to their end."""
+    complete = {*evidence.stored}.intersection(
+        *(find_closed(evidence, sink) for sink in evidence.told)
+    )
+    return {*expected} - complete
+
+
+def find_back_s(
+    looks: Sequence[AnsweredLook], cameras: int, since_s: float, now_s: float
+) -> float | None:
+    """Return the moment from which all cameras had their rate; None while they have not."""
+    least = USUAL_SHARE * WINDOW_S * LOOKS_PER_S
+    backs = []
+    for camera in range(cameras):
+        times = [look.at_s for look in looks if look.camera == camera and look.at_s >= since_s]
+        full = (
+            at_s
+            for at_s in times
+            if at_s + WINDOW_S <= now_s
+            and sum(at_s <= other <= at_s + WINDOW_S for other in times) >= least
+        )
+        backs.append(next(full, None))
+    found = [one for one in backs if one is not None]
+    return max(found) if len(found) == cameras else None
+
+
+def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until_s: float) -> float:
+    """Return the longest time without a look of a camera."""
+    longest_s = 0.0
+    for camera in range(cameras):
+        times = [one.at_s for one in looks if one.camera == camera and from_s < one.at_s < until_s]
+        edges = [from_s, *times, until_s]
+        longest_s = max(longest_s, *(b - a for a, b in pairwise(edges)))
+    return longest_s
+
+
+def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
+    """Return how many requests the relay got for a plate off the list, or again for one pass."""
+    listed, times = {*listed_texts()}, Counter(one.text for one in evidence.requests)
+    strangers = sum(
+        one.text not in listed or (unlisted_s is not None and one.at_s > unlisted_s + LISTS_S)
+        for one in evidence.requests
+    )
+    again = sum(times[text] - max(1, evidence.stored.get(text, 0)) for text in times)
+    return strangers + max(0, again)
+
+
+def count_unopened(expected: Mapping[str, bool], evidence: Evidence) -> int:
+    """Return the number of vehicles on the list for which nobody asked the relay."""
+    asked = {one.text for one in evidence.requests}
+    listed = {*listed_texts()}
+    return sum(text in listed and text not in asked for text in expected)
+
+
+def find_broken(
+    row: CameraRow, promise: CameraPromise, evidence: Evidence, ending: Ending
+) -> Iterator[str]:
+    """Yield a description of each broken part of the promise."""
+    yield from ending.failures
+    if row.lost:
+        yield f"{row.lost} vehicles lost"
+    if row.doubled:
+        yield f"{row.doubled} vehicles told twice"
+    if several := find_several_ids(evidence):
+        yield f"{several} events under several ids"
+    if misplaced := find_misplaced(evidence):
+        yield f"{misplaced} events after their pass had ended"
+    if row.wrong_openings:
+        yield f"{row.wrong_openings} requests to the relay too many"
+    if evidence.unclosed:
+        yield f"{evidence.unclosed} passes not closed"
+    yield from _find_slowness(row, promise)
+    if not ending.is_told:
+        yield "nothing in the log or the metrics tells of it"
+    if ending.status != promise.status:
+        yield f"exit status {ending.status}"
+    yield from _find_growth(ending)
+
+
+def _find_slowness(row: CameraRow, promise: CameraPromise) -> Iterator[str]:
+    if promise.gap_s is not None and not promise.is_blind and row.gap_s > promise.gap_s:
+        yield f"{row.gap_s:.1f} s without a look"
+    if row.back_s is None:
+        yield "the cameras did not come back"
+    elif row.back_s > promise.recover_s:
+        yield f"the cameras came back after {row.back_s:.1f} s"
+
+
+def _find_growth(ending: Ending) -> Iterator[str]:
+    before, after = ending.before, ending.after
+    if before is None or after is None:
+        return
+    if after.descriptors > before.descriptors + MOST_DESCRIPTORS:
+        yield f"{after.descriptors} descriptors, {before.descriptors} before"
+    if after.threads > before.threads + MOST_THREADS:
+        yield f"{after.threads} threads, {before.threads} before"
+    if after.memory_bytes > before.memory_bytes + MOST_BYTES:
+        grown = (after.memory_bytes - before.memory_bytes) >> 20
+        yield f"{grown} MB of memory more"
+    if after.processes != before.processes:
+        yield f"{after.processes} processes, {before.processes} before"
+
+
+def judge(
+    title: tuple[str, str],
+    street: Street,
+    moments: Moments,
+    evidence: Evidence,
+    *,
+    ending: Ending,
+    promise: CameraPromise,
+    unlisted_s: float | None,
+) -> CameraRow:
+    """Return the row of a fault, with its name and title."""
+    expected = find_expected(street, evidence.looks, moments, is_blind=promise.is_blind)
+    passed = {
+        sight.text: start_s < (moments.back_s or moments.end_s) and until_s > moments.broken_s
+        for camera in range(street.cameras)
+        for sight, start_s, until_s in street.vehicles(camera, moments.end_s)
+    }
+    doubled = [text for text, number in evidence.stored.items() if number > 1]
+    unopened = count_unopened(expected, evidence)
+    row = CameraRow(
+        *title,
+        vehicles=len(expected),
+        lost=len(find_missing(expected, evidence)),
+        doubled=sum(not (promise.is_blind and passed.get(text)) for text in doubled),
+        repeated=count_repeated(evidence),
+        wrong_openings=count_wrong_openings(evidence, unlisted_s),
+        gap_s=find_gap_s(evidence.looks, street.cameras, moments.broken_s, moments.end_s),
+        back_s=moments.back_s and max(0.0, moments.back_s - moments.healed_s),
+        told_s=moments.told_s and moments.told_s - moments.end_s,
+        end_s=ending.seconds,
+    )
+    broken = [*find_broken(row, promise, evidence, ending)]
+    if unopened and not (promise.may_not_open or promise.is_blind):
+        broken.append(f"the gate stayed shut for {unopened} vehicles")
+    missing = sorted(find_missing(expected, evidence))
+    notes = [f"lost: {', '.join(missing)}"] if missing else []
+    notes += [f"several passes: {', '.join(doubled)}"] if doubled else []
+    notes += [f"not opened: {unopened}"] if unopened else []
+    return CameraRow(**{**vars(row), "broken": tuple(broken), "notes": tuple(notes)})
