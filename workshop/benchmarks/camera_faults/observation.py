@@ -21,8 +21,8 @@ from workshop.benchmarks.camera_faults.report import (
     Ending,
     Moments,
     find_back_s,
-    find_expected,
     find_missing,
+    find_passing,
     judge,
 )
 from workshop.benchmarks.camera_faults.signs import Sign, Told
@@ -146,8 +146,8 @@ def _wait_until_told(fault: CameraFault, world: World, moments: Moments) -> floa
 def _find_missing(fault: CameraFault, world: World, moments: Moments) -> bool:
     evidence: Evidence = collect(world)
     is_blind = fault.promise.is_blind
-    expected = find_expected(world.street, evidence.looks, moments, is_blind=is_blind)
-    return bool(find_missing(expected, evidence))
+    passing = find_passing(world.street, evidence.looks, moments, is_blind=is_blind)
+    return bool(find_missing(passing, evidence))
 
 
 def _poll(find: Callable[[], float | None], longest_s: float) -> float | None:

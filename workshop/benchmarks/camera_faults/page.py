@@ -13,6 +13,7 @@ NAME = "camera-faults"
 HEADER = (
     "what was broken",
     "vehicles",
+    "not seen",
     "lost",
     "told twice",
     "repeated",
@@ -51,7 +52,7 @@ def _cells(row: CameraRow) -> tuple[Cell, ...]:
         return (row.fault, *[NOTHING] * (len(HEADER) - 2), f"not made here: {row.skipped}")
     return (
         row.fault,
-        *(row.vehicles, row.lost, row.doubled, row.repeated, row.wrong_openings),
+        *(row.vehicles, row.unseen, row.lost, row.doubled, row.repeated, row.wrong_openings),
         *map(_seconds, (row.gap_s, row.back_s, row.told_s)),
         "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",
     )

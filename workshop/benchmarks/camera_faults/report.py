@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -102,8 +102,9 @@ class CameraRow:
     """The published results of a fault.
 
     Attributes:
-        vehicles: Vehicles that had to be told.
-        lost: Those of them that are not stored, or not told to a sink.
+        vehicles: Vehicles that came and went between the start and the end.
+        unseen: Those of them that were not read twice.
+        lost: Those that were, and are not stored or not told to a sink.
         doubled: Vehicles with several passes.
         repeated: Events that came to a sink again, with their id.
         wrong_openings: Requests to the relay that must not be.
@@ -116,6 +117,7 @@ class CameraRow:
     name: str
     fault: str
     vehicles: int = 0
+    unseen: int = 0
     lost: int = 0
     doubled: int = 0
     repeated: int = 0
@@ -147,37 +149,63 @@ class CameraFaultsReport:
         return all(row.is_kept for row in self.rows)
 
 
-def find_expected(
-    street: Street, looks: Sequence[AnsweredLook], moments: Moments, *, is_blind: bool
-) -> dict[str, bool]:
-    """Return the texts of the vehicles that must be told, and whether each was there in the fault.
+@dataclass(frozen=True)
+class Passing:
+    """A vehicle that came and went between the start and the end of a run.
 
-    They have come after the start and gone before the end. While cameras cannot be followed, those
-    count that the service has read twice.
+    Attributes:
+        text: Text of its plate.
+        looks: Number of its frames that the service has answered, without those that a killed
+            process may have taken with it.
+        is_in_fault: It was there while the fault lasted or cameras were not back.
     """
+
+    text: str
+    looks: int
+    is_in_fault: bool
+
+    @property
+    def must_be_told(self) -> bool:
+        """True if enough of its frames were read."""
+        return self.looks >= LEAST_LOOKS
+
+
+def find_passing(
+    street: Street, looks: Sequence[AnsweredLook], moments: Moments, *, is_blind: bool
+) -> list[Passing]:
+    """Return the vehicles that count."""
+    gone_from_s, gone_to_s = moments.broken_s - LAST_S, moments.healed_s
     seen = Counter(
         (look.camera, look.vehicle)
         for look in looks
-        if not moments.broken_s - LAST_S <= look.at_s <= moments.healed_s
+        if not (is_blind and gone_from_s <= look.at_s <= gone_to_s)
     )
-    blind_from_s, blind_to_s = moments.broken_s - LAST_S, moments.back_s or moments.end_s
-    expected = {}
-    for camera in range(street.cameras):
-        for sight, start_s, until_s in street.vehicles(camera, moments.end_s):
-            if start_s < moments.steady_s or until_s >= moments.end_s:
-                continue
-            is_there = is_blind and start_s < blind_to_s and until_s > blind_from_s
-            if not is_there or seen[camera, sight.vehicle] >= LEAST_LOOKS:
-                expected[sight.text] = is_there
-    return expected
+    back_s = moments.back_s or moments.end_s
+    return [
+        Passing(
+            sight.text,
+            seen[camera, sight.vehicle],
+            start_s < back_s and until_s > gone_from_s,
+        )
+        for camera in range(street.cameras)
+        for sight, start_s, until_s in street.vehicles(camera, moments.end_s)
+        if start_s >= moments.steady_s and until_s < moments.end_s
+    ]
 
 
-def find_missing(expected: Mapping[str, bool], evidence: Evidence) -> set[str]:
-    """Return the texts that are not stored, or not told to every sink to their end."""
+def find_missing(passing: Sequence[Passing], evidence: Evidence) -> set[str]:
+    """Return the texts that must be told, and are not stored or not told to every sink."""
     complete = {*evidence.stored}.intersection(
         *(find_closed(evidence, sink) for sink in evidence.told)
     )
-    return {*expected} - complete
+    return {one.text for one in passing if one.must_be_told} - complete
+
+
+def describe_loss(text: str, evidence: Evidence) -> str:
+    """Say where a vehicle is missing."""
+    sinks = [sink for sink in evidence.told if text not in find_closed(evidence, sink)]
+    places = [*([] if text in evidence.stored else ["the database"]), *sinks]
+    return f"{text} is missing in {', '.join(places)}"
 
 
 def find_back_s(
@@ -220,11 +248,11 @@ def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
     return strangers + max(0, again)
 
 
-def count_unopened(expected: Mapping[str, bool], evidence: Evidence) -> int:
+def count_unopened(passing: Sequence[Passing], evidence: Evidence) -> int:
     """Return the number of vehicles on the list for which nobody asked the relay."""
     asked = {one.text for one in evidence.requests}
-    listed = {*listed_texts()}
-    return sum(text in listed and text not in asked for text in expected)
+    waiting = {one.text for one in passing if one.must_be_told} - asked
+    return len(waiting.intersection(listed_texts()))
 
 
 def find_broken(
@@ -232,6 +260,8 @@ def find_broken(
 ) -> Iterator[str]:
     """Yield a description of each broken part of the promise."""
     yield from ending.failures
+    if row.unseen and not promise.is_blind:
+        yield f"{row.unseen} vehicles not seen"
     if row.lost:
         yield f"{row.lost} vehicles lost"
     if row.doubled:
@@ -287,19 +317,17 @@ def judge(
     unlisted_s: float | None,
 ) -> CameraRow:
     """Return the row of a fault, with its name and title."""
-    expected = find_expected(street, evidence.looks, moments, is_blind=promise.is_blind)
-    passed = {
-        sight.text: start_s < (moments.back_s or moments.end_s) and until_s > moments.broken_s
-        for camera in range(street.cameras)
-        for sight, start_s, until_s in street.vehicles(camera, moments.end_s)
-    }
+    passing = find_passing(street, evidence.looks, moments, is_blind=promise.is_blind)
+    missing = sorted(find_missing(passing, evidence))
     doubled = [text for text, number in evidence.stored.items() if number > 1]
-    unopened = count_unopened(expected, evidence)
+    allowed = {one.text for one in passing if promise.is_blind and one.is_in_fault}
+    unopened = count_unopened(passing, evidence)
     row = CameraRow(
         *title,
-        vehicles=len(expected),
-        lost=len(find_missing(expected, evidence)),
-        doubled=sum(not (promise.is_blind and passed.get(text)) for text in doubled),
+        vehicles=len(passing),
+        unseen=sum(not one.must_be_told for one in passing),
+        lost=len(missing),
+        doubled=len({*doubled} - allowed),
         repeated=count_repeated(evidence),
         wrong_openings=count_wrong_openings(evidence, unlisted_s),
         gap_s=find_gap_s(evidence.looks, street.cameras, moments.broken_s, moments.end_s),
@@ -310,8 +338,7 @@ def judge(
     broken = [*find_broken(row, promise, evidence, ending)]
     if unopened and not (promise.may_not_open or promise.is_blind):
         broken.append(f"the gate stayed shut for {unopened} vehicles")
-    missing = sorted(find_missing(expected, evidence))
-    notes = [f"lost: {', '.join(missing)}"] if missing else []
+    notes = [describe_loss(text, evidence) for text in missing]
     notes += [f"several passes: {', '.join(doubled)}"] if doubled else []
     notes += [f"not opened: {unopened}"] if unopened else []
     return CameraRow(**{**vars(row), "broken": tuple(broken), "notes": tuple(notes)})

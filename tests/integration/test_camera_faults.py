@@ -1,0 +1,20 @@
+"""Faults made on purpose around a real `plates watch`: no vehicle is lost or told wrongly."""
+
+import pytest
+
+from tests.cameras.servers import check_gstreamer
+from workshop.benchmarks.camera_faults import observation
+from workshop.benchmarks.camera_faults.__main__ import choose, run
+
+FEW = ("kill-decoder", "kill-postgresql", "relay-dies", "clock-back-40-days", "end-watch")
+
+
+def test_no_fault_loses_a_vehicle_or_opens_a_gate_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_gstreamer()
+    monkeypatch.setattr(observation, "BEFORE_S", 3.0)
+    monkeypatch.setattr(observation, "AFTER_S", 4.0)
+    report = run(choose(FEW), None, at_once=len(FEW))
+    made = [row for row in report.rows if not row.skipped]
+    assert [row.broken for row in made if row.told_s is None] == []
+    harm = [(row.name, row.lost, row.doubled, row.wrong_openings) for row in made]
+    assert harm == [(row.name, 0, 0, 0) for row in made]
