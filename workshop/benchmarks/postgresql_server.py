@@ -122,11 +122,11 @@ class PostgresqlServer:
                     stdout=log,
                     stderr=log,
                 )
-        ready = [self.programs / "pg_isready", *self._place("-h")]
+        ready = [str(self.programs / "pg_isready"), *self._place("-h")]
         return subprocess.run(ready, capture_output=True).returncode == 0
 
     def _run(self, program: str, *arguments: str) -> str:
-        command = [self.programs / program, *self._place("-h"), "-U", "plates", *arguments]
+        command = [str(self.programs / program), *self._place("-h"), "-U", "plates", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def _place(self, option: str) -> tuple[str, ...]:

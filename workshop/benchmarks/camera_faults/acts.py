@@ -245,8 +245,8 @@ def forbid_processes(world: World) -> Iterator[None]:
     group = PIDS / f"camera-faults-{world.watch.pid}"
     group.mkdir()
     tree = find_tree(world.watch.pid)
-    for pid in tree:
-        (group / "cgroup.procs").write_text(str(pid))
+    for member in tree:
+        (group / "cgroup.procs").write_text(str(member))
     (group / "pids.max").write_text((group / "pids.current").read_text())
     try:
         yield

@@ -74,5 +74,5 @@ class Subscriber:
                 async with aiomqtt.Client("127.0.0.1", self._port, timeout=2) as client:
                     await client.subscribe(TOPIC, qos=1)
                     async for message in client.messages:
-                        self.documents.append(json.loads(bytes(message.payload)))  # type: ignore[arg-type]  # bytes
+                        self.documents.append(json.loads(bytes(message.payload)))
             await asyncio.sleep(AGAIN_S)

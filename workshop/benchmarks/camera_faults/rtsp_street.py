@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 import gi
 
@@ -61,28 +62,27 @@ def draw(sight: Sight, tick: int) -> bytes:
     return edge * CODE_PX + road * (PLATE_Y - CODE_PX) + row * PLATE_WH[1] + road * below
 
 
-class StreetCamera(GstRtspServer.RTSPMediaFactory):
-    """Plays one camera to everybody who asks."""
+def make_camera(street: Street, camera: int) -> Any:
+    """Return GStreamer's factory of a camera. It draws pictures until the last client leaves."""
 
-    def __init__(self, street: Street, camera: int) -> None:
-        super().__init__()
-        self._street, self._camera = street, camera
-        self.set_launch(PIPELINE)
-        self.set_shared(True)
-        self.connect("media-configure", self._configure)
-
-    def _configure(self, _: object, media: object) -> None:
-        """Draw pictures until the last client leaves."""
-        source, is_over = media.get_element().get_by_name("source"), []
+    def configure(_: object, media: Any) -> None:
+        source = media.get_element().get_by_name("source")
+        is_over: list[object] = []
         media.connect("unprepared", is_over.append)
 
         def push() -> bool:
-            sight = self._street.look(self._camera, time.monotonic())
-            picture = draw(sight, int(time.monotonic() * RATE))
+            now_s = time.monotonic()
+            picture = draw(street.look(camera, now_s), int(now_s * RATE))
             source.emit("push-buffer", Gst.Buffer.new_wrapped(picture))
             return not is_over
 
         GLib.timeout_add(1000 // RATE, push)
+
+    factory = GstRtspServer.RTSPMediaFactory()
+    factory.set_launch(PIPELINE)
+    factory.set_shared(True)
+    factory.connect("media-configure", configure)
+    return factory
 
 
 def main(port: str, cameras: str, started_s: str) -> None:
@@ -92,7 +92,7 @@ def main(port: str, cameras: str, started_s: str) -> None:
     server.set_service(port)
     street = Street(int(cameras), float(started_s), STAYS_S, PAUSE_S)
     for camera in range(street.cameras):
-        server.get_mount_points().add_factory(f"/{camera}", StreetCamera(street, camera))
+        server.get_mount_points().add_factory(f"/{camera}", make_camera(street, camera))
     server.attach(None)
     print(server.get_bound_port(), flush=True)
     GLib.MainLoop().run()
