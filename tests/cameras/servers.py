@@ -16,32 +16,16 @@ import cv2
 import numpy as np
 import pytest
 
-SYSTEM_PYTHON = "/usr/bin/python3"
+from workshop.benchmarks.camera_faults.gstreamer import MISSING, SYSTEM_PYTHON, is_installed
+
 SCRIPT = Path(__file__).with_name("rtsp_server.py")
-NEEDED = """
-import gi
-gi.require_version("Gst", "1.0")
-gi.require_version("GstRtspServer", "1.0")
-from gi.repository import Gio, Gst, GstRtspServer
-Gst.init(None)
-assert Gio.TlsBackend.get_default().supports_tls()
-for name in "multifilesrc", "jpegdec", "x264enc", "rtph264pay":
-    assert Gst.ElementFactory.find(name), name
-"""
-PACKAGES = (
-    "python3-gi gir1.2-gst-rtsp-server-1.0 glib-networking gstreamer1.0-plugins-base"
-    " gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly"
-)
 BOUNDARY = "picture"
 
 
 def check_gstreamer() -> None:
     """Skip the test where Debian's packages are missing."""
-    with suppress(OSError):
-        done = subprocess.run([SYSTEM_PYTHON, "-c", NEEDED], capture_output=True, check=False)
-        if done.returncode == 0:
-            return
-    pytest.skip(f"no GStreamer RTSP server: apt-get install {PACKAGES}")
+    if not is_installed():
+        pytest.skip(MISSING)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from orchestrator.reading.crops import MARGIN_XY
 from orchestrator.supervisor.triton_server import STOP_S
 from orchestrator.system.memory import MIB, least_bytes
 from tests.samples import PROJECT
+from workshop.benchmarks.camera_faults import registry as camera_faults
 from workshop.benchmarks.faults.registry import FAULTS
 
 FAULT = {fault.name: fault for fault in FAULTS}
@@ -57,6 +58,11 @@ def test_the_table_of_faults_has_every_fault() -> None:
     made = [title for title, *_ in rows("docs/reliability.md", "| fault |")]
     assert made == [fault.title for fault in FAULTS]
     assert figures(r"\[(\d+) faults were tried\]", "README.md") == [len(FAULTS)]
+
+
+def test_the_table_of_the_faults_of_cameras_has_every_fault() -> None:
+    made = [title for title, *_ in rows("docs/reliability.md", "| what was broken |")]
+    assert made == [fault.title for fault in camera_faults.FAULTS]
 
 
 @pytest.mark.parametrize("number", range(len(PROMISES)), ids=PROMISES)

@@ -15,7 +15,6 @@ from typing import Any
 import gi
 
 gi.require_version("Gst", "1.0")
-gi.require_version("GstApp", "1.0")
 gi.require_version("GstRtspServer", "1.0")
 from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 

@@ -17,6 +17,7 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.supervisor.ports import free_ports
+from workshop.benchmarks.camera_faults import gstreamer
 from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program
 from workshop.benchmarks.camera_faults.scene import PAUSE_S, STAYS_S
@@ -31,7 +32,6 @@ LOOKS_PER_S = 4.0
 VEHICLES = 400
 """Vehicles of each camera that are known; every second one may pass the gate."""
 LIST, SINKS = "residents", ("erp", "home", "log")
-SYSTEM_PYTHON = "/usr/bin/python3"
 SPOOL, PICTURES, STORE, DATABASE, EVENTS = "spool", "pictures", "store", "database", "events"
 DISK_SIZES = {SPOOL: "2m", PICTURES: "2m", STORE: "8m", DATABASE: "256m", EVENTS: "1m"}
 """Sizes of small disks."""
@@ -129,6 +129,8 @@ def run_world(setting: Setting) -> Iterator[World]:
     Raises:
         CannotBeMadeError: This machine has not what it needs.
     """
+    if not gstreamer.is_installed():
+        raise CannotBeMadeError(gstreamer.MISSING)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="camera-faults-")))
         folder.chmod(0o755)  # PostgreSQL runs as another user
@@ -191,7 +193,7 @@ def _make_world(
         postgresql.create_database("plates")
     url = f"postgresql+psycopg://plates@127.0.0.1:{database}/plates"
     modules = "workshop.benchmarks.camera_faults."
-    camera = (SYSTEM_PYTHON, "-m", modules + "rtsp_street", str(rtsp), str(CAMERAS))
+    camera = (gstreamer.SYSTEM_PYTHON, "-m", modules + "rtsp_street", str(rtsp), str(CAMERAS))
     stand_in = (sys.executable, "-m", modules + "recognition", str(service), str(folder / "looks"))
     return World(
         folder,
