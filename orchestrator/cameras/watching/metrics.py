@@ -75,6 +75,8 @@ class SnapshotCollector:
             yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
         up = {one.name: float(one.is_up) for one in now.cameras}
         yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
+        served = {one.name: float(one.is_service_up) for one in now.cameras}
+        yield _gauge(f"{PREFIX}service_up", "1 if the service answered the last frame.", served)
         for name, text in SINK_COUNTERS.items():
             yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
         disabled = {one.name: float(one.is_disabled) for one in now.sinks}

@@ -47,6 +47,7 @@ class CameraStatus:
         reconnects: How often the stream was opened again.
         error: The last error of the stream or the service; empty when all is well.
         is_live: False if it is a file, which has an end.
+        is_service_up: False if the service did not answer the last frame.
     """
 
     name: str
@@ -61,6 +62,7 @@ class CameraStatus:
     reconnects: int
     error: str
     is_live: bool = True
+    is_service_up: bool = True
 
     @property
     def is_up(self) -> bool:
@@ -84,4 +86,5 @@ class CameraStatus:
             reconnects=stream.reconnects,
             error=loop.failure or loop.health.last_error or stream.last_error,
             is_live=loop.camera.is_live,
+            is_service_up=not loop.health.failures,
         )

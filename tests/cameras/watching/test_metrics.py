@@ -15,7 +15,7 @@ from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.errors import SettingsError
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
-YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
+YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", False)
 STATE = Snapshot(
     (GATE, YARD),
     (
@@ -58,6 +58,8 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_camera_dropped_share", "gate", 0.33),
         ("plates_camera_up", "gate", 1),
         ("plates_camera_up", "yard", 0),
+        ("plates_camera_service_up", "gate", 1),
+        ("plates_camera_service_up", "yard", 0),
         ("plates_camera_reconnects_total", "yard", 4),
         ("plates_sink_delivered_total", "erp", 2),
         ("plates_sink_disabled", "erp", 1),

@@ -16,7 +16,9 @@ from workshop.benchmarks.camera_faults.signs import (
     SINK_FAILS,
     Sign,
     counts,
+    is_zero,
     says,
+    shows,
 )
 from workshop.benchmarks.camera_faults.world import (
     CAMERA,
@@ -34,10 +36,10 @@ AWAY_S, HANGS_S = 8.0, 30.0
 BLIND = CameraPromise(is_blind=True, may_not_open=True)
 HANGING = CameraPromise(is_blind=True, may_not_open=True, recover_s=40.0)
 """A decoder without a sign of life is replaced after 30 s."""
-STARTS = CameraPromise(is_blind=True, may_not_open=True, recover_s=15.0)
+STARTS = CameraPromise(is_blind=True, may_not_open=True, recover_s=20.0)
 """The command starts anew."""
 SHUT = CameraPromise(may_not_open=True)
-SERVICE_AWAY: tuple[Sign, ...] = (counts("plates_service_failures_total"), says("service|connect"))
+SERVICE_AWAY: tuple[Sign, ...] = (shows("plates_camera_service_up", is_zero),)
 
 _DECODERS = [
     CameraFault("kill-decoder", "SIGKILL to the decoder", acts.signal_decoders(signal.SIGKILL),
