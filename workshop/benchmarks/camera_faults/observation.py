@@ -35,8 +35,8 @@ BEFORE_S, AFTER_S = 8.0, 8.0
 """Times of undisturbed traffic before a fault, and after the cameras are back."""
 PATIENCE_S = 15.0
 """The watch for recovery ends this long after the promised time."""
-TOLD_S = 75.0
-"""Longest wait until everything is told. Pauses of sinks grow from 5 s on."""
+TOLD_S = 150.0
+"""Longest wait until everything is told. Passes of a killed watcher end within two minutes."""
 LOOK_S = 0.5
 
 
