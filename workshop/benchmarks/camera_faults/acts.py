@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program, signal_tree
+from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
 from workshop.benchmarks.camera_faults.world import LIST, World, listed_texts
 from workshop.benchmarks.faults.resource_limits import filled, limited
 from workshop.benchmarks.processes import find_tree
@@ -19,8 +20,6 @@ from workshop.benchmarks.processes import find_tree
 Act = Callable[[World], AbstractContextManager[None]]
 Find = Callable[[World], Program]
 
-END_LIMIT_S = 30.0
-"""The promised time of the end after SIGTERM."""
 DAY_S, HOUR_S = 86400, 3600
 STEP_BACK_S = 3.0
 PIDS = Path("/sys/fs/cgroup/pids")
@@ -338,7 +337,8 @@ def start_another(world: World) -> Iterator[None]:
     if done.returncode == 0:
         world.failures.append("the second watcher ended with status 0")
     if "Traceback" in done.stderr:
-        world.failures.append("the second watcher ended with a traceback")
+        reason = done.stderr.strip().splitlines()[-1]
+        world.failures.append(f"the second watcher ended with a traceback: {reason}")
     yield
 
 

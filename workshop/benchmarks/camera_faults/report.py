@@ -15,7 +15,7 @@ from workshop.benchmarks.camera_faults.evidence import (
     find_misplaced,
     find_several_ids,
 )
-from workshop.benchmarks.camera_faults.watching import Resources
+from workshop.benchmarks.camera_faults.watching import END_LIMIT_S, Resources
 from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
 from workshop.benchmarks.handover.timetable import Street
 from workshop.reporting.machine import Machine
@@ -279,6 +279,8 @@ def find_broken(
         yield "nothing in the log or the metrics tells of it"
     if ending.status != promise.status:
         yield f"exit status {ending.status}"
+    if ending.seconds > END_LIMIT_S:
+        yield f"ended {ending.seconds:.1f} s after SIGTERM"
     yield from _find_growth(ending)
 
 

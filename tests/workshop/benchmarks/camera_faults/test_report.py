@@ -155,6 +155,7 @@ def test_two_passes_at_the_edge_of_a_blind_time_are_no_fault() -> None:
     ("ending", "broken"),
     [
         pytest.param(replace(ENDING, status=1), "exit status 1", id="status"),
+        pytest.param(replace(ENDING, seconds=31.0), "ended 31.0 s after SIGTERM", id="late"),
         pytest.param(replace(ENDING, status=None), "exit status None", id="no-end"),
         pytest.param(
             replace(ENDING, is_told=False),
