@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -14,16 +14,18 @@ import psutil
 from orchestrator.errors import PlateError
 from workshop.benchmarks.camera_faults.acts import Act
 from workshop.benchmarks.camera_faults.evidence import Evidence, collect, read_looks
+from workshop.benchmarks.camera_faults.judging import (
+    find_back_s,
+    find_missing,
+    find_passing,
+    judge,
+)
 from workshop.benchmarks.camera_faults.report import (
     UNNOTICED,
     CameraPromise,
     CameraRow,
     Ending,
     Moments,
-    find_back_s,
-    find_missing,
-    find_passing,
-    judge,
 )
 from workshop.benchmarks.camera_faults.signs import Sign, Told
 from workshop.benchmarks.camera_faults.watching import Resources
@@ -93,7 +95,7 @@ def _observe(fault: CameraFault, world: World) -> CameraRow:
     time.sleep(AFTER_S)
     moments = Moments(steady_s, broken_s, healed_s, back_s, time.monotonic(), None)
     told_s = _wait_until_told(fault, world, moments)
-    moments = Moments(**{**vars(moments), "told_s": told_s})
+    moments = replace(moments, told_s=told_s)
     after = _measure(world)
     status, took_s = _end(world)
     samples = [sample for at_s, sample in world.watch.samples if at_s > broken_s]

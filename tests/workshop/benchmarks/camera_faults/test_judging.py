@@ -18,15 +18,13 @@ from tests.workshop.benchmarks.camera_faults.passing_vehicles import (
     told,
 )
 from workshop.benchmarks.camera_faults.evidence import Evidence, GateRequest
+from workshop.benchmarks.camera_faults.judging import find_back_s, find_passing, judge
 from workshop.benchmarks.camera_faults.report import (
     UNNOTICED,
     CameraPromise,
     CameraRow,
     Ending,
     Moments,
-    find_back_s,
-    find_passing,
-    judge,
 )
 
 BLIND = CameraPromise(is_blind=True)
@@ -155,7 +153,7 @@ def test_two_passes_at_the_edge_of_a_blind_time_are_no_fault() -> None:
     ("ending", "broken"),
     [
         pytest.param(replace(ENDING, status=1), "exit status 1", id="status"),
-        pytest.param(replace(ENDING, seconds=31.0), "ended 31.0 s after SIGTERM", id="late"),
+        pytest.param(replace(ENDING, seconds=32.0), "ended 32.0 s after SIGTERM", id="late"),
         pytest.param(replace(ENDING, status=None), "exit status None", id="no-end"),
         pytest.param(
             replace(ENDING, is_told=False),

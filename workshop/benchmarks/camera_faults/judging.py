@@ -1,0 +1,229 @@
+"""Compares what became of the vehicles with what is promised for a fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from workshop.benchmarks.camera_faults.evidence import (
+    AnsweredLook,
+    Evidence,
+    count_repeated,
+    find_closed,
+    find_misplaced,
+    find_several_ids,
+)
+from workshop.benchmarks.camera_faults.report import CameraPromise, CameraRow, Ending, Moments
+from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
+from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
+from workshop.benchmarks.handover.timetable import Street
+
+LEAST_LOOKS = 2
+"""Looks at which a pass can be agreed."""
+LAST_S = 1.0
+"""A process that is killed may take with it what it saw in its last second."""
+LISTS_S = 1.5
+"""A list is read every second."""
+WINDOW_S, USUAL_SHARE = 3.0, 0.7
+"""A camera is back when it has this share of its looks in this time."""
+MOST_DESCRIPTORS, MOST_THREADS, MOST_BYTES = 8, 12, 64 << 20
+"""Growth that is no leak: connections of pools, threads of pools, and the memory of their work."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A vehicle that came and went between the start and the end of a run.
+
+    Attributes:
+        text: Text of its plate.
+        looks: Number of its frames that the service has answered, without those that a killed
+            process may have taken with it.
+        is_in_fault: It was there while the fault lasted or cameras were not back.
+    """
+
+    text: str
+    looks: int
+    is_in_fault: bool
+
+    @property
+    def must_be_told(self) -> bool:
+        """True if enough of its frames were read."""
+        return self.looks >= LEAST_LOOKS
+
+
+def find_passing(
+    street: Street, looks: Sequence[AnsweredLook], moments: Moments, *, is_blind: bool
+) -> list[Passing]:
+    """Return the vehicles that count."""
+    gone_from_s, gone_to_s = moments.broken_s - LAST_S, moments.healed_s
+    seen = Counter(
+        (look.camera, look.vehicle)
+        for look in looks
+        if not (is_blind and gone_from_s <= look.at_s <= gone_to_s)
+    )
+    back_s = moments.back_s or moments.end_s
+    return [
+        Passing(
+            sight.text,
+            seen[camera, sight.vehicle],
+            start_s < back_s and until_s > gone_from_s,
+        )
+        for camera in range(street.cameras)
+        for sight, start_s, until_s in street.vehicles(camera, moments.end_s)
+        if start_s >= moments.steady_s and until_s < moments.end_s
+    ]
+
+
+def find_missing(passing: Sequence[Passing], evidence: Evidence) -> set[str]:
+    """Return the texts that must be told, and are not stored or not told to every sink."""
+    complete = {*evidence.stored}.intersection(
+        *(find_closed(evidence, sink) for sink in evidence.told)
+    )
+    return {one.text for one in passing if one.must_be_told} - complete
+
+
+def describe_loss(text: str, evidence: Evidence) -> str:
+    """Say where a vehicle is missing."""
+    sinks = [sink for sink in evidence.told if text not in find_closed(evidence, sink)]
+    places = [*([] if text in evidence.stored else ["the database"]), *sinks]
+    return f"{text} is missing in {', '.join(places)}"
+
+
+def find_back_s(
+    looks: Sequence[AnsweredLook], cameras: int, since_s: float, now_s: float
+) -> float | None:
+    """Return the moment from which all cameras had their rate; None while they have not."""
+    least = USUAL_SHARE * WINDOW_S * LOOKS_PER_S
+    backs = []
+    for camera in range(cameras):
+        times = [look.at_s for look in looks if look.camera == camera and look.at_s >= since_s]
+        full = (
+            at_s
+            for at_s in times
+            if at_s + WINDOW_S <= now_s
+            and sum(at_s <= other <= at_s + WINDOW_S for other in times) >= least
+        )
+        backs.append(next(full, None))
+    found = [one for one in backs if one is not None]
+    return max(found) if len(found) == cameras else None
+
+
+def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until_s: float) -> float:
+    """Return the longest time without a look of a camera."""
+    longest_s = 0.0
+    for camera in range(cameras):
+        times = [one.at_s for one in looks if one.camera == camera and from_s < one.at_s < until_s]
+        edges = [from_s, *times, until_s]
+        longest_s = max(longest_s, *(b - a for a, b in pairwise(edges)))
+    return longest_s
+
+
+def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
+    """Return how many requests the relay got for a plate off the list, or again for one pass."""
+    listed, times = {*listed_texts()}, Counter(one.text for one in evidence.requests)
+    strangers = sum(
+        one.text not in listed or (unlisted_s is not None and one.at_s > unlisted_s + LISTS_S)
+        for one in evidence.requests
+    )
+    again = sum(times[text] - max(1, evidence.stored.get(text, 0)) for text in times)
+    return strangers + max(0, again)
+
+
+def count_unopened(passing: Sequence[Passing], evidence: Evidence) -> int:
+    """Return the number of vehicles on the list for which nobody asked the relay."""
+    asked = {one.text for one in evidence.requests}
+    waiting = {one.text for one in passing if one.must_be_told} - asked
+    return len(waiting.intersection(listed_texts()))
+
+
+def find_broken(
+    row: CameraRow, promise: CameraPromise, evidence: Evidence, ending: Ending
+) -> Iterator[str]:
+    """Yield a description of each broken part of the promise."""
+    yield from ending.failures
+    if row.unseen and not promise.is_blind:
+        yield f"{row.unseen} vehicles not seen"
+    if row.lost:
+        yield f"{row.lost} vehicles lost"
+    if row.doubled:
+        yield f"{row.doubled} vehicles told twice"
+    if several := find_several_ids(evidence):
+        yield f"{several} events under several ids"
+    if misplaced := find_misplaced(evidence):
+        yield f"{misplaced} events after their pass had ended"
+    if row.wrong_openings:
+        yield f"{row.wrong_openings} requests to the relay too many"
+    if evidence.unclosed:
+        yield f"{evidence.unclosed} passes not closed"
+    yield from _find_slowness(row, promise)
+    if not ending.is_told:
+        yield "nothing in the log or the metrics tells of it"
+    if ending.status != promise.status:
+        yield f"exit status {ending.status}"
+    if ending.seconds > END_LIMIT_S:
+        yield f"ended {ending.seconds:.1f} s after SIGTERM"
+    yield from _find_growth(ending)
+
+
+def _find_slowness(row: CameraRow, promise: CameraPromise) -> Iterator[str]:
+    if promise.gap_s is not None and not promise.is_blind and row.gap_s > promise.gap_s:
+        yield f"{row.gap_s:.1f} s without a look"
+    if row.back_s is None:
+        yield "the cameras did not come back"
+    elif row.back_s > promise.recover_s:
+        yield f"the cameras came back after {row.back_s:.1f} s"
+
+
+def _find_growth(ending: Ending) -> Iterator[str]:
+    before, after = ending.before, ending.after
+    if before is None or after is None:
+        return
+    if after.descriptors > before.descriptors + MOST_DESCRIPTORS:
+        yield f"{after.descriptors} descriptors, {before.descriptors} before"
+    if after.threads > before.threads + MOST_THREADS:
+        yield f"{after.threads} threads, {before.threads} before"
+    if after.memory_bytes > before.memory_bytes + MOST_BYTES:
+        grown = (after.memory_bytes - before.memory_bytes) >> 20
+        yield f"{grown} MB of memory more"
+    if after.processes != before.processes:
+        yield f"{after.processes} processes, {before.processes} before"
+
+
+def judge(
+    title: tuple[str, str],
+    street: Street,
+    moments: Moments,
+    evidence: Evidence,
+    *,
+    ending: Ending,
+    promise: CameraPromise,
+    unlisted_s: float | None,
+) -> CameraRow:
+    """Return the row of a fault, with its name and title."""
+    passing = find_passing(street, evidence.looks, moments, is_blind=promise.is_blind)
+    missing = sorted(find_missing(passing, evidence))
+    doubled = [text for text, number in evidence.stored.items() if number > 1]
+    allowed = {one.text for one in passing if promise.is_blind and one.is_in_fault}
+    unopened = count_unopened(passing, evidence)
+    row = CameraRow(
+        *title,
+        vehicles=len(passing),
+        unseen=sum(not one.must_be_told for one in passing),
+        lost=len(missing),
+        doubled=len({*doubled} - allowed),
+        repeated=count_repeated(evidence),
+        wrong_openings=count_wrong_openings(evidence, unlisted_s),
+        gap_s=find_gap_s(evidence.looks, street.cameras, moments.broken_s, moments.end_s),
+        back_s=moments.back_s and max(0.0, moments.back_s - moments.healed_s),
+        told_s=moments.told_s and moments.told_s - moments.end_s,
+        end_s=ending.seconds,
+    )
+    broken = [*find_broken(row, promise, evidence, ending)]
+    if unopened and not (promise.may_not_open or promise.is_blind):
+        broken.append(f"the gate stayed shut for {unopened} vehicles")
+    notes = [describe_loss(text, evidence) for text in missing]
+    notes += [f"several passes: {', '.join(doubled)}"] if doubled else []
+    notes += [f"not opened: {unopened}"] if unopened else []
+    return replace(row, broken=tuple(broken), notes=tuple(notes))

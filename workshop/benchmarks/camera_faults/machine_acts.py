@@ -1,0 +1,105 @@
+"""Takes disks, descriptors, processes and the right time away from the watch."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from workshop.benchmarks.camera_faults.acts import Act
+from workshop.benchmarks.camera_faults.world import World
+from workshop.benchmarks.faults.resource_limits import filled, limited
+from workshop.benchmarks.processes import find_tree
+
+DAY_S, HOUR_S = 86400, 3600
+STEP_BACK_S = 3.0
+PIDS = Path("/sys/fs/cgroup/pids")
+
+
+def fill(place: str) -> Act:
+    """Fill a small disk."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        with filled(world.folder / place):
+            yield
+
+    return act
+
+
+def make_read_only(place: str) -> Act:
+    """Let a small disk take no writes."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        _remount(world.folder / place, "ro")
+        try:
+            yield
+        finally:
+            _remount(world.folder / place, "rw")
+
+    return act
+
+
+def limit_descriptors(spare: int) -> Act:
+    """Leave the watch few file descriptors, or none."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        limit = world.watch.measure().descriptors + spare
+        with limited(world.watch.pid, resource.RLIMIT_NOFILE, limit):
+            yield
+
+    return act
+
+
+@contextmanager
+def forbid_processes(world: World) -> Iterator[None]:
+    """Let the watch start no process and no thread."""
+    group = PIDS / f"camera-faults-{world.watch.pid}"
+    group.mkdir()
+    tree = find_tree(world.watch.pid)
+    for member in tree:
+        (group / "cgroup.procs").write_text(str(member))
+    (group / "pids.max").write_text((group / "pids.current").read_text())
+    try:
+        yield
+    finally:
+        (group / "pids.max").write_text("max")
+        for pid in (group / "cgroup.procs").read_text().split():
+            with suppress(ProcessLookupError):
+                (PIDS / "cgroup.procs").write_text(pid)
+        with suppress(OSError):
+            group.rmdir()
+
+
+def step_clock(seconds: int, *, is_undone: bool = False) -> Act:
+    """Set a wall clock ahead or back, and perhaps right again at the end."""
+
+    @contextmanager
+    def act(world: World) -> Iterator[None]:
+        world.set_clock(seconds)
+        try:
+            yield
+        finally:
+            if is_undone:
+                world.set_clock(0)
+
+    return act
+
+
+@contextmanager
+def step_to_and_fro(world: World) -> Iterator[None]:
+    """Set a wall clock an hour ahead, a day back, and so on."""
+    for seconds in (HOUR_S, -DAY_S, DAY_S, -HOUR_S):
+        world.set_clock(seconds)
+        time.sleep(STEP_BACK_S)
+    world.set_clock(0)
+    yield
+
+
+def _remount(folder: Path, mode: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=True, capture_output=True)
