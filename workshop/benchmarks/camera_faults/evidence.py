@@ -15,8 +15,8 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.schema import gate_openings, passes
 from workshop.benchmarks.camera_faults.world import EVENTS, SINKS, World
 
-ACCEPTED = ("ok", "slow")
-"""Manners of the webhook in which an event has arrived for good."""
+ACCEPTED = ("ok", "slow", "endless")
+"""Manners of the webhook that give a 2xx status: the event has arrived for good."""
 
 
 @dataclass(frozen=True)

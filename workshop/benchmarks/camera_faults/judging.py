@@ -28,7 +28,7 @@ LISTS_S = 1.5
 """A list is read every second."""
 WINDOW_S, USUAL_SHARE = 3.0, 0.7
 """A camera is back when it has this share of its looks in this time."""
-MOST_DESCRIPTORS, MOST_THREADS, MOST_BYTES = 8, 12, 64 << 20
+MOST_DESCRIPTORS, MOST_THREADS, MOST_BYTES = 16, 12, 64 << 20
 """Growth that is no leak: connections of pools, threads of pools, and the memory of their work."""
 
 
