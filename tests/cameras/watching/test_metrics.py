@@ -15,7 +15,9 @@ from orchestrator.cameras.watching.status import CameraStatus
 from orchestrator.errors import SettingsError
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
-YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False)
+YARD = CameraStatus(
+    "yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False
+)
 STATE = Snapshot(
     (GATE, YARD),
     (
