@@ -71,6 +71,8 @@ from workshop.benchmarks.camera_faults.world import (
 )
 
 AWAY_S, HANGS_S = 8.0, 30.0
+LISTED_S = 14.0
+"""In this time a vehicle that is on the list comes to each camera."""
 BLIND = CameraPromise(is_blind=True, may_not_open=True)
 HANGING = CameraPromise(is_blind=True, may_not_open=True, recover_s=40.0)
 """A decoder without a sign of life is replaced after 30 s."""
@@ -94,12 +96,17 @@ _PROGRAMS: list[tuple[str, str, Find, tuple[Sign, ...], CameraPromise]] = [
     ("service", "the recognition service", service, SERVICE_AWAY, BLIND),
     ("broker", "mosquitto", broker, SINK_FAILS, UNNOTICED),
     ("webhook", "the webhook's receiver", webhook, SINK_FAILS, UNNOTICED),
-    ("relay", "the gate's relay", relay, RELAY_FAILS, SHUT),
 ]
 _KILLED = [
     CameraFault(f"kill-{name}", f"{title} killed for 8 s", kill(find), AWAY_S, signs, promise)
     for name, title, find, signs, promise in _PROGRAMS
 ]
+_RELAY_AWAY = [
+    CameraFault("kill-relay", f"the gate's relay killed for {LISTED_S:.0f} s", kill(relay), LISTED_S,
+                RELAY_FAILS, SHUT),
+    CameraFault("stop-relay", "the gate's relay stopped for 20 s", suspend(relay), 20.0,
+                RELAY_FAILS, SHUT),
+]  # fmt: skip
 _STOPPED = [
     CameraFault(f"stop-{name}", f"{title} stopped for 20 s", suspend(find), 20.0,
                 (*signs, *NOTHING_TO_TELL), promise)
@@ -190,14 +197,14 @@ _CLOCKS = [
 ]  # fmt: skip
 
 _RELAYS = [
-    CameraFault(f"relay-{manner}", f"the relay {title}, 12 s", behave(manner, relay),
-                12.0, RELAY_FAILS, SHUT)
-    for manner, title in (
-        ("slow", "answers after 3 s"),
-        ("silent", "does not answer"),
-        ("error", "answers 500"),
-        ("dies", "takes the request and hangs up"),
-        ("endless", "answers without an end"),
+    CameraFault(f"relay-{manner}", f"the relay {title}, {LISTED_S:.0f} s", behave(manner, relay),
+                LISTED_S, (*RELAY_FAILS, *more), SHUT)
+    for manner, title, more in (
+        ("slow", "answers after 3 s", ()),
+        ("silent", "does not answer", ()),
+        ("error", "answers 500", ()),
+        ("dies", "takes the request and hangs up", ()),
+        ("endless", "answers without an end", NOTHING_TO_TELL),
     )
 ]  # fmt: skip
 _WEBHOOKS = [
@@ -254,6 +261,7 @@ FAULTS: tuple[CameraFault, ...] = (
     *_DECODERS,
     *_KILLED,
     *_STOPPED,
+    *_RELAY_AWAY,
     *_DATABASE,
     *_DISKS,
     *_LIMITS,

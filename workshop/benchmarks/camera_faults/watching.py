@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 
 import psutil
@@ -142,7 +143,7 @@ class WatchCommand:
 
         def poll() -> None:
             while not is_over.wait(POLL_S):
-                with suppress(OSError, ValueError):
+                with suppress(OSError, ValueError, HTTPException):
                     self.samples.append((time.monotonic(), read_metrics(self.metrics_port)))
 
         thread = threading.Thread(target=poll, daemon=True)
