@@ -102,8 +102,8 @@ _KILLED = [
     for name, title, find, signs, promise in _PROGRAMS
 ]
 _RELAY_AWAY = [
-    CameraFault("kill-relay", f"the gate's relay killed for {LISTED_S:.0f} s", kill(relay), LISTED_S,
-                RELAY_FAILS, SHUT),
+    CameraFault("kill-relay", f"the gate's relay killed for {LISTED_S:.0f} s", kill(relay),
+                LISTED_S, RELAY_FAILS, SHUT),
     CameraFault("stop-relay", "the gate's relay stopped for 20 s", suspend(relay), 20.0,
                 RELAY_FAILS, SHUT),
 ]  # fmt: skip
