@@ -65,8 +65,9 @@ def start_another(world: World) -> Iterator[None]:
     """Start a second watcher of the same file without `--share`; it must end, and harm nothing."""
     command = world.watch
     done = subprocess.run(
-        [*command.command(), "-q"], capture_output=True, text=True, timeout=60, check=False
-    )
+        [*command.command(), "-q"], capture_output=True, text=True, timeout=60, check=False,
+        env=command.variables(),
+    )  # fmt: skip
     if done.returncode == 0:
         world.failures.append("the second watcher ended with status 0")
     if "Traceback" in done.stderr:

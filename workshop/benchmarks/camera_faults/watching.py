@@ -72,17 +72,21 @@ class WatchCommand:
     _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it; it is not ready then."""
+        """Start it, from the folder of this module; it is not ready then."""
         with self.output.open("ab") as output, self.errors.open("ab") as errors:
             self._process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
-                cwd=ROOT, env={**os.environ, **self.environ},
+                cwd=ROOT, env=self.variables(),
             )  # fmt: skip
 
     def command(self) -> list[str]:
         """Return its command line."""
         plates = Path(sys.executable).with_name("plates")
         return [str(plates), "watch", str(self.file), *self.arguments]
+
+    def variables(self) -> dict[str, str]:
+        """Return its environment. It runs the code beside this module, whatever is installed."""
+        return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
 
     @property
     def pid(self) -> int:
