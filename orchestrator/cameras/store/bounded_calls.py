@@ -107,7 +107,9 @@ class _Call(Generic[ResultT]):
         try:
             result = self._call()
         except BaseException as error:
-            self._future.set_exception(error)
+            # Without its frames, which would keep the call's connection open until a garbage
+            # collection: they and the future refer to each other.
+            self._future.set_exception(error.with_traceback(None))
         else:
             with self._lock:
                 self._future.set_result(result)
