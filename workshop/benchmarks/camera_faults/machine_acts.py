@@ -31,15 +31,20 @@ def fill(place: str) -> Act:
 
 
 def make_read_only(place: str) -> Act:
-    """Let a small disk take no writes."""
+    """Let a small disk take no writes: it is mounted read-only over itself.
+
+    A disk that is mounted again refuses that while a file on it is open for writing.
+    """
 
     @contextmanager
     def act(world: World) -> Iterator[None]:
-        _remount(world.folder / place, "ro")
+        folder = str(world.folder / place)
+        _run("mount", "--bind", folder, folder)
         try:
+            _run("mount", "-o", "bind,remount,ro", folder)
             yield
         finally:
-            _remount(world.folder / place, "rw")
+            _run("umount", "--lazy", folder)
 
     return act
 
@@ -101,5 +106,5 @@ def step_to_and_fro(world: World) -> Iterator[None]:
     yield
 
 
-def _remount(folder: Path, mode: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=True, capture_output=True)
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)

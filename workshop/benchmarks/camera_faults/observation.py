@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import SubprocessError
 
 import psutil
 
@@ -75,7 +76,7 @@ def make_fault(fault: CameraFault, logs: Path | None = None) -> CameraRow:
                 _keep_logs(fault, world, logs)
     except CannotBeMadeError as error:
         return CameraRow(fault.name, fault.title, skipped=str(error))
-    except (PlateError, OSError, LookupError, psutil.Error) as error:
+    except (PlateError, OSError, LookupError, SubprocessError, psutil.Error) as error:
         return CameraRow(fault.name, fault.title, broken=(f"{type(error).__name__}: {error}",))
 
 
