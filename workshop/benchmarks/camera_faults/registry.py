@@ -200,7 +200,7 @@ _RELAYS = [
     CameraFault(f"relay-{manner}", f"the relay {title}, {LISTED_S:.0f} s", behave(manner, relay),
                 LISTED_S, (*RELAY_FAILS, *more), SHUT)
     for manner, title, more in (
-        ("slow", "answers after 3 s", ()),
+        ("slow", "answers after 3 s", NOTHING_TO_TELL),
         ("silent", "does not answer", ()),
         ("error", "answers 500", ()),
         ("dies", "takes the request and hangs up", ()),
