@@ -53,7 +53,7 @@ class Evidence:
     Attributes:
         looks: Answered frames in the order of time.
         stored: Number of passes by text.
-        unclosed: Number of passes that are not closed.
+        unclosed: Texts of passes that are not closed.
         told: Events by sink, in their order.
         requests: Requests to the relay.
         outcomes: Records of the gate by text and outcome.
@@ -61,7 +61,7 @@ class Evidence:
 
     looks: Sequence[AnsweredLook]
     stored: Mapping[str, int]
-    unclosed: int
+    unclosed: frozenset[str]
     told: Mapping[str, Sequence[ToldEvent]]
     requests: Sequence[GateRequest]
     outcomes: Mapping[tuple[str, str], int]
@@ -141,7 +141,7 @@ def find_misplaced(evidence: Evidence) -> int:
     return misplaced
 
 
-def _read_store(url: str) -> tuple[Counter[str], int, Counter[tuple[str, str]]]:
+def _read_store(url: str) -> tuple[Counter[str], frozenset[str], Counter[tuple[str, str]]]:
     database = Database(url)
     try:
         with database.reading() as connection:
@@ -150,7 +150,7 @@ def _read_store(url: str) -> tuple[Counter[str], int, Counter[tuple[str, str]]]:
             openings = connection.execute(columns).all()
     finally:
         database.close()
-    unclosed = sum(row.progress != "closed" for row in rows)
+    unclosed = frozenset(row.text for row in rows if row.progress != "closed")
     outcomes = Counter((row.text, row.outcome) for row in openings)
     return Counter(row.text for row in rows), unclosed, outcomes
 

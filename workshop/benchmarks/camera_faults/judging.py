@@ -84,6 +84,12 @@ def find_missing(passing: Sequence[Passing], evidence: Evidence) -> set[str]:
     return {one.text for one in passing if one.must_be_told} - complete
 
 
+def is_all_told(passing: Sequence[Passing], evidence: Evidence) -> bool:
+    """Tell whether nothing is missing, and no pass of a vehicle that has left is open."""
+    left = {one.text for one in passing}
+    return not find_missing(passing, evidence) and left.isdisjoint(evidence.unclosed)
+
+
 def describe_loss(text: str, evidence: Evidence) -> str:
     """Say where a vehicle is missing."""
     sinks = [sink for sink in evidence.told if text not in find_closed(evidence, sink)]
@@ -156,7 +162,7 @@ def find_broken(
     if row.wrong_openings:
         yield f"{row.wrong_openings} requests to the relay too many"
     if evidence.unclosed:
-        yield f"{evidence.unclosed} passes not closed"
+        yield f"{len(evidence.unclosed)} passes not closed"
     yield from _find_slowness(row, promise)
     if not ending.is_told:
         yield "nothing in the log or the metrics tells of it"

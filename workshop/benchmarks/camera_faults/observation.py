@@ -14,11 +14,11 @@ import psutil
 
 from orchestrator.errors import PlateError
 from workshop.benchmarks.camera_faults.acts import Act
-from workshop.benchmarks.camera_faults.evidence import Evidence, collect, read_looks
+from workshop.benchmarks.camera_faults.evidence import collect, read_looks
 from workshop.benchmarks.camera_faults.judging import (
     find_back_s,
-    find_missing,
     find_passing,
+    is_all_told,
     judge,
 )
 from workshop.benchmarks.camera_faults.report import (
@@ -140,17 +140,16 @@ def _wait_until_told(fault: CameraFault, world: World, moments: Moments) -> floa
 
     def find() -> float | None:
         with suppress(PlateError):
-            return None if _find_missing(fault, world, moments) else time.monotonic()
+            return time.monotonic() if _is_all_told(fault, world, moments) else None
         return None
 
     return _poll(find, TOLD_S)
 
 
-def _find_missing(fault: CameraFault, world: World, moments: Moments) -> bool:
-    evidence: Evidence = collect(world)
-    is_blind = fault.promise.is_blind
+def _is_all_told(fault: CameraFault, world: World, moments: Moments) -> bool:
+    evidence, is_blind = collect(world), fault.promise.is_blind
     passing = find_passing(world.street, evidence.looks, moments, is_blind=is_blind)
-    return bool(find_missing(passing, evidence))
+    return is_all_told(passing, evidence)
 
 
 def _poll(find: Callable[[], float | None], longest_s: float) -> float | None:

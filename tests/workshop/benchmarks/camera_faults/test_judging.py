@@ -18,7 +18,7 @@ from tests.workshop.benchmarks.camera_faults.passing_vehicles import (
     told,
 )
 from workshop.benchmarks.camera_faults.evidence import Evidence, GateRequest
-from workshop.benchmarks.camera_faults.judging import find_back_s, find_passing, judge
+from workshop.benchmarks.camera_faults.judging import find_back_s, find_passing, is_all_told, judge
 from workshop.benchmarks.camera_faults.report import (
     UNNOTICED,
     CameraPromise,
@@ -68,6 +68,14 @@ def test_vehicles_that_nobody_could_see_need_not_be_told() -> None:
     assert [one.text for one in passing if one.is_in_fault] == TEXTS[3:6]
 
 
+def test_all_is_told_when_the_passes_of_vehicles_that_have_left_are_closed() -> None:
+    passing = find_passing(STREET, LOOKS, MOMENTS, is_blind=False)
+    assert is_all_told(passing, RIGHT)
+    assert is_all_told(passing, replace(RIGHT, unclosed=frozenset(["A000AC99"])))
+    assert not is_all_told(passing, replace(RIGHT, unclosed=frozenset([TEXTS[4]])))
+    assert not is_all_told(passing, tell("home", EVENTS[:8]))
+
+
 def test_what_a_killed_process_has_seen_last_need_not_be_told() -> None:
     killed = replace(MOMENTS, broken_s=13.5)
     (passing,) = (
@@ -115,7 +123,9 @@ def test_what_a_killed_process_has_seen_last_need_not_be_told() -> None:
             "the gate stayed shut for 1 vehicles",
             id="not-opened",
         ),
-        pytest.param(replace(RIGHT, unclosed=1), "1 passes not closed", id="unclosed"),
+        pytest.param(
+            replace(RIGHT, unclosed=frozenset(TEXTS[:1])), "1 passes not closed", id="unclosed"
+        ),
         pytest.param(
             replace(RIGHT, looks=[look for look in LOOKS if not 18.0 < look.at_s < 21.25]),
             "3.2 s without a look",
