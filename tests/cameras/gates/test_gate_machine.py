@@ -185,7 +185,7 @@ class GateMachine(RuleBasedStateMachine):
 
 TestGateMachine = GateMachine.TestCase
 TestGateMachine.settings = settings(
-    max_examples=HISTORIES or 300,
+    max_examples=HISTORIES or 700,
     stateful_step_count=30,
     phases=SHORTENED if HISTORIES else SHORTENED[:-1],
     deadline=None,
