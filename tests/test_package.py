@@ -28,6 +28,8 @@ BROUGHT = {
     "supervision": "the user, who calls to_supervision",
     "triton_python_backend_utils": "Triton's Python backend",
     "typing_extensions": "type checkers",
+    "yarl": "aiohttp, which takes addresses as its URLs",
+    "zeep": "onvif-zeep-async, whose calls raise its errors",
 }
 """Imported packages that are no dependencies of ours, and who brings them."""
 OURS = re.compile(r"pip install[^`\n]*?[\s'\"](orchestrator|plates(?:-orchestrator)?)(?![\w/-]| @)")
