@@ -37,8 +37,11 @@ AT_ONCE = 10
 """Cameras that are announced at the same time."""
 CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
-LIBRARY_LOG = logging.getLogger(f"{__name__}.library")
-LIBRARY_LOG.disabled = True  # it tells each attempt; a sink tells what changes
+SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
+"""For the library, which tells each attempt: a sink tells what changes.
+
+It stands outside the tree of loggers, which `logging.config` turns on again.
+"""
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""
 
@@ -129,7 +132,7 @@ class MqttReceiver:
             will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True),
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
-            logger=LIBRARY_LOG,
+            logger=SILENT,
         )
         entering = asyncio.create_task(_enter(client))
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging.config
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -208,5 +209,6 @@ def test_a_broker_that_is_away_is_not_told_by_the_library(
             await receiver.send(DELIVERY)
         await receiver.close()
 
+    logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})
     asyncio.run(asyncio.wait_for(run(), 40))
     assert caplog.messages == []
