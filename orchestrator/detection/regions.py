@@ -6,7 +6,7 @@ from orchestrator.detection.postprocessing import Detections
 from orchestrator.errors import ParameterError
 from orchestrator.settings import Roi
 
-SURROUNDINGS, LEAST_SURROUNDINGS_PX = 1 / 16, 48
+SURROUNDINGS, MIN_SURROUNDINGS_PX = 1 / 16, 48
 """Width of the surroundings that are searched, as a share of the region's longer side, and the
 least. Plates up to twice as wide whose middle lies in the region are whole there; of wider ones,
 more than half is."""
@@ -28,7 +28,7 @@ def view_of(roi: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
     x0, y0, x1, y1 = _clip(roi, size_wh)
     if x0 >= x1 or y0 >= y1:
         raise ParameterError(f"roi: wanted a part of the {width}x{height} picture, got {roi}")
-    around = max(LEAST_SURROUNDINGS_PX, SURROUNDINGS * max(x1 - x0, y1 - y0))
+    around = max(MIN_SURROUNDINGS_PX, SURROUNDINGS * max(x1 - x0, y1 - y0))
     above = FLATNESS * around
     return _clip((x0 - around, y0 - above, x1 + around, y1 + above), size_wh)
 

@@ -38,7 +38,7 @@ from workshop.reporting.tables import format_table
 
 SEED = 4900
 SIZES_WH = ((1280, 960), (800, 600), (1920, 1080))
-MOST_CUT = 0.3
+MAX_CUT = 0.3
 """Greatest share of a plate's width or height beyond a border."""
 LONG, TWO_LINES = "LDDDLLRRR", "ru_car_square"
 """Of three plates, one has the first layout and one the second format: a shortened text of a plate
@@ -202,7 +202,7 @@ def count_texts(plates: int, infer: Infer, seed: int = SEED) -> dict[str, Count]
     rng = np.random.default_rng(seed)
     for drawn in draw_plates(plates, infer, seed):
         for name, look in KINDS.items():
-            counts[name].add(drawn.text, look(drawn, float(rng.uniform(0, MOST_CUT)), infer))
+            counts[name].add(drawn.text, look(drawn, float(rng.uniform(0, MAX_CUT)), infer))
     return counts
 
 

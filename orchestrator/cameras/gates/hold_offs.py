@@ -8,7 +8,7 @@ from typing import TypeVar
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.store.gate_openings import GateOpening
 
-MOST_KNOWN = 100_000
+MAX_KNOWN = 100_000
 """Openings that are told apart from new ones: those of months."""
 
 Key = TypeVar("Key")
@@ -62,5 +62,5 @@ class HoldOffs:
 def _remember(known: dict[Key, None], key: Key) -> None:
     """Add a key, and drop the oldest if there are too many."""
     known[key] = None
-    if len(known) > MOST_KNOWN:
+    if len(known) > MAX_KNOWN:
         del known[next(iter(known))]

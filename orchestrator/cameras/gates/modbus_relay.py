@@ -22,7 +22,7 @@ ANSWER_S = 1.2
 """Longest wait for a connection or an answer."""
 CONNECT_S = 1.5
 """Longest wait for a connection, with the name's address."""
-MOST_BYTES = 1024
+MAX_BYTES = 1024
 """Most bytes that wait to be understood; a frame has 260 at most. A device that sends more would
 keep the loop of all gates busy."""
 NOT_DONE = {1, 2, 3, 6, 10}
@@ -149,7 +149,7 @@ class ModbusRelay:
 
 def _limit(client: Any, packet: bytes, *, is_sent: bool) -> bytes:
     """Return what waits to be understood, or end the connection if that is too much."""
-    if is_sent or len(packet) <= MOST_BYTES:
+    if is_sent or len(packet) <= MAX_BYTES:
         return packet
     client.close()
     return b""

@@ -28,7 +28,7 @@ CONNECT_S, ANSWER_S, FIND_S = 3.0, 4.0, 30.0
 first its description is read, which takes seconds on a slow machine."""
 SENDER_FAULTS = ("Sender", "Client")
 """Codes of SOAP 1.2 and 1.1 for a request that was wrong. It was not carried out."""
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """Largest answer of a device."""
 
 
@@ -204,8 +204,8 @@ def _limit_transports(client: Any, transports: Any) -> None:
                 content = bytearray()
                 async for chunk in response.content.iter_chunked(1 << 16):
                     content += chunk
-                    if len(content) > MOST_BYTES:
-                        raise RelayError(to_sentence("long_answer", most=MOST_BYTES))
+                    if len(content) > MAX_BYTES:
+                        raise RelayError(to_sentence("long_answer", most=MAX_BYTES))
                 return response, bytes(content)
 
     client.AsyncTransportProtocolErrorHandler = LimitedTransport

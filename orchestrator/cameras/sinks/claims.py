@@ -14,7 +14,7 @@ from orchestrator.system.backoff import exponential_s
 LOG = logging.getLogger(__name__)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 12 * 3600.0
 """Pauses between the attempts of one delivery. They double, and are shortened at random."""
-GIVE_UP_S, LEAST_ATTEMPTS = 3 * 86400.0, 10
+GIVE_UP_S, MIN_ATTEMPTS = 3 * 86400.0, 10
 """A delivery is abandoned when it is so old and was tried so often. An operator can replay it."""
 
 
@@ -90,7 +90,7 @@ class Claims:
     def _keep_or_abandon(self, delivery: Delivery, error: DeliveryError) -> bool:
         """Plan the next attempt of a delivery, or abandon it; return whether it is abandoned."""
         reason, now_s = str(error), self._clock()
-        is_old = now_s - delivery.created_s > GIVE_UP_S and delivery.attempts >= LEAST_ATTEMPTS
+        is_old = now_s - delivery.created_s > GIVE_UP_S and delivery.attempts >= MIN_ATTEMPTS
         if is_old or isinstance(error, Undeliverable):
             self._outbox.abandon(delivery, reason, now_s)
             LOG.error("sink %s: gave up %s: %s", self._sink, delivery.id, reason)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from orchestrator.cameras.background_tasks import BackgroundTasks, TaskStatus
 from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.sinks.bounded_receiver import CLOSE_LIMIT_S
-from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
+from orchestrator.cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Outbox
 from orchestrator.cameras.sinks.outbox_thread import LIMIT_S
 from orchestrator.cameras.sinks.receiver import Receiver
@@ -18,13 +18,13 @@ from orchestrator.system.events import wait_through
 
 __all__ = [
     "GIVE_UP_S",
-    "LEAST_ATTEMPTS",
     "LONGEST_REST_S",
+    "MIN_ATTEMPTS",
     "Deliverer",
     "SinkQueue",
     "SinkStatus",
 ]
-MOST_STOP_S = STOP_LIMIT_S + 2 * LIMIT_S + CLOSE_LIMIT_S
+MAX_STOP_S = STOP_LIMIT_S + 2 * LIMIT_S + CLOSE_LIMIT_S
 """Longest time of a stop: events on their way, a hanging call of the outbox and the one that gives
 deliveries back, and the receivers' connections."""
 
@@ -71,7 +71,7 @@ class Deliverer:
     async def run(self) -> None:
         """Deliver until the task is cancelled; then give back what was not sent, and close.
 
-        The end takes at most `MOST_STOP_S`.
+        The end takes at most `MAX_STOP_S`.
         """
         try:
             for queue in self._queues:
@@ -79,7 +79,7 @@ class Deliverer:
             await asyncio.Event().wait()
         finally:
             ending = asyncio.create_task(self._end())
-            await wait_through([ending], MOST_STOP_S)
+            await wait_through([ending], MAX_STOP_S)
 
     async def drain(self, within_s: float) -> int:
         """Deliver what waits, for a limited time; `run` may go on meanwhile.
@@ -94,7 +94,7 @@ class Deliverer:
             finally:
                 for task in draining:
                     task.cancel()
-                cancellation = await wait_through(draining, MOST_STOP_S)
+                cancellation = await wait_through(draining, MAX_STOP_S)
             if cancellation:
                 raise cancellation
             await asyncio.gather(*(queue.count_waiting() for queue in self._queues))

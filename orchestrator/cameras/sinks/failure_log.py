@@ -9,7 +9,7 @@ from collections.abc import Callable
 from orchestrator.cameras.clocks import steady_s
 
 LOG = logging.getLogger(__name__)
-MOST_LINES, WITHIN_S = 10, 600.0
+MAX_LINES, WITHIN_S = 10, 600.0
 """Most lines within a time. What fails and works by turns does not fill the log."""
 
 
@@ -25,7 +25,7 @@ class FailureLog:
     def __init__(self, failing: str, well: str, steady: Callable[[], float] = steady_s) -> None:
         self._failing, self._well, self._steady = failing, well, steady
         self._told = ""
-        self._lines_s: deque[float] = deque(maxlen=MOST_LINES)
+        self._lines_s: deque[float] = deque(maxlen=MAX_LINES)
 
     def note(self, reason: str) -> None:
         """Note how the last attempt went: the reason of its failure, or an empty text."""
@@ -39,7 +39,7 @@ class FailureLog:
 
     def _may_tell(self) -> bool:
         now_s = self._steady()
-        if len(self._lines_s) == MOST_LINES and now_s - self._lines_s[0] < WITHIN_S:
+        if len(self._lines_s) == MAX_LINES and now_s - self._lines_s[0] < WITHIN_S:
             return False
         self._lines_s.append(now_s)
         return True

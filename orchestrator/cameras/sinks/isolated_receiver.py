@@ -13,7 +13,7 @@ from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver
 from orchestrator.system.daemon_threads import DaemonThreads
 
-MOST_THREADS = 8
+MAX_THREADS = 8
 """Threads of one receiver, for name servers and disks. Further calls wait for a free one."""
 
 
@@ -58,7 +58,7 @@ class IsolatedReceiver:
 
     async def _run(self, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._loop is None:
-            self._loop = _ReceiverLoop(DaemonThreads(MOST_THREADS, self._name))
+            self._loop = _ReceiverLoop(DaemonThreads(MAX_THREADS, self._name))
             self._loop.start(self._name)
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_guard(call), self._loop))
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.errors import PlateError
 
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 """Most characters of a reason: it stands in logs, in the database and in metrics."""
 LONGEST_WAIT_S = 86400.0
 
@@ -59,6 +59,6 @@ class ReceiverGone(DeliveryError):  # noqa: N818 - a state of the receiver
 
 def to_line(text: str) -> str:
     """Return a text as one line of printable characters, cut where it is too long."""
-    printable = "".join(one if one.isprintable() else " " for one in text[: 2 * MOST_CHARACTERS])
+    printable = "".join(one if one.isprintable() else " " for one in text[: 2 * MAX_CHARACTERS])
     line = " ".join(printable.split())
-    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 3] + "..."
+    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 3] + "..."

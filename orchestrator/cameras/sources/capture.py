@@ -19,7 +19,7 @@ from orchestrator.cameras.sources.failures import SourceError, describe
 from orchestrator.cameras.sources.limits import Limits
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
-MOST_PIXELS = 50_000_000
+MAX_PIXELS = 50_000_000
 """Most pixels of a frame, as the service takes them. 16384x16384 would take a gigabyte."""
 PICTURE = "_pipe"
 """FFmpeg's names of the formats of pictures end so."""
@@ -160,13 +160,13 @@ def prepare(container: InputContainer, address: Address) -> VideoStream:
         raise SourceError(f"cannot open {address.shown}: it has no video")
     stream = container.streams.video[0]
     context = stream.codec_context
-    if context.width * context.height > MOST_PIXELS:
+    if context.width * context.height > MAX_PIXELS:
         raise SourceError(
             f"cannot open {address.shown}: wanted frames of at most"
-            f" {MOST_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
+            f" {MAX_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
         )
     context.thread_count = 1
-    context.options = {**context.options, "max_pixels": str(MOST_PIXELS)}
+    context.options = {**context.options, "max_pixels": str(MAX_PIXELS)}
     return stream
 
 

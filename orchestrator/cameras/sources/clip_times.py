@@ -4,9 +4,9 @@ from __future__ import annotations
 
 USUAL_RATE = 25.0
 """Frames a second of a file that states no rate, or one that cannot be."""
-MOST_RATE = 1000.0
-LEAST_STEP_S = 0.001
-MOST_GAP_S = 10.0
+MAX_RATE = 1000.0
+MIN_STEP_S = 0.001
+MAX_GAP_S = 10.0
 """A longer gap is a jump, where the format allows jumps.
 
 Source: FFmpeg, option `dts_delta_threshold`."""
@@ -24,7 +24,7 @@ class ClipTimes:
     """
 
     def __init__(self, rate: float | None, start_s: float | None, *, may_jump: bool) -> None:
-        self._interval_s = 1 / (rate if rate and 0 < rate <= MOST_RATE else USUAL_RATE)
+        self._interval_s = 1 / (rate if rate and 0 < rate <= MAX_RATE else USUAL_RATE)
         self._start_s, self._may_jump = start_s, may_jump
         self._zero_s: float | None = None  # the time stamp of the time 0
         self._pts_s: float | None = None
@@ -45,14 +45,14 @@ class ClipTimes:
     def _first_s(self, pts_s: float | None) -> float:
         """Return the time of the first frame. The file may begin before it, by a few frames."""
         first_s = 0.0 if pts_s is None or self._start_s is None else pts_s - self._start_s
-        return first_s if 0 <= first_s <= MOST_GAP_S else 0.0
+        return first_s if 0 <= first_s <= MAX_GAP_S else 0.0
 
     def _next_s(self, pts_s: float | None, last_s: float) -> float:
         following_s = last_s + self._interval_s
         if pts_s is None or pts_s == self._pts_s or self._zero_s is None:
             return following_s
         step_s = pts_s - self._zero_s - last_s
-        if step_s < -OVERLAP_S or (self._may_jump and step_s > MOST_GAP_S):
+        if step_s < -OVERLAP_S or (self._may_jump and step_s > MAX_GAP_S):
             self._zero_s = pts_s - following_s
             return following_s
-        return last_s + max(step_s, LEAST_STEP_S)
+        return last_s + max(step_s, MIN_STEP_S)

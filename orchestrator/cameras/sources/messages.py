@@ -25,7 +25,7 @@ from orchestrator.errors import ServerError, SettingsError
 from orchestrator.system.toml_files import build
 
 HEAD = struct.Struct("!II")
-MOST_TEXT_BYTES, MOST_JPEG_BYTES = 1 << 20, 64 << 20
+MAX_TEXT_BYTES, MAX_JPEG_BYTES = 1 << 20, 64 << 20
 """Greatest parts of a message of a child: a child that announces more is out of order."""
 
 
@@ -156,9 +156,9 @@ def unpack_head(head: bytes) -> tuple[int, int]:
         ServerError: They are too great.
     """
     text_bytes, jpeg_bytes = HEAD.unpack(head)
-    if text_bytes > MOST_TEXT_BYTES or jpeg_bytes > MOST_JPEG_BYTES:
+    if text_bytes > MAX_TEXT_BYTES or jpeg_bytes > MAX_JPEG_BYTES:
         raise ServerError(
-            f"message of a decoder: wanted at most {MOST_TEXT_BYTES} and {MOST_JPEG_BYTES} bytes,"
+            f"message of a decoder: wanted at most {MAX_TEXT_BYTES} and {MAX_JPEG_BYTES} bytes,"
             f" got {text_bytes} and {jpeg_bytes}"
         )
     return text_bytes, jpeg_bytes

@@ -36,10 +36,10 @@ from orchestrator.cameras.sources.failures import (
     describe_status,
 )
 
-MOST_PER_S = 10.0
+MAX_PER_S = 10.0
 """Most pictures a second that are requested. Small cameras cannot send more."""
-MOST_BYTES = 20_000_000
-MOST_REDIRECTS = 3
+MAX_BYTES = 20_000_000
+MAX_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -57,7 +57,7 @@ class SnapshotCapture:
 
     def __init__(self, address: Address, looks_per_s: float, timeout_s: float) -> None:
         self._address, self._timeout_s = address, timeout_s
-        self._pause_s = 1 / min(looks_per_s, MOST_PER_S)
+        self._pause_s = 1 / min(looks_per_s, MAX_PER_S)
         self._container: InputContainer | None = None
         self._loop = asyncio.new_event_loop()
         self._client = _Client(address)
@@ -151,7 +151,7 @@ class _Client:
             aiohttp.ClientError, OSError, ValueError: There is no answer, or none in HTTP.
         """
         url = self._url
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             async with self._get_session().get(
                 url, headers=self._login, ssl=self._context, allow_redirects=False
             ) as response:
@@ -201,8 +201,8 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     picture = bytearray()
     async for chunk in response.content.iter_chunked(1 << 16):
         picture += chunk
-        if len(picture) > MOST_BYTES:
-            raise SourceError(f"wanted a picture of at most {MOST_BYTES / 1e6:g} MB, got more")
+        if len(picture) > MAX_BYTES:
+            raise SourceError(f"wanted a picture of at most {MAX_BYTES / 1e6:g} MB, got more")
     return bytes(picture)
 
 

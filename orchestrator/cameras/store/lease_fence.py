@@ -27,7 +27,7 @@ vehicle that stands may be missed for 20 s, and a change of owner takes up to 10
 LONGEST_PASS_S = 3 * 3600.0
 """The same for a pass that its owner did not live to close: nothing is told of a vehicle that
 stands, so its last time may be long ago."""
-LEAST_READ = 2
+MIN_READ = 2
 """A text that so many frames show is a text of the pass, also if it is not the last one."""
 LOCKS = 0x6A6F696E
 """First number of PostgreSQL's locks of cameras, under which their passes are joined."""
@@ -162,10 +162,10 @@ def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
 def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
     """Return the condition that the text of one pass was read in frames of the other."""
     counts = Counter(one.plate.text for one in passed.observations if one.plate.text)
-    texts = {passed.text, *(text for text, count in counts.items() if count >= LEAST_READ)}
+    texts = {passed.text, *(text for text, count in counts.items() if count >= MIN_READ)}
     read = sa.select(sa.func.count()).select_from(readings)
     read = read.where(readings.c.pass_number == passes.c.number, readings.c.text == passed.text)
-    return sa.or_(passes.c.text.in_(sorted(texts)), read.scalar_subquery() >= LEAST_READ)
+    return sa.or_(passes.c.text.in_(sorted(texts)), read.scalar_subquery() >= MIN_READ)
 
 
 def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:

@@ -14,7 +14,7 @@ DEVIATION = 1.4826
 """Standard deviation in median absolute deviations, of a normal distribution."""
 LEAST_GROWTH = 0.1
 """Least change of the logarithm of a plate's size that shows a direction: 10 %."""
-LEAST_NOISE = 0.1
+MIN_NOISE = 0.1
 """Standard deviation of the logarithm of a box's width or height that is assumed at least. Boxes of
 plates 20 pixels high are off by two now and then, and few looks do not show how much."""
 NOISE_FACTOR = 2.4
@@ -60,7 +60,7 @@ def _noise(observations: Sequence[Observation]) -> float:
     The noise is measured by the steps from look to look, without their usual growth.
     """
     part = max(1, len(observations) // 4)
-    noises = [LEAST_NOISE]
+    noises = [MIN_NOISE]
     for side in (_log_width, _log_height):
         steps = [side(after) - side(before) for before, after in pairwise(observations)]
         usual = median(steps)

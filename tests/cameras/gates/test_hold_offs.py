@@ -51,7 +51,7 @@ def test_an_opening_without_a_pass_was_asked_for_none() -> None:
 
 
 def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hold_offs_module, "MOST_KNOWN", 2)
+    monkeypatch.setattr(hold_offs_module, "MAX_KNOWN", 2)
     hold_offs = HoldOffs()
     hold_offs.add(make_opening(pass_id="p1"), 1.0)
     hold_offs.add(make_opening(pass_id="p2"), 2.0)

@@ -302,4 +302,4 @@ def test_a_cancelled_drain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stop_ends_within_the_time_that_is_told() -> None:
-    assert deliverer_module.MOST_STOP_S == 3 + 2 * 10 + 5
+    assert deliverer_module.MAX_STOP_S == 3 + 2 * 10 + 5

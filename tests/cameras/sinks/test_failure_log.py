@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.cameras.sinks.failure_log import MOST_LINES, WITHIN_S, FailureLog
+from orchestrator.cameras.sinks.failure_log import MAX_LINES, WITHIN_S, FailureLog
 
 
 class Outage:
@@ -44,10 +44,10 @@ def test_what_fails_and_works_by_turns_does_not_fill_the_log(
 ) -> None:
     outage = Outage()
     outage.note(*["away", ""] * 500)
-    assert len(caplog.messages) == MOST_LINES
+    assert len(caplog.messages) == MAX_LINES
     outage.now_s = WITHIN_S - 1
     outage.note("away")
-    assert len(caplog.messages) == MOST_LINES
+    assert len(caplog.messages) == MAX_LINES
     outage.now_s = WITHIN_S
     outage.note("away")
-    assert caplog.messages[MOST_LINES:] == ["sink erp cannot deliver: away"]
+    assert caplog.messages[MAX_LINES:] == ["sink erp cannot deliver: away"]

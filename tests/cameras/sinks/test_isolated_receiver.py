@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.cameras.configuration import Sink
 from orchestrator.cameras.sinks import bounded_receiver, webhook
-from orchestrator.cameras.sinks.isolated_receiver import MOST_THREADS, IsolatedReceiver
+from orchestrator.cameras.sinks.isolated_receiver import MAX_THREADS, IsolatedReceiver
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
 from orchestrator.cameras.sinks.registry import make_receiver
@@ -161,11 +161,11 @@ def test_name_servers_that_hang_use_nobody_elses_threads(
         return ""
 
     async def run() -> tuple[set[str], str]:
-        tries = [await attempt() for _ in range(2 * MOST_THREADS)]
+        tries = [await attempt() for _ in range(2 * MAX_THREADS)]
         other = await asyncio.to_thread(lambda: "free")
         await receiver.close()
         return {*tries}, other
 
     assert asyncio.run(run()) == ({"no answer within 0.05 s"}, "free")
     names = [one.name for one in threading.enumerate() if one.name == "receiver hangs"]
-    assert len(names) <= MOST_THREADS + 1
+    assert len(names) <= MAX_THREADS + 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.cameras.sinks.receiver import LONGEST_WAIT_S, MOST_CHARACTERS, DeliveryError
+from orchestrator.cameras.sinks.receiver import LONGEST_WAIT_S, MAX_CHARACTERS, DeliveryError
 
 
 @pytest.mark.parametrize(
@@ -11,8 +11,8 @@ from orchestrator.cameras.sinks.receiver import LONGEST_WAIT_S, MOST_CHARACTERS,
         pytest.param("", "", id="empty"),
         pytest.param("status 500", "status 500", id="as-it-is"),
         pytest.param("one\r\ntwo\u2028three\x1b[2J", "one two three [2J", id="lines-and-controls"),
-        pytest.param("x" * MOST_CHARACTERS, "x" * MOST_CHARACTERS, id="longest"),
-        pytest.param("x" * 10**6, "x" * (MOST_CHARACTERS - 3) + "...", id="too-long"),
+        pytest.param("x" * MAX_CHARACTERS, "x" * MAX_CHARACTERS, id="longest"),
+        pytest.param("x" * 10**6, "x" * (MAX_CHARACTERS - 3) + "...", id="too-long"),
     ],
 )
 def test_a_reason_is_one_short_line(message: str, reason: str) -> None:

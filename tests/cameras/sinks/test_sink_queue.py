@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.cameras.sinks import bounded_receiver, outbox_thread, sink_queue
 from orchestrator.cameras.sinks.bounded_receiver import SEND_LIMIT_S
-from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
+from orchestrator.cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.outbox_thread import OutboxTimeout
 from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
@@ -114,7 +114,7 @@ def test_a_receiver_that_is_gone_gets_no_more(caplog: pytest.LogCaptureFixture) 
 
 
 def test_an_event_that_is_too_old_is_given_up_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    old = replace(make_delivery(1), attempts=LEAST_ATTEMPTS)
+    old = replace(make_delivery(1), attempts=MIN_ATTEMPTS)
     site = Site(ScriptedReceiver(AWAY), [old, make_delivery(2)])
     site.now_s = GIVE_UP_S + 1.5
     site.deliver()
@@ -275,9 +275,9 @@ def test_the_reason_stands_in_the_status_until_an_event_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("attempts", "age_s", "is_given_up"),
     [
-        pytest.param(LEAST_ATTEMPTS, GIVE_UP_S + 1, True, id="old-and-tried-often"),
-        pytest.param(LEAST_ATTEMPTS - 1, GIVE_UP_S + 1, False, id="old"),
-        pytest.param(LEAST_ATTEMPTS, GIVE_UP_S, False, id="tried-often"),
+        pytest.param(MIN_ATTEMPTS, GIVE_UP_S + 1, True, id="old-and-tried-often"),
+        pytest.param(MIN_ATTEMPTS - 1, GIVE_UP_S + 1, False, id="old"),
+        pytest.param(MIN_ATTEMPTS, GIVE_UP_S, False, id="tried-often"),
     ],
 )
 def test_an_event_is_given_up_when_it_is_old_and_was_tried_often(
@@ -298,7 +298,7 @@ def test_the_pauses_of_an_event_grow_to_half_a_day(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_event_is_tried_for_three_days() -> None:
-    assert (GIVE_UP_S, LEAST_ATTEMPTS) == (3 * 24 * 3600, 10)
+    assert (GIVE_UP_S, MIN_ATTEMPTS) == (3 * 24 * 3600, 10)
 
 
 def find_pause_s(attempts: int) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.sinks.claims import GIVE_UP_S, LEAST_ATTEMPTS
+from orchestrator.cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from orchestrator.cameras.sinks.sink_queue import LEASE_S, SinkQueue
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_store import PassStore
@@ -88,7 +88,7 @@ def test_a_step_makes_no_event_old_enough_to_be_given_up(tmp_path: Path) -> None
     machine = Machine()
     with machine.store(tmp_path) as store:
         store.write([make_event("tried")], [WEBHOOK])
-        for _ in range(LEAST_ATTEMPTS):
+        for _ in range(MIN_ATTEMPTS):
             assert store.outbox.claim("webhook", 1, store.clock.now_s(), 0)
         machine.wall_s += 40 * 24 * HOUR_S
         assert deliver(store, ScriptedReceiver(AWAY)).status.abandoned == 0

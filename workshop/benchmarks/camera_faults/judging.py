@@ -20,7 +20,7 @@ from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
 from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
 from workshop.benchmarks.handover.timetable import Street
 
-LEAST_LOOKS = 2
+MIN_LOOKS = 2
 """Looks at which a pass can be agreed."""
 LAST_S = 1.0
 """A process that is killed may take with it what it saw in its last second."""
@@ -28,7 +28,7 @@ LISTS_S = 1.5
 """A list is read every second."""
 WINDOW_S, USUAL_SHARE = 3.0, 0.7
 """A camera is back when it has this share of its looks in this time."""
-MOST_DESCRIPTORS, MOST_THREADS, MOST_BYTES = 16, 12, 64 << 20
+MAX_DESCRIPTORS, MAX_THREADS, MAX_BYTES = 16, 12, 64 << 20
 """Growth that is no leak: connections of pools, threads of pools, and the memory of their work."""
 
 
@@ -50,7 +50,7 @@ class Passing:
     @property
     def must_be_told(self) -> bool:
         """True if enough of its frames were read."""
-        return self.looks >= LEAST_LOOKS
+        return self.looks >= MIN_LOOKS
 
 
 def find_passing(
@@ -186,11 +186,11 @@ def _find_growth(ending: Ending) -> Iterator[str]:
     before, after = ending.before, ending.after
     if before is None or after is None:
         return
-    if after.descriptors > before.descriptors + MOST_DESCRIPTORS:
+    if after.descriptors > before.descriptors + MAX_DESCRIPTORS:
         yield f"{after.descriptors} descriptors, {before.descriptors} before"
-    if after.threads > before.threads + MOST_THREADS:
+    if after.threads > before.threads + MAX_THREADS:
         yield f"{after.threads} threads, {before.threads} before"
-    if after.memory_bytes > before.memory_bytes + MOST_BYTES:
+    if after.memory_bytes > before.memory_bytes + MAX_BYTES:
         grown = (after.memory_bytes - before.memory_bytes) >> 20
         yield f"{grown} MB of memory more"
     if after.processes != before.processes:
