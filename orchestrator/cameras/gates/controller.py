@@ -102,6 +102,8 @@ class GateController:
             max((max(one.hold_off_s, one.open_s, one.pulse_s) for one in gates.values()), default=0)
         )
         stopped = [name for name in self._queues if name in relays or name not in gates]
+        for name in stopped:  # before anything else runs: no gate opens by settings that have gone
+            self._queues[name].ask_to_stop()
         former = {one.gate.name: one for one in await asyncio.gather(*map(self._stop, stopped))}
         for name, relay in relays.items():
             waiting = former.pop(name).waiting if name in former else ()

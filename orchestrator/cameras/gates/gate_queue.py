@@ -217,6 +217,8 @@ class GateQueue:
         ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
         while True:
             last_failure = await self._attempt(turn)
+            if self._stopping.is_set() and not turn.is_asked:
+                return False
             if not turn.decision.opens:
                 break
             if not last_failure:
@@ -254,6 +256,8 @@ class GateQueue:
 
     async def _decide_and_ask(self, turn: _Turn) -> None:
         """Ask the relay if the decision of this moment is to open. Nothing runs in between."""
+        if self._stopping.is_set():  # since the attempt began: the settings may have gone
+            return
         turn.decision, turn.request = self.around.decide(self.gate, turn.request)
         if turn.decision.opens:
             turn.is_asked = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,7 +50,7 @@ GATE = make_gate(
 
 @dataclass
 class Vehicle:
-    """A vehicle in front of a camera."""
+    """A vehicle in front of a camera. `earlier` counts the frames that agreed on each text."""
 
     pass_id: str
     camera: str
@@ -62,6 +62,7 @@ class Vehicle:
     agreeing: int = 2
     is_hidden: bool = False
     shown_s: float = 0.0
+    earlier: dict[str, int] = field(default_factory=dict)
 
     @property
     def crossings(self) -> tuple[LineCrossing, ...]:
@@ -181,8 +182,13 @@ class GateWorld:
         return vehicle.pass_id
 
     def change(self, pass_id: str, **changes: Any) -> None:
-        self.vehicles[pass_id] = replace(self.vehicles[pass_id], **changes)
-        self._tell(self.vehicles[pass_id], "updated")
+        """Change what is known of a vehicle. Frames that have agreed on a text stay known."""
+        before = self.vehicles[pass_id]
+        earlier = {**before.earlier, before.text: before.agreeing}
+        vehicle = replace(before, earlier=earlier, **changes)
+        vehicle.agreeing = max(vehicle.agreeing, earlier.get(vehicle.text, 0))
+        self.vehicles[pass_id] = vehicle
+        self._tell(vehicle, "updated")
 
     def leave(self, pass_id: str) -> None:
         self._tell(self.vehicles.pop(pass_id), "closed")
@@ -202,9 +208,13 @@ class GateWorld:
         self.store.unix_s += seconds
 
     def reload(self, **changes: Any) -> None:
-        self.gate = replace(self.gate, **changes)
-        relays = {"north": WorldRelay(self, self.gate)}
-        self.run(self.controller.apply(Configuration(CAMERAS, gates=(self.gate,)), relays))
+        self.run(self._reload(replace(self.gate, **changes)))
+
+    async def _reload(self, gate: Gate) -> None:
+        """Follow another gate. What already runs has no turn in between."""
+        self.gate = gate
+        relays = {"north": WorldRelay(self, gate)}
+        await self.controller.apply(Configuration(CAMERAS, gates=(gate,)), relays)
 
     def reload_cameras(self, **changes: Any) -> None:
         cameras = tuple(replace(one, **changes) for one in CAMERAS)
