@@ -458,3 +458,20 @@ def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
             await asyncio.Event().wait()
 
     assert Driveway(Clinging()).serve(REQUEST) == [("opened", "")]
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_nothing_is_decided_after_the_order_to_stop(steps: int) -> None:
+    way = Driveway()
+    decided: list[float] = []
+
+    async def act(queue: GateQueue) -> None:
+        queue.put(REQUEST)
+        for _ in range(steps):  # of the loop
+            await asyncio.sleep(0)
+        decided.extend(way.decided_at_s)
+        queue.ask_to_stop()
+
+    queue = way.run(act)
+    assert way.decided_at_s == decided
+    assert queue.waiting == (() if decided else (REQUEST,))
