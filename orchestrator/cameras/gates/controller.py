@@ -20,13 +20,15 @@ from orchestrator.cameras.gates.conditions import (
     first_readable_s,
     is_settled,
 )
-from orchestrator.cameras.gates.gate_queue import GateQueue, GateSurroundings
+from orchestrator.cameras.gates.gate_queue import GateQueue
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.known_lists import KnownLists
 from orchestrator.cameras.gates.opening_recorder import OpeningRecorder
 from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.cameras.gates.relay import OpeningRequest, Relay
+from orchestrator.cameras.gates.relay_watch import watch_relay
 from orchestrator.cameras.gates.status import GateStatus
+from orchestrator.cameras.gates.surroundings import GateSurroundings
 from orchestrator.cameras.passes import Pass, PassEvent, Sighting
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListHit
@@ -173,7 +175,7 @@ class GateController:
             queue.put(request)
         self._queues[name] = queue
         self._serving[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
-        self._tasks.start(f"relay {name}", queue.watch, ends=True)
+        self._tasks.start(f"relay {name}", lambda: watch_relay(queue.relay, queue.status))
 
     async def _stop(self, name: str) -> GateQueue:
         """Stop a gate. Return its queue with the vehicles that still wait."""

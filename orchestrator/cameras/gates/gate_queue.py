@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from orchestrator.cameras.clocks import steady_s, unix_s
 from orchestrator.cameras.gate_settings import Gate
 from orchestrator.cameras.gates.conditions import Decision
-from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, RelayError
+from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, describe
 from orchestrator.cameras.gates.status import GateStatus
+from orchestrator.cameras.gates.surroundings import GateSurroundings
 from orchestrator.cameras.store.gate_openings import (
     FAILED,
     OPENED,
@@ -31,33 +29,8 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
-PREPARE_EVERY_S, PREPARE_S = 15.0, 30.0
-"""How often a relay is asked whether it is there, and the longest wait for it. The first connection
-to an ONVIF device reads its description, which takes seconds on a slow machine."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""
-
-
-@dataclass
-class GateSurroundings:
-    """The parts that the queues of all gates share.
-
-    Attributes:
-        hold_offs: The last openings.
-        decide: Decides whether a gate may open now for a request, and returns the request as it is
-            now.
-        is_news: Tells whether a reason was not yet recorded for a vehicle.
-        record: Takes what the gate did.
-        clock: A clock that nobody sets.
-        unix_clock: Returns the Unix time.
-    """
-
-    hold_offs: HoldOffs
-    decide: Callable[[Gate, OpeningRequest], tuple[Decision, OpeningRequest]]
-    is_news: Callable[[OpeningRequest, str], bool]
-    record: Callable[[GateOpening], None]
-    clock: Callable[[], float] = steady_s
-    unix_clock: Callable[[], float] = unix_s
 
 
 @dataclass
@@ -164,19 +137,6 @@ class GateQueue:
             else:
                 await self._wait_for_news()
 
-    async def watch(self) -> None:
-        """Ask the relay now and then whether it is there: a car shall not be the first to see."""
-        while not self._stopping.is_set():
-            try:
-                await complete_within(self.relay.prepare(), PREPARE_S)
-                self.status.absence = ""
-            except Exception as error:
-                absence = _describe(error)
-                if absence != self.status.absence:
-                    LOG.error("gate %s: %s", self.gate.name, absence)
-                self.status.absence = absence
-            await self._pause(PREPARE_EVERY_S)
-
     async def _wait_for_news(self) -> None:
         """Wait for a vehicle or the end; while the relay is still on, only for a short time."""
         if self._pulse:
@@ -244,11 +204,11 @@ class GateQueue:
             await complete_within(self._decide_and_ask(turn), ATTEMPT_S)
             outcome, reason = OPENED, ""
         except NotSwitchedError as error:
-            outcome, reason = FAILED, _describe(error)
+            outcome, reason = FAILED, describe(error)
         except Exception as error:  # whatever it is, the relay may have switched
             if not turn.is_asked:
                 raise
-            outcome, reason = UNKNOWN, _describe(error)
+            outcome, reason = UNKNOWN, describe(error)
         finally:  # also when this task is cancelled
             if turn.is_asked:
                 self._settle(turn, outcome, reason)
@@ -301,7 +261,7 @@ class GateQueue:
         try:
             await complete_within(self.relay.switch_off(), ATTEMPT_S)
         except Exception as error:  # no error of a relay may end the gate
-            return _describe(error)
+            return describe(error)
         return ""
 
     async def _pause(self, seconds: float) -> None:
@@ -335,10 +295,3 @@ class GateQueue:
         if failure and failure != self.status.failure:
             LOG.error("gate %s: %s", self.gate.name, failure)
         self.status.failure = failure
-
-
-def _describe(error: Exception) -> str:
-    """Return a failure as a sentence; of a foreign error only its kind, which has no secret."""
-    if isinstance(error, asyncio.TimeoutError):
-        return to_sentence("silent")
-    return str(error) if isinstance(error, RelayError) else type(error).__name__

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.errors import PlateError
 
 
@@ -77,3 +79,10 @@ class Relay(Protocol):
 
     async def close(self) -> None:
         """Close the connections."""
+
+
+def describe(error: Exception) -> str:
+    """Return a failure as a sentence; of a foreign error only its kind, which has no secret."""
+    if isinstance(error, asyncio.TimeoutError):
+        return to_sentence("silent")
+    return str(error) if isinstance(error, RelayError) else type(error).__name__

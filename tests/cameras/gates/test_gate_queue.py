@@ -14,14 +14,13 @@ from orchestrator.cameras.gates.gate_queue import (
     ATTEMPT_S,
     OFF_AGAIN_S,
     OFF_S,
-    PREPARE_EVERY_S,
-    PREPARE_S,
     RETRY_S,
     GateQueue,
-    GateSurroundings,
 )
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from orchestrator.cameras.gates.relay_watch import PREPARE_EVERY_S, PREPARE_S, watch_relay
+from orchestrator.cameras.gates.surroundings import GateSurroundings
 from orchestrator.cameras.store.gate_openings import GateOpening
 from tests.cameras.gates.known_vehicles import (
     NOW_S,
@@ -438,15 +437,14 @@ def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
     errors = []
 
     async def act(queue: GateQueue) -> None:
-        watching = asyncio.create_task(queue.watch())
+        watching = asyncio.create_task(watch_relay(queue.relay, queue.status))
         await asyncio.sleep(1)
         errors.append(queue.status.error)
         await asyncio.sleep(PREPARE_EVERY_S + PREPARE_S)
         errors.append(queue.status.error)
         await asyncio.sleep(PREPARE_EVERY_S)
         errors.append(queue.status.error)
-        queue.ask_to_stop()
-        await watching
+        watching.cancel()
 
     Driveway(relay).run(act)
     assert errors == ["away", "the relay does not answer", ""]
