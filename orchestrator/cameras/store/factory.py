@@ -14,10 +14,11 @@ from orchestrator.cameras.store.buffered_writer import BufferedWriter
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.kept_frames import KeptFrames
+from orchestrator.cameras.store.own_spool import open_own_spool
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.pictures import open_pictures
-from orchestrator.cameras.store.spool import MOST_BYTES, Spool, open_own_spool
+from orchestrator.cameras.store.spool import MOST_BYTES, Spool
 from orchestrator.cameras.store.store_clock import GivenClock, KeptClock, StoreClock
 from orchestrator.cameras.store.store_parts import StoreParts
 

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import chain, count, islice
+from itertools import islice
 from pathlib import Path
 
 from orchestrator.cameras.store.addressed_events import AddressedEvent
@@ -19,7 +19,6 @@ from orchestrator.cameras.store.durable_files import NEW, write_atomically
 from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable
 from orchestrator.cameras.store.event_codec import decode, encode
 from orchestrator.cameras.store.spool_files import (
-    ENDING,
     NO_ROOM,
     REJECTED,
     SpoolCounts,
@@ -283,27 +282,3 @@ class Spool:
     def _count_dropped(self, name: str) -> None:
         self.counts.dropped += 1
         LOG.warning("the spool is full: the event %s is deleted; its pass is not", name)
-
-
-def open_own_spool(folder: Path, most_bytes: int = MOST_BYTES) -> Spool:
-    """Return a spool that no other process has: in a folder, or in one of those below it.
-
-    One with events that a process has left comes first.
-
-    Raises:
-        StoreUnavailable: The folders cannot be used.
-    """
-    try:
-        others = sorted(folder.glob(f"{OWN}*"))
-        left = [one for one in others if any(one.glob(f"*{ENDING}"))]
-    except OSError as error:
-        raise StoreUnavailable(f"the spool cannot be used: {error}") from error
-    new = (folder / f"{OWN}{number}" for number in count(2))
-    for candidate in chain(left, [folder], new):
-        spool = Spool(candidate, most_bytes)
-        try:
-            spool.acquire()
-        except SpoolInUse:
-            continue
-        return spool
-    raise AssertionError("there is always another number")

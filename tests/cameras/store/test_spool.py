@@ -15,7 +15,8 @@ from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.ages import Age
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.event_codec import encode
-from orchestrator.cameras.store.spool import Spool, SpoolInUse, open_own_spool
+from orchestrator.cameras.store.own_spool import open_own_spool
+from orchestrator.cameras.store.spool import Spool, SpoolInUse
 from tests.cameras.store.stored_events import NOW_S, Kind, make_event
 
 SIZE = len(encode(AddressedEvent(make_event("a", kind="updated"), (), NOW_S)))
