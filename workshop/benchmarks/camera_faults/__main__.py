@@ -22,9 +22,10 @@ from pathlib import Path
 
 from orchestrator.errors import PlateError, SettingsError
 from workshop.benchmarks.camera_faults.observation import CameraFault, make_fault
-from workshop.benchmarks.camera_faults.page import format_notes, format_rows, write_page
+from workshop.benchmarks.camera_faults.page import format_rows, write_page
 from workshop.benchmarks.camera_faults.registry import FAULTS
 from workshop.benchmarks.camera_faults.report import CameraFaultsReport, CameraRow
+from workshop.benchmarks.faults.page import format_notes
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

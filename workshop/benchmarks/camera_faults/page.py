@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from workshop.benchmarks.camera_faults.report import CameraFaultsReport, CameraRow
+from workshop.benchmarks.faults.page import format_head
 from workshop.reporting.pages import write_part
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
@@ -27,19 +27,7 @@ HEADER = (
 
 def write_page(page: Path, report: CameraFaultsReport) -> None:
     """Write the table between its marks in a page."""
-    write_part(page, NAME, format_page(report))
-
-
-def format_page(report: CameraFaultsReport) -> str:
-    """Return the text between the marks."""
-    machine = report.machine
-    kept = sum(row.is_kept for row in report.rows if not row.skipped)
-    made = sum(not row.skipped for row in report.rows)
-    head = (
-        f"{report.date}, {machine.cpu}, {machine.cores} cores: {kept} of {made} promises kept, in "
-        f"{report.seconds / 60:.0f} minutes."
-    )
-    return f"{head}\n\n{format_rows(report)}"
+    write_part(page, NAME, f"{format_head(report)}\n\n{format_rows(report)}")
 
 
 def format_rows(report: CameraFaultsReport) -> str:
@@ -60,10 +48,3 @@ def _cells(row: CameraRow) -> tuple[Cell, ...]:
 
 def _seconds(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1f} s"
-
-
-def format_notes(report: CameraFaultsReport) -> Iterator[str]:
-    """Yield the notes about each fault that a reader of the table may need."""
-    for row in report.rows:
-        for note in row.notes:
-            yield f"{row.fault}: {note}"

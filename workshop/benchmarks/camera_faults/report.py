@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from workshop.benchmarks.camera_faults.watching import Resources
-from workshop.reporting.machine import Machine
+from workshop.benchmarks.faults.report import Report
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,4 @@ class CameraRow:
         return not self.broken
 
 
-@dataclass(frozen=True)
-class CameraFaultsReport:
-    """The results of a run."""
-
-    date: str
-    seconds: float
-    machine: Machine
-    rows: tuple[CameraRow, ...] = field(default=())
-
-    @property
-    def is_kept(self) -> bool:
-        return all(row.is_kept for row in self.rows)
+CameraFaultsReport = Report[CameraRow]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from workshop.benchmarks.faults.report import FaultsReport, Row
+from workshop.benchmarks.faults.report import AnyReport, FaultsReport, Row
 from workshop.reporting.pages import write_part
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
@@ -21,14 +21,17 @@ def write_page(page: Path, report: FaultsReport) -> None:
 
 def format_page(report: FaultsReport) -> str:
     """Return the text between the marks."""
+    return f"{format_head(report)}\n\n{format_rows(report)}"
+
+
+def format_head(report: AnyReport) -> str:
+    """Return the sentence above the table: where and when it was measured, and what was kept."""
     machine = report.machine
-    kept = sum(row.is_kept for row in report.rows if not row.skipped)
-    made = sum(not row.skipped for row in report.rows)
-    head = (
-        f"{report.date}, {machine.cpu}, {machine.cores} cores: {kept} of {made} promises kept, in "
-        f"{report.seconds / 60:.0f} minutes."
+    made = [row.is_kept for row in report.rows if not row.skipped]
+    return (
+        f"{report.date}, {machine.cpu}, {machine.cores} cores: {sum(made)} of {len(made)} promises "
+        f"kept, in {report.seconds / 60:.0f} minutes."
     )
-    return f"{head}\n\n{format_rows(report)}"
 
 
 def format_rows(report: FaultsReport) -> str:
@@ -51,7 +54,7 @@ def _cells(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def format_notes(report: FaultsReport) -> Iterator[str]:
+def format_notes(report: AnyReport) -> Iterator[str]:
     """Yield the notes about each fault that a reader of the table may need."""
     for row in report.rows:
         for note in row.notes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
 
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.reporting.machine import Machine
@@ -124,18 +125,38 @@ class Row:
         return not self.broken
 
 
+class AnyRow(Protocol):
+    """What every kind of fault has: its name, and whether its promise was kept."""
+
+    @property
+    def fault(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def skipped(self) -> str: ...
+    @property
+    def is_kept(self) -> bool: ...
+
+
+R_co = TypeVar("R_co", bound=AnyRow, covariant=True)
+
+
 @dataclass(frozen=True)
-class FaultsReport:
+class Report(Generic[R_co]):
     """The results of a run."""
 
     date: str
     seconds: float
     machine: Machine
-    rows: tuple[Row, ...]
+    rows: tuple[R_co, ...] = ()
 
     @property
     def is_kept(self) -> bool:
         return all(row.is_kept for row in self.rows)
+
+
+AnyReport = Report[AnyRow]
+FaultsReport = Report[Row]
 
 
 def judge(seen: Observation, promise: Promise) -> Row:

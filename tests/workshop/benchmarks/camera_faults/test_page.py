@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DataError
-from workshop.benchmarks.camera_faults.page import format_notes, format_rows, write_page
+from workshop.benchmarks.camera_faults.page import format_rows, write_page
 from workshop.benchmarks.camera_faults.report import CameraFaultsReport, CameraRow
+from workshop.benchmarks.faults.page import format_notes
 from workshop.reporting.machine import Machine
 
 KEPT = CameraRow("a", "A is away", 12, gap_s=0.31, back_s=2.0, told_s=4.26, notes=("seen",))
