@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.database import Database, insert
-from orchestrator.cameras.store.schema import camera_leases, watchers
+from orchestrator.cameras.store.upkeep_schema import camera_leases, watchers
 
 LEASE_S = 6.0
 """Time to live of a lease that is not renewed: rounds are a second apart, so five may fail."""

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.pass_query import FoundPass, StoredHit, to_found
-from orchestrator.cameras.store.schema import change_horizon, pass_changes, passes
+from orchestrator.cameras.store.schema import pass_changes, passes
 from orchestrator.cameras.store.search import read_hits
+from orchestrator.cameras.store.upkeep_schema import change_horizon
 
 PAGE = 500
 """Most changes that are read at once."""

@@ -25,7 +25,8 @@ from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.picture_removals import lock_writers, note_removals
 from orchestrator.cameras.store.pictures import digest_of
-from orchestrator.cameras.store.schema import erased_passes, erasures, joined_passes, passes
+from orchestrator.cameras.store.schema import joined_passes, passes
+from orchestrator.cameras.store.upkeep_schema import erased_passes, erasures
 
 LOG = logging.getLogger(__name__)
 KEPT_S = 86400.0

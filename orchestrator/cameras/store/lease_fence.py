@@ -13,13 +13,8 @@ from orchestrator.cameras.passes import LeaseClaim, Pass
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import insert
 from orchestrator.cameras.store.pictures import digest_of
-from orchestrator.cameras.store.schema import (
-    camera_leases,
-    joined_passes,
-    passes,
-    picture_removals,
-    readings,
-)
+from orchestrator.cameras.store.schema import joined_passes, passes, picture_removals, readings
+from orchestrator.cameras.store.upkeep_schema import camera_leases
 
 SEAM_S = 30.0
 """Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.database import LONG_S, POSTGRESQL, Database, insert
 from orchestrator.cameras.store.pictures import PictureStore
-from orchestrator.cameras.store.schema import passes, picture_removals, picture_rounds
+from orchestrator.cameras.store.schema import passes, picture_removals
+from orchestrator.cameras.store.upkeep_schema import picture_rounds
 
 ADVISORY_LOCK = 0x70696373
 """Number of the lock in PostgreSQL. Writers of passes share it."""

@@ -11,7 +11,7 @@ from orchestrator.formats.transliteration import CYRILLIC, LATIN, to_cyrillic, t
 DELETED = "deleted"
 """Stands for the text of a plate that was deleted."""
 SEPARATORS = r"[\W_]{0,3}"
-"""What people write between the characters of a plate."""
+"""The signs that people write between the characters of a plate."""
 SHOWN = {"text": "", "text_native": "", "text_score": 0.0, "last_text": ""}
 """Fields of a document that tell a plate, and what stands in them without one."""
 RESPELLED = dict(zip(LATIN, CYRILLIC, strict=True))

@@ -1,4 +1,4 @@
-"""What waits in a spool's folder, in memory."""
+"""A list, in memory, of the files that wait in a spool's folder."""
 
 from __future__ import annotations
 

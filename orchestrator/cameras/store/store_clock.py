@@ -26,7 +26,8 @@ import sqlalchemy as sa
 from orchestrator.cameras.clocks import steady_s, unix_s
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.errors import StoreError
-from orchestrator.cameras.store.schema import passes, store_clock
+from orchestrator.cameras.store.schema import passes
+from orchestrator.cameras.store.upkeep_schema import store_clock
 
 LOG = logging.getLogger(__name__)
 MARK_EVERY_S = 60.0

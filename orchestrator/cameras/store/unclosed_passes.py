@@ -15,8 +15,9 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_query import PassDetails, StoredReading
 from orchestrator.cameras.store.pictures import PictureStore
-from orchestrator.cameras.store.schema import camera_leases, joined_passes, passes
+from orchestrator.cameras.store.schema import joined_passes, passes
 from orchestrator.cameras.store.search import read_details
+from orchestrator.cameras.store.upkeep_schema import camera_leases
 from orchestrator.plates import Plate
 
 SETTLED_S = 60.0

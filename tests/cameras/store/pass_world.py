@@ -19,10 +19,11 @@ from orchestrator.cameras.store.kept_frames import KeptFrames
 from orchestrator.cameras.store.pass_store import PassStore, StoreParts
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.pictures import PictureFolder
-from orchestrator.cameras.store.schema import camera_leases, passes
+from orchestrator.cameras.store.schema import passes
 from orchestrator.cameras.store.spool import Spool
 from orchestrator.cameras.store.store_clock import GivenClock
 from orchestrator.cameras.store.unclosed_passes import SETTLED_S
+from orchestrator.cameras.store.upkeep_schema import camera_leases
 from tests.cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, make_plate
 
 CAMERA, SINK = "gate", WEBHOOK.name

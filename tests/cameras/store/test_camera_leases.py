@@ -16,7 +16,7 @@ from orchestrator.cameras.store.camera_leases import (
 )
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
-from orchestrator.cameras.store.schema import camera_leases, watchers
+from orchestrator.cameras.store.upkeep_schema import camera_leases, watchers
 
 NAMES = ("a", "b", "c", "d", "e")
 

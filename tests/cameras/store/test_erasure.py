@@ -25,13 +25,8 @@ from orchestrator.cameras.store.opening_log import FILE, REJECTED
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_traces import redact, without_text
-from orchestrator.cameras.store.schema import (
-    erased_passes,
-    erasures,
-    gate_openings,
-    passes,
-    searches,
-)
+from orchestrator.cameras.store.schema import gate_openings, passes, searches
+from orchestrator.cameras.store.upkeep_schema import erased_passes, erasures
 from orchestrator.formats.transliteration import to_cyrillic
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import DAY_S, NOW_S, WEBHOOK, find_ids, make_event

@@ -18,13 +18,8 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.cameras.store.schema import (
-    camera_leases,
-    deliveries,
-    erased_passes,
-    joined_passes,
-    picture_removals,
-)
+from orchestrator.cameras.store.schema import deliveries, joined_passes, picture_removals
+from orchestrator.cameras.store.upkeep_schema import camera_leases, erased_passes
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, Kind, find_ids, make_event
 from tests.waiting import until
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
-from orchestrator.cameras.store.schema import store_clock
 from orchestrator.cameras.store.store_clock import (
     MARK_EVERY_S,
     SETTLED_S,
@@ -21,6 +20,7 @@ from orchestrator.cameras.store.store_clock import (
     StoreClock,
     read_boot,
 )
+from orchestrator.cameras.store.upkeep_schema import store_clock
 
 START_S = 1_750_000_000.0
 HOUR_S, DAY_S = 3600.0, 86400.0

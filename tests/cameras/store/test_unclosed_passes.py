@@ -18,8 +18,9 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.pictures import PictureFolder
-from orchestrator.cameras.store.schema import camera_leases, deliveries, readings
+from orchestrator.cameras.store.schema import deliveries, readings
 from orchestrator.cameras.store.unclosed_passes import SETTLED_S, UnclosedPasses
+from orchestrator.cameras.store.upkeep_schema import camera_leases
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
 
 CLAIM = LeaseClaim(1, True)

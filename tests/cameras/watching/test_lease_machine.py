@@ -23,7 +23,7 @@ from orchestrator.cameras.store.camera_leases import CameraLeases, Holding
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.migrations import upgrade
-from orchestrator.cameras.store.schema import camera_leases, watchers
+from orchestrator.cameras.store.upkeep_schema import camera_leases, watchers
 from orchestrator.cameras.watching.leases import CameraSharing, Shared
 from tests.cameras.samples import make_event, make_frame
 from tests.fuzzing.profiles import histories
