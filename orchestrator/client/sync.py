@@ -94,8 +94,7 @@ class PlateClient(BaseClient[Transport]):
             max_plates: Most plates. Those with the highest scores are kept.
             detector_side_px: Longest side of the detector's input, a multiple of 32. A larger input
                 finds smaller plates, but takes longer.
-            roi: Region of interest in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
-                Plates whose middle lies there count, and are read whole.
+            roi: Pixels where a plate's middle has to lie: x0, y0, x1, y1, or text "x0,y0,x1,y1".
             outputs: Names of the wanted outputs of the model. The server computes no others, and
                 their parts of a `Plate` stay empty. The boxes always come.
             request_id: Id of the call in errors, in the server's log and in traces. If empty, a

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
-"""What disks of other machines answer that do not know the call. They write by themselves."""
+"""Errors of disks of other machines that do not know the call. They write by themselves."""
 
 
 def sync(path: str | Path) -> None:

@@ -43,7 +43,7 @@ class PresentPass:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What a decision depends on, apart from the gate and the vehicle.
+    """The circumstances of a decision, other than the gate and the vehicle.
 
     Attributes:
         steady_s: The steady time.

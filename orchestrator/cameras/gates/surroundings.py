@@ -1,4 +1,4 @@
-"""What the gates of a process share."""
+"""The parts that the gates of a process share."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BATCH = 100
 EVERY_S = 0.1
 """Shortest time from one transaction to the next: many small ones cost more than few large ones."""
 EFFECT = "passes cannot be kept"
-"""What follows from a failure, for its message."""
+"""The consequence of a failure, for its message."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 5.0
 """Pauses after a failed transaction; they double."""
 

@@ -25,7 +25,7 @@ LOG = logging.getLogger(__name__)
 STEP_S = 0.5
 STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
 EFFECT = "the control room gets no states"
-"""What follows from a failure, for its message."""
+"""The consequence of a failure, for its message."""
 MOST_WIDTH = 1280
 QUALITY = 80
 REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,

@@ -21,7 +21,7 @@ EFFECTS = {
     RETENTION: "old passes cannot be deleted",
     INTERRUPTED: "interrupted passes cannot be closed",
 }
-"""What follows from failures of the tasks, for messages."""
+"""The consequences of the failures of tasks, for messages."""
 RETENTION_RETRY_S = 60.0
 """Longest pause after a round of retention that has failed."""
 

@@ -1,4 +1,4 @@
-"""What a watch prints: passes, what gates did, messages and the table of cameras."""
+"""The output of a watch: passes, what gates did, messages and the table of cameras."""
 
 from __future__ import annotations
 
