@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -50,13 +51,20 @@ def test_a_quick_end_says_nothing() -> None:
 
 
 def test_the_first_signal_asks_and_the_second_ends_at_once() -> None:
-    process, asked = Process(limit_s=60, tell_s=60), list[int]()
-    with process.ending.limit(), process.ending.calling(lambda: asked.append(1)):
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert (asked, process.ending.is_asked, process.status) == ([1], True, None)
-        os.kill(os.getpid(), signal.SIGINT)
-    assert process.status == 1
-    assert process.said[0].startswith("plates: ended at once by a second signal, without the store")
+    code = """
+import signal
+from orchestrator.cli.watch.ending import Ending
+ending = Ending(60, tell_s=60)
+ending.describe = lambda: "the store"
+with ending.limit(), ending.calling(lambda: print("asked", flush=True)):
+    signal.raise_signal(signal.SIGTERM)
+    print("goes on", flush=True)
+    signal.raise_signal(signal.SIGINT)
+    print("still here")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (1, "asked\ngoes on\n")
+    assert ended.stderr == "plates: ended at once by a second signal, without the store\n"
 
 
 def test_signals_are_as_before_after_the_end() -> None:
