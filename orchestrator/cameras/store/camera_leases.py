@@ -19,8 +19,8 @@ from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.upkeep_schema import camera_leases, watchers
 
-LEASE_S = 6.0
-"""Time to live of a lease that is not renewed: rounds are a second apart, so five may fail."""
+LEASE_S = 4.5
+"""Time to live of a lease that is not renewed: rounds are 0.5 s apart, so eight may fail."""
 FORGOTTEN_S = 3600.0
 """Time after which a watcher that was not seen is deleted."""
 LEASES = camera_leases.c

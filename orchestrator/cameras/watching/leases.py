@@ -1,6 +1,6 @@
 """Shares the cameras of a configuration with other watchers, by leases in the database.
 
-A watcher renews its leases every second. If it cannot, it keeps following its cameras: either the
+A watcher renews its leases twice a second. If it cannot, it keeps following its cameras: either the
 database is away for all, and nobody can take them, or another watcher takes them after the lease's
 time. The database decides afterwards: see `LeaseFence`.
 """
@@ -27,7 +27,7 @@ from orchestrator.errors import PlateError
 from orchestrator.system.events import is_set_within
 
 LOG = logging.getLogger(__name__)
-ROUND_S = 1.0
+ROUND_S = 0.5
 """Time between two renewals."""
 SHORT_ROUND_S = 0.25
 """The same while other watchers have cameras to give back."""

@@ -78,8 +78,6 @@ HANGING = CameraPromise(is_blind=True, may_not_open=True, recover_s=40.0)
 """A decoder without a sign of life is replaced after 30 s."""
 STARTS = CameraPromise(is_blind=True, may_not_open=True, recover_s=20.0)
 """The command starts anew."""
-HANDED_OVER = CameraPromise(is_blind=True, may_not_open=True, recover_s=12.0)
-"""The lease of a dead watcher lasts for 6 s; then another one opens the streams."""
 SHUT = CameraPromise(may_not_open=True)
 SERVICE_AWAY: tuple[Sign, ...] = (shows("plates_camera_service_up", is_zero),)
 
@@ -254,9 +252,9 @@ _COMMAND = [
     CameraFault("second-watch", "a second command with the same file", start_another, 1.0,
                 NOTHING_TO_TELL),
     CameraFault("kill-sharing", "one of two watchers that share killed", kill_sharing, 0.0,
-                NOTHING_TO_TELL, HANDED_OVER, Setting(watchers=2)),
+                NOTHING_TO_TELL, BLIND, Setting(watchers=2)),
     CameraFault("suspend-sharing", "one of two watchers that share stopped for 12 s",
-                suspend_watch, 12.0, NOTHING_TO_TELL, HANDED_OVER, Setting(watchers=2)),
+                suspend_watch, 12.0, NOTHING_TO_TELL, BLIND, Setting(watchers=2)),
 ]  # fmt: skip
 
 FAULTS: tuple[CameraFault, ...] = (
