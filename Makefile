@@ -70,11 +70,12 @@ MINUTES ?= 60
 fuzz: .venv/.fuzz
 	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
 
-# TESTS=... adds tests to those in the module's folder; COUNT= tries every mutant.
+# TESTS=... adds tests to those of the module's folder. ONLY=1 runs of that folder only those tests
+# that mirror the module. COUNT= tries every mutant.
 COUNT ?= 25
 SEED ?= 0
 mutants: .venv/.dev
-	$(BIN)/python scripts/mutants.py $(MODULE) $(TESTS) $(if $(COUNT),--count $(COUNT)) --seed $(SEED)
+	$(BIN)/python scripts/mutants.py $(MODULE) $(TESTS) $(if $(ONLY),--only) $(if $(COUNT),--count $(COUNT)) --seed $(SEED)
 
 bench: .venv/.workshop
 	$(BIN)/plates bench

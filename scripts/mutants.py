@@ -168,6 +168,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("module", help="for example orchestrator.reading.grammar")
     parser.add_argument("tests", nargs="*", help="tests beside those that mirror the module")
+    parser.add_argument(
+        "--only", action="store_true", help="leave out the other tests of the module's folder"
+    )
     parser.add_argument("--count", type=int, help="mutants to try, drawn at random; else all")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     given = parser.parse_args()
@@ -176,7 +179,8 @@ def main() -> None:
         importlib.import_module(name)
     path = Path(*given.module.split(".")).with_suffix(".py")
     tree, (own, others) = ast.parse(path.read_text()), tests_of(given.module)
-    runs = [tests for tests in (own, [*others, *given.tests]) if tests]
+    runs = [[*own, *given.tests]] if given.only else [own, [*others, *given.tests]]
+    runs = [tests for tests in runs if tests]
     module, began = MutatedModule(given.module, path, tree), time.monotonic()
     if not runs or not all(passes(tests, 3600, module, None) for tests in runs):
         sys.exit(f"{given.module}: wanted tests that pass, got {runs or 'none'}")
