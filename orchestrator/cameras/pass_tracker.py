@@ -6,10 +6,11 @@ moments (`Frame.moment_s`), which no step of a wall clock changes.
 
 from __future__ import annotations
 
-import os
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import inf
+from uuid import UUID
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame
@@ -61,10 +62,8 @@ def new_pass_id(time_s: float, number: int) -> str:
     Source: RFC 9562, section 5.7.
     """
     stamp = max(0, int(time_s * 1000)) & (1 << 48) - 1
-    random = int.from_bytes(os.urandom(8), "big") & (1 << 62) - 1
-    value = stamp << 80 | 7 << 76 | (number & 0xFFF) << 64 | 2 << 62 | random
-    text = f"{value:032x}"
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    value = stamp << 80 | 7 << 76 | (number & 0xFFF) << 64 | 2 << 62 | secrets.randbits(62)
+    return str(UUID(int=value))
 
 
 class PassTracker:

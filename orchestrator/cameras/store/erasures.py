@@ -35,6 +35,7 @@ ALLOWANCE_S = 60.0
 """Passes that began so shortly after a deletion count as earlier ones: the clocks of cameras and
 machines differ."""
 SALT_BYTES = 16
+DIGEST_BYTES = 32
 PASSES_AT_ONCE = 500
 
 
@@ -147,9 +148,9 @@ def note_done(database: Database, number: int | None = None) -> None:
 
 def are_unfinished(database: Database) -> bool:
     """Tell whether a deletion was interrupted by an error."""
-    unfinished = sa.select(erasures.c.number).where(erasures.c.is_done.is_(False)).limit(1)
+    unfinished = sa.exists().where(erasures.c.is_done.is_(False))
     with database.reading() as connection:
-        return connection.execute(unfinished).first() is not None
+        return bool(connection.execute(sa.select(unfinished)).scalar_one())
 
 
 def forget(database: Database, kept_s: float) -> None:
@@ -162,7 +163,9 @@ def forget(database: Database, kept_s: float) -> None:
 
 
 def _digest(salt: bytes, text: str) -> bytes:
-    return hashlib.blake2b(text.encode(errors="replace"), digest_size=32, salt=salt).digest()
+    return hashlib.blake2b(
+        text.encode(errors="replace"), digest_size=DIGEST_BYTES, salt=salt
+    ).digest()
 
 
 def _matcher(
@@ -179,10 +182,6 @@ def _texts(passed: Pass) -> list[str]:
 
 def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
     """Return a pass of another vehicle without the text where frames were misread."""
-    looks = [*passed.observations, passed.best.observation]
-    texts = {text for one in looks for text in (one.plate.text, *map(_first, one.plate.candidates))}
-    if not any(map(is_erased, {*texts, *map(_first, passed.candidates)})):
-        return passed
 
     def clean(one: Observation) -> Observation:
         plate = replace(one.plate, candidates=_others(one.plate.candidates, is_erased))
@@ -194,10 +193,6 @@ def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
     observations = tuple(map(clean, passed.observations))
     candidates = _others(passed.candidates, is_erased)
     return replace(passed, candidates=candidates, observations=observations, best=best)
-
-
-def _first(pair: tuple[str, float]) -> str:
-    return pair[0]
 
 
 def _others(
