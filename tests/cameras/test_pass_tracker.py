@@ -1,6 +1,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate, pairwise
+from operator import and_, or_
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given, settings
@@ -383,8 +386,30 @@ def test_time_stamps_that_jump_back_begin_a_new_stream() -> None:
 def test_ids_sort_by_time_and_number() -> None:
     ids = [new_pass_id(time_s, number) for time_s, number in ((1.0, 1), (1.0, 2), (1.001, 3))]
     assert ids == sorted(ids)
-    assert [len(one) for one in ids] == [36, 36, 36]
-    assert {one[14] for one in ids} == {"7"}
+
+
+@pytest.mark.parametrize(
+    ("time_s", "number", "time_ms", "kept_number"),
+    [
+        pytest.param(1_750_000_000.125, 5, 1_750_000_000_125, 5, id="today"),
+        pytest.param(-2.0, 0, 0, 0, id="before 1970"),
+        pytest.param(2**48 / 1000 - 0.001, 0xFFF, 2**48 - 1, 0xFFF, id="the last of all"),
+        pytest.param(2**48 / 1000 + 0.001, 0x1001, 1, 1, id="later ones begin anew"),
+    ],
+)
+def test_an_id_is_a_uuid_of_version_seven(
+    time_s: float, number: int, time_ms: int, kept_number: int
+) -> None:
+    text = new_pass_id(time_s, number)
+    one = UUID(text)
+    assert (str(one), one.version, one.variant) == (text, 7, RFC_4122)
+    assert (one.int >> 80, one.int >> 64 & 0xFFF) == (time_ms, kept_number)
+
+
+def test_the_rest_of_an_id_is_chance() -> None:
+    chances = [UUID(new_pass_id(1.0, 1)).int & (1 << 64) - 1 for _ in range(200)]
+    assert reduce(or_, chances) == (0b10 << 62) + (1 << 62) - 1  # the variant, and any bits
+    assert reduce(and_, chances) == 0b10 << 62
 
 
 SEEN = st.builds(

@@ -227,17 +227,16 @@ def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
 
 
 def _delete_found(database: Database, expired: sa.Select[Any]) -> int:
-    """Delete the passes that a statement finds; each step starts after the last one."""
+    """Delete the passes that a statement finds; each step starts where the last one did."""
     place = sa.tuple_(passes.c.first_seen_s, passes.c.number)
-    after = START
+    first = START
 
     def delete_some(connection: sa.Connection, most: int, _: int) -> int:
-        nonlocal after
-        step = expired if after == START else expired.where(place > sa.tuple_(*after))
-        found = connection.execute(step.limit(most)).all()
+        nonlocal first
+        found = connection.execute(expired.where(place >= sa.tuple_(*first)).limit(most)).all()
         if found:
             delete_passes(connection, [row.number for row in found])
-            after = found[0].first_seen_s, found[0].number - 1  # a step that fails begins again
+            first = found[0].first_seen_s, found[0].number  # a step that fails begins again
         return len(found)
 
     return in_steps(database, delete_some, BATCH)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import pytest
+import sqlalchemy as sa
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.store import retention
-from orchestrator.cameras.store.errors import UnknownName
+from orchestrator.cameras.store.ages import Moment
+from orchestrator.cameras.store.errors import StoreUnavailable, UnknownName
+from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.retention import DeletionCounts, in_steps
 from tests.cameras.store.stored_events import (
     DAY_S,
     NOW_S,
@@ -118,3 +124,120 @@ def test_finished_deliveries_are_kept_for_a_week(store: PassStore) -> None:
     assert store.delete_expired(NOW_S + 6 * DAY_S).deliveries == 0
     assert store.delete_expired(NOW_S + 8 * DAY_S).deliveries == 1
     assert store.outbox.replay("webhook", 0, NOW_S) == 1
+
+
+def test_nothing_is_deleted_from_an_empty_store(store: PassStore) -> None:
+    assert store.delete_expired(NOW_S) == DeletionCounts()
+    assert store.delete_plate("A123BC77", REQUESTER) == DeletionCounts()
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # PostgreSQL does not try again
+@pytest.mark.parametrize("fails", [[True], [False, True], [False, False, True]])
+def test_no_pass_is_left_out_after_a_transaction_that_has_failed(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, fails: list[bool]
+) -> None:
+    events = [make_event(f"{at}", first_seen_s=NOW_S + at // 3) for at in range(9)]
+    store.write(events, [])
+    database = store.writer.database
+    monkeypatch.setattr(retention, "BATCH", 3)
+    write, failures = database.writing, iter(fails)
+
+    @contextmanager
+    def writing(*limits: float) -> Iterator[sa.Connection]:
+        with write(*limits) as connection:
+            yield connection
+            if next(failures, False):
+                raise StoreUnavailable("the disk is full")
+
+    monkeypatch.setattr(database, "writing", writing)
+    retention.delete_old_passes(database, Moment(NOW_S + 31 * DAY_S), 30)
+
+    assert find_ids(store, PassQuery()) == []
+
+
+@pytest.mark.parametrize(
+    ("list_days", "camera_days", "days"),
+    [
+        pytest.param(2, 60, 2, id="the list's"),
+        pytest.param(60, 2, 60, id="a list's that is longer"),
+        pytest.param(None, 2, 2, id="the camera's"),
+        pytest.param(None, None, 30, id="the store's"),
+    ],
+)
+def test_records_of_gates_are_kept_as_long_as_passes(
+    store: PassStore, list_days: float | None, camera_days: float | None, days: float
+) -> None:
+    store.lists.create("residents", retention_days=list_days)
+    store.lists.create("guests", retention_days=7)
+    yard = Camera("yard", "rtsp://yard", retention_days=7)
+    store.configure([Camera("gate", "rtsp://gate", retention_days=camera_days), yard])
+    opening = GateOpening("g", "gate", "a", "A123BC77", "residents", "", "opened", "", NOW_S)
+    store.openings.write([opening])
+
+    assert store.delete_expired(NOW_S + days * DAY_S).openings == 0
+    assert store.delete_expired(NOW_S + days * DAY_S + 1).openings == 1
+
+
+@dataclass
+class FullDisk:
+    """A database whose disk has room for transactions of few rows.
+
+    Attributes:
+        room: Most rows of a transaction.
+        is_postgresql: True for PostgreSQL.
+        steps: Most rows of each transaction, and `empty` for each emptying of the log.
+    """
+
+    room: int
+    is_postgresql: bool = False
+    steps: list[object] = field(default_factory=list)
+
+    @contextmanager
+    def writing(self, limit_s: float) -> Iterator[None]:
+        del limit_s
+        yield
+
+    def empty_log(self) -> None:
+        self.steps.append("empty")
+        raise StoreUnavailable("the disk is full")
+
+    def run(self, rows: int, most: int) -> int:
+        def change_some(_: object, most: int, done: int) -> int:
+            self.steps.append(most)
+            if most > self.room:
+                raise StoreUnavailable("the disk is full")
+            return min(most, rows - done)
+
+        return in_steps(self, change_some, most)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "steps"),
+    [
+        pytest.param(0, 20, [20], id="no rows"),
+        pytest.param(5, 20, [20], id="few rows"),
+        pytest.param(40, 20, [20, 20, 20], id="no row after the last transaction"),
+        pytest.param(5, 30, [30, "empty", 3, 3], id="no room for many"),
+        pytest.param(2, 200, [200, "empty", 25, "empty", 3], id="room for few"),
+    ],
+)
+def test_on_a_full_disk_transactions_become_smaller(
+    rows: int, most: int, steps: Sequence[object]
+) -> None:
+    disk = FullDisk(room=20)
+    assert disk.run(rows, most) == rows
+    assert disk.steps == steps
+
+
+@pytest.mark.parametrize(
+    ("is_postgresql", "steps"),
+    [
+        pytest.param(False, [20, "empty", 2, "empty", 1], id="after a single row"),
+        pytest.param(True, [20], id="in PostgreSQL"),
+    ],
+)
+def test_without_any_room_the_deletion_fails(is_postgresql: bool, steps: Sequence[object]) -> None:
+    disk = FullDisk(room=0, is_postgresql=is_postgresql)
+    with pytest.raises(StoreUnavailable, match="the disk is full"):
+        disk.run(5, 20)
+    assert disk.steps == steps
