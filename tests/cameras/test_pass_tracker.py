@@ -383,6 +383,108 @@ def test_time_stamps_that_jump_back_begin_a_new_stream() -> None:
     assert kinds(tracker.update(frame(0), Plates(()))) == [("closed", FIRST)]
 
 
+@pytest.mark.parametrize(
+    ("back_s", "ends"), [pytest.param(5.0, [], id="jitter"), pytest.param(5.25, [FIRST], id="jump")]
+)
+def test_time_stamps_that_go_back_by_five_seconds_are_of_the_same_stream(
+    back_s: float, ends: list[str]
+) -> None:
+    tracker = new_tracker()
+    for t, one in crossing((100, 100.5), speed=3):
+        tracker.update(frame(t), Plates((one,)))
+    assert closed(tracker.update(frame(100.5 - back_s), Plates(()))) == ends
+
+
+def test_a_machine_whose_clock_was_never_set_begins_no_new_stream() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((0, 0.5)):
+        tracker.update(live_frame(STEADY + t, t), Plates((one,)))  # 1970
+    assert tracker.open_passes == 1
+    assert len(tracker.close()[0].passed.observations) == 2
+
+
+@pytest.mark.parametrize(
+    ("looks_per_s", "times_s", "gone_s"),
+    [
+        pytest.param(4.0, [0], 3.0, id="one frame"),
+        pytest.param(4.0, [0, 0.5], 3.0, id="many frames"),
+        pytest.param(0.125, [0], 20.0, id="few frames are configured"),
+        pytest.param(4.0, [0, 4], 10.0, id="few frames come"),
+        pytest.param(4.0, [0, 4, 4], 10.0, id="two frames of the same time"),
+        pytest.param(4.0, [0, 4, 1, 4], 10.0, id="a frame from before"),
+        pytest.param(4.0, [0, 4, 6], 9.0, id="more frames than before"),
+        pytest.param(4.0, [0, 4, 4.5], 8.25, id="many more"),
+        pytest.param(4.0, [0, 4, 16], 10.0, id="the camera has rested"),
+    ],
+)
+def test_a_vehicle_is_gone_after_three_seconds_or_longer_if_frames_are_rare(
+    looks_per_s: float, times_s: list[float], gone_s: float
+) -> None:
+    tracker = new_tracker(replace(CAMERA, looks_per_s=looks_per_s))
+    *before, last = times_s
+    for time_s in before:
+        tracker.update(frame(time_s), Plates(()))
+    tracker.update(frame(last), Plates((plate((300, 100)),)))
+    assert tracker.advance(last + gone_s - 0.001) == []
+    assert closed(tracker.advance(last + gone_s + 0.001)) == [FIRST]
+
+
+def test_a_standing_vehicle_is_gone_after_twenty_seconds_of_frames_without_it() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    hidden = [kinds(tracker.update(frame(1.75 + n / 2), Plates(()))) for n in range(1, 42)]
+    assert hidden == [[]] * 40 + [[("closed", FIRST)]]
+
+
+def test_frames_after_a_rest_of_the_camera_count_two_seconds_each() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    rested = [kinds(tracker.update(frame(3600 * n), Plates(()))) for n in range(1, 12)]
+    assert rested == [[]] * 10 + [[("closed", FIRST)]]
+
+
+@pytest.mark.parametrize(
+    ("looks", "step_s", "score", "passes"),
+    [
+        pytest.param(5, 0.25, 0.65, [""], id="just enough"),
+        pytest.param(4, 0.5, 0.9, [], id="too few looks"),
+        pytest.param(9, 0.11, 0.9, [], id="too short"),
+        pytest.param(5, 0.25, 0.64, [], id="too unsure"),
+    ],
+)
+def test_an_unreadable_plate_is_a_pass_after_five_sure_looks_in_a_second(
+    looks: int, step_s: float, score: float, passes: list[str]
+) -> None:
+    seen: Looks = [
+        (30 + n * step_s, [replace(plate((300, 100), ""), detection_score=score)])
+        for n in range(looks)
+    ]
+    assert closed(follow(new_tracker(), seen)) == passes
+
+
+@pytest.mark.parametrize("of", ["agreement_threshold", "text_threshold"])
+@pytest.mark.parametrize(("above", "agreed"), [(0.0, ["agreed"]), (1e-9, [])])
+def test_a_text_agrees_when_its_score_reaches_both_thresholds(
+    of: str, above: float, agreed: list[str]
+) -> None:
+    looks = alone(crossing((0, 0.5)))
+    score = follow(new_tracker(), looks)[0].passed.text_score
+    thresholds = {"agreement_threshold": 0.0, "text_threshold": 0.0, of: score + above}
+    events = follow(new_tracker(replace(CAMERA, **thresholds)), looks)
+    assert [event.kind for event in events[:-1]] == agreed
+
+
+def test_a_poor_reading_does_not_take_the_place_of_a_standing_car() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100), FIRST, 0.95),)))
+    poor = plate((302, 100), SECOND, 0.3)
+    assert kinds(tracker.update(frame(900), Plates((poor,)))) == []
+    assert kinds(tracker.update(frame(901), Plates((plate((300, 100), FIRST, 0.95),)))) == []
+
+
 def test_ids_sort_by_time_and_number() -> None:
     ids = [new_pass_id(time_s, number) for time_s, number in ((1.0, 1), (1.0, 2), (1.001, 3))]
     assert ids == sorted(ids)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.passes import Pass, PassEvent
 from orchestrator.cameras.store import erasures
 from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.erasures import admit, admit_openings, find_erased, forget
@@ -17,6 +19,7 @@ from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_requests import ids_of
 from orchestrator.cameras.store.schema import picture_removals
 from orchestrator.cameras.store.upkeep_schema import erased_passes
+from orchestrator.plates import Plate
 from tests.cameras.store.stored_events import DAY_S, NOW_S, make_event, make_plate
 
 TEXT, OTHER, THIRD = "Y908XE77", "Y903XK77", "B007KM17"
@@ -116,43 +119,50 @@ def test_the_pictures_of_dropped_events_are_noted_for_removal(store: PassStore) 
     assert noted == {erasures.digest_of(one) for one in pictures}
 
 
-MISREAD = make_plate(OTHER)
+def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:
+    first, *others = passed.observations
+    return replace(passed, observations=(replace(first, plate=wrong), *others))
+
+
+def misread_in_the_best_frame(passed: Pass, wrong: Plate) -> Pass:
+    observation = replace(passed.best.observation, plate=wrong)
+    return replace(passed, best=replace(passed.best, observation=observation))
+
+
+def misread_in_all(passed: Pass, wrong: Plate) -> Pass:
+    return replace(passed, candidates=wrong.candidates)
+
+
+NO_TEXT = {"text": "", "raw_text": "", "text_score": 0.0}
 
 
 @pytest.mark.parametrize(
-    ("changes", "kept"),
+    ("wrong", "kept"),
     [
-        pytest.param({"text": TEXT}, {"text": "", "raw_text": "", "text_score": 0.0}, id="text"),
-        pytest.param(
-            {"raw_text": TEXT}, {"text": "", "raw_text": "", "text_score": 0.0}, id="raw text"
-        ),
+        pytest.param({"text": TEXT}, NO_TEXT, id="text"),
+        pytest.param({"raw_text": TEXT}, NO_TEXT, id="raw text"),
         pytest.param(
             {"candidates": ((OTHER, 0.9), (TEXT, 0.1))},
             {"candidates": ((OTHER, 0.9),)},
             id="candidate",
         ),
-        pytest.param({}, {}, id="other texts"),
+        pytest.param({"text": THIRD}, {"text": THIRD}, id="other texts"),
     ],
 )
-@pytest.mark.parametrize("where", ["observation", "best", "pass"])
+@pytest.mark.parametrize("misread", [misread_in_a_frame, misread_in_the_best_frame, misread_in_all])
 def test_another_vehicle_s_event_loses_the_text_wherever_it_was_misread(
-    store: PassStore, changes: dict[str, object], kept: dict[str, object], where: str
+    store: PassStore,
+    wrong: dict[str, Any],
+    kept: dict[str, Any],
+    misread: Callable[[Pass, Plate], Pass],
 ) -> None:
-    def read_as(fields: dict[str, object]) -> PassEvent:
-        event = make_event("a", OTHER)
-        passed, wrong = event.passed, replace(MISREAD, **fields)  # type: ignore[arg-type]
-        first, second = passed.observations
-        if where == "observation":
-            passed = replace(passed, observations=(replace(first, plate=wrong), second))
-        if where == "best":
-            best = replace(passed.best, observation=replace(second, plate=wrong))
-            passed = replace(passed, best=best)
-        if where == "pass":
-            passed = replace(passed, candidates=wrong.candidates)
-        return replace(event, passed=passed)
-
+    event, plate = make_event("a", OTHER), make_plate(OTHER)
+    late, stored = (
+        replace(event, passed=misread(event.passed, replace(plate, **fields)))
+        for fields in (wrong, kept)
+    )
     remember(store, TEXT)
-    assert admit_all(store, read_as(changes)) == [read_as(kept)]
+    assert admit_all(store, late) == [stored]
 
 
 @pytest.mark.parametrize(
