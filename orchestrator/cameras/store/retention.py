@@ -78,8 +78,6 @@ class DeletionCounts:
     openings: int = 0
 
 
-Place = tuple[float, int]
-START: Place = (float("-inf"), 0)
 ChangeSome = Callable[[sa.Connection, int, int], int]
 
 
@@ -229,14 +227,15 @@ def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
 def _delete_found(database: Database, expired: sa.Select[Any]) -> int:
     """Delete the passes that a statement finds; each step starts where the last one did."""
     place = sa.tuple_(passes.c.first_seen_s, passes.c.number)
-    first = START
+    rest: sa.ColumnElement[bool] = sa.true()
 
     def delete_some(connection: sa.Connection, most: int, _: int) -> int:
-        nonlocal first
-        found = connection.execute(expired.where(place >= sa.tuple_(*first)).limit(most)).all()
+        nonlocal rest
+        found = connection.execute(expired.where(rest).limit(most)).all()
         if found:
             delete_passes(connection, [row.number for row in found])
-            first = found[0].first_seen_s, found[0].number  # a step that fails begins again
+            first = found[0].first_seen_s, found[0].number
+            rest = place >= sa.tuple_(*first)  # a step that fails begins again
         return len(found)
 
     return in_steps(database, delete_some, BATCH)
