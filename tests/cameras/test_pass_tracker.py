@@ -611,6 +611,16 @@ def test_a_pass_that_was_told_keeps_its_start_when_an_earlier_track_proves_to_be
     assert [event.passed.first_seen_s for event in events] == [0.5] * len(events)
 
 
+def test_a_frame_that_joins_two_tracks_shows_the_pass_that_was_told_and_the_others() -> None:
+    unread, other = plate((100, 400), ""), plate((500, 250), SECOND)
+    looks: Looks = [(n / 10, [unread]) for n in range(4)]
+    looks += [(0.5 + n / 10, [plate((800, 100), FIRST, 0.95), other]) for n in range(2)]
+    looks += [(0.7, [unread, other]), (0.8, [plate((100, 400), FIRST, 0.95), other])]
+    tracker = new_tracker()
+    shown = [(tracker.update(frame(at), Plates((*seen,))), tracker.shown)[1] for at, seen in looks]
+    assert shown[-3:] == [("2", "3"), ("1", "3"), ("2", "3")]
+
+
 def test_the_tracker_names_the_passes_that_the_last_frame_has_shown() -> None:
     tracker = new_tracker()
     assert tracker.shown == ()
