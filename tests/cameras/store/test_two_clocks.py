@@ -139,6 +139,19 @@ def test_all_is_deleted_when_it_is_old_by_both(
     assert count_rows(url) == NONE
 
 
+def test_a_clock_that_is_set_ahead_deletes_nothing_before_its_time(
+    stepped: PassStore, clocks: Clocks, url: str
+) -> None:
+    fill(stepped, clocks.wall_s)
+    stepped.delete_expired(clocks.wall_s)
+    clocks.run(29 * DAY_S)
+    clocks.wall_s += 400 * DAY_S
+    stepped.delete_expired(clocks.wall_s)
+    kept = count_rows(url)
+
+    assert (kept["passes"], kept["gate_openings"], kept["searches"]) == (1, 1, 1)
+
+
 def test_a_clock_that_is_behind_keeps_what_it_calls_young(
     stepped: PassStore, clocks: Clocks, url: str
 ) -> None:
