@@ -26,7 +26,6 @@ from orchestrator.cameras.store.spool_files import (
     delete_old,
     files_that_show,
     make_name,
-    number_of,
 )
 from orchestrator.cameras.store.spool_index import SpoolIndex
 from orchestrator.system.locked_folders import hold
@@ -181,10 +180,10 @@ class Spool:
             return
         try:
             with ExitStack() as held:
-                hold(held, os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_NB)
+                hold(held, os.open(self.folder, os.O_RDONLY), fcntl.LOCK_NB)
                 for left in self.folder.glob(f"{NEW}*"):  # of a process that was killed
                     with suppress(OSError):
-                        left.unlink(missing_ok=True)
+                        left.unlink()
                 self._index.read(self.folder)
                 self._held = held.pop_all()
         except BlockingIOError as error:
@@ -221,7 +220,7 @@ class Spool:
         aside.mkdir(exist_ok=True)
         target = aside / file.name
         if target.exists():  # files of earlier versions had numbers alone
-            target = aside / make_name(number_of(file) or 0, "again")
+            target = aside / make_name(self._index.next, "again")
         file.rename(target)
         self._index.forget(file)
 

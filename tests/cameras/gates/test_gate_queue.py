@@ -19,7 +19,6 @@ from orchestrator.cameras.gates.gate_queue import (
 )
 from orchestrator.cameras.gates.hold_offs import HoldOffs
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
-from orchestrator.cameras.gates.relay_watch import PREPARE_EVERY_S, PREPARE_S, watch_relay
 from orchestrator.cameras.gates.surroundings import GateSurroundings
 from orchestrator.cameras.store.gate_openings import GateOpening
 from tests.cameras.gates.known_vehicles import (
@@ -426,28 +425,6 @@ def test_a_vehicle_whose_relay_is_away_stays_when_the_gate_is_stopped() -> None:
     assert queue.waiting == (REQUEST,)
     assert driveway.relay.switched == ["on"]
     assert driveway.openings == []
-
-
-def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
-    class Broken(ScriptedRelay):
-        async def prepare(self) -> None:
-            await self._follow()
-
-    relay = Broken(["away", None])
-    errors = []
-
-    async def act(queue: GateQueue) -> None:
-        watching = asyncio.create_task(watch_relay(queue.relay, queue.status))
-        await asyncio.sleep(1)
-        errors.append(queue.status.error)
-        await asyncio.sleep(PREPARE_EVERY_S + PREPARE_S)
-        errors.append(queue.status.error)
-        await asyncio.sleep(PREPARE_EVERY_S)
-        errors.append(queue.status.error)
-        watching.cancel()
-
-    Driveway(relay).run(act)
-    assert errors == ["away", "the relay does not answer", ""]
 
 
 def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:

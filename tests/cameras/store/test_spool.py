@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -68,8 +69,9 @@ def test_a_full_spool_drops_the_oldest_updates(tmp_path: Path) -> None:
     spool.put([event("d")])
     spool.put([event("e")])
 
+    assert len(list(tmp_path.glob("*.event"))) == 3
     assert ids(spool) == ["b agreed", "d closed", "e closed"]
-    assert spool.counts.dropped == 2
+    assert (spool.counts.spooled, spool.counts.dropped) == (5, 2)
     spool.close()
 
 
@@ -99,7 +101,7 @@ def test_a_damaged_file_does_not_stop_the_others(tmp_path: Path) -> None:
     os.truncate(spool.oldest(1)[0].file, 10)
 
     assert ids(spool) == ["b closed"]
-    assert spool.counts.rejected == 1
+    assert (spool.counts.rejected, len(spool)) == (1, 1)
     assert len(list((tmp_path / "rejected").iterdir())) == 1
     spool.close()
 
@@ -122,21 +124,9 @@ def test_a_plate_is_erased(tmp_path: Path) -> None:
     spool.put([event("a"), event("b", text="A128BC77")])
 
     assert spool.erase("A123BC77") == 1
+    assert len(spool) == 1
     assert ids(spool) == ["b closed"]
     spool.close()
-
-
-def test_each_process_gets_a_spool_of_its_own(tmp_path: Path) -> None:
-    first, second = open_own_spool(tmp_path), open_own_spool(tmp_path)
-    assert (first.folder, second.folder) == (tmp_path, tmp_path / "watcher-2")
-    second.put([event("a")])
-    second.close()
-
-    again = open_own_spool(tmp_path)
-    assert ids(again) == ["a closed"]
-    assert first.erase("A123BC77") == 1
-    first.close()
-    again.close()
 
 
 def fail_with(number: int) -> Callable[..., NoReturn]:
@@ -184,10 +174,11 @@ def test_a_disk_without_room_drops_updates_and_no_other_events(
     spool.close()
 
 
-def test_updates_stay_where_all_of_them_would_not_make_room(tmp_path: Path) -> None:
+@pytest.mark.parametrize("zones", [20, 500])
+def test_updates_stay_where_all_of_them_would_not_make_room(tmp_path: Path, zones: int) -> None:
     spool = Spool(tmp_path, most_bytes=2 * SIZE + 9)
     spool.put([event("a", "updated"), event("b")])
-    large = make_event("c", zones=tuple(f"zone {at}" for at in range(500)))
+    large = make_event("c", zones=tuple(f"zone {at}" for at in range(zones)))
     with pytest.raises(StoreUnavailable, match="full"):
         spool.put([AddressedEvent(large, (), NOW_S)])
 
@@ -269,6 +260,8 @@ def test_a_file_that_cannot_be_deleted_is_not_replayed_again(
     assert len(list(tmp_path.glob("*.event"))) == 2
     spool.discard([])
     assert len(list(tmp_path.glob("*.event"))) == 1
+    monkeypatch.setattr(Path, "unlink", pytest.fail)  # nothing is left to delete
+    spool.discard([])
     spool.close()
 
 
@@ -285,7 +278,7 @@ def test_a_file_that_cannot_be_put_aside_stops_no_other(
 
 
 def test_a_file_that_cannot_be_read_is_put_aside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     spool = Spool(tmp_path)
     spool.put([event("a"), event("b")])
@@ -296,6 +289,8 @@ def test_a_file_that_cannot_be_read_is_put_aside(
 
     monkeypatch.setattr(Path, "read_bytes", read_some)
     assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
+    assert [one.name for one in (tmp_path / "rejected").iterdir()] == [first.name]
+    assert f"{first.name}: the event is put aside" in caplog.text
     spool.close()
 
 
@@ -328,12 +323,15 @@ def test_a_folder_that_cannot_be_opened_is_not_said_to_be_in_use(
     assert not isinstance(raised.value, SpoolInUse)
 
 
-def test_an_event_that_no_file_can_hold_is_told_and_left_out(tmp_path: Path) -> None:
+def test_an_event_that_no_file_can_hold_is_told_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     spool = Spool(tmp_path)
     unwritable = AddressedEvent(make_event("a", zones=({1, 2},)), (), NOW_S)
     spool.put([unwritable, event("b")])
 
     assert (ids(spool), spool.counts.rejected) == (["b closed"], 1)
+    assert f"{unwritable.id}: the event cannot be kept" in caplog.text
     spool.close()
 
 
@@ -349,6 +347,7 @@ def test_a_plate_is_erased_from_the_spools_of_all_watchers(tmp_path: Path) -> No
     first, second = open_own_spool(tmp_path), open_own_spool(tmp_path)
     first.put([event("a"), event("b", text="A128BC77")])
     first.reject(first.oldest(1)[0].file, "a test")
+    assert len(first) == 1
     (tmp_path / ".new-left").write_bytes(encode(event("c"))[:-9])
 
     assert second.erase("A123BC77") == 2
@@ -403,7 +402,7 @@ def test_rejected_files_are_deleted_by_one_clock_where_there_is_one(tmp_path: Pa
 
 
 def test_nobody_else_may_read_the_folder(tmp_path: Path) -> None:
-    assert Spool(tmp_path / "spool").folder.stat().st_mode & 0o777 == 0o700
+    assert Spool(tmp_path / "all" / "spool").folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_file_that_another_process_erases_waits_no_more(tmp_path: Path) -> None:
@@ -443,4 +442,107 @@ def test_what_cannot_be_deleted_or_put_aside_is_logged_once(
 
     told = [one.message for one in caplog.records if "cannot be" in one.message]
     assert [one.split(": ")[1] for one in told] == ["cannot be deleted", "cannot be put aside"]
+    assert f"{second.name}: the event is put aside in rejected: a test" in caplog.text
+    spool.close()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "spool").touch()
+    with pytest.raises(StoreUnavailable, match="the spool cannot be used"):
+        Spool(tmp_path / "spool")
+
+
+def test_a_process_that_has_to_wait_for_a_spool_sees_what_is_put_in_meanwhile(
+    tmp_path: Path,
+) -> None:
+    first = Spool(tmp_path)
+    first.put([event("a")])
+    second = Spool(tmp_path)
+    assert len(second) == 1
+    with pytest.raises(SpoolInUse):
+        second.oldest(9)
+    first.put([event("b")])
+    first.close()
+
+    assert ids(second) == ["a closed", "b closed"]
+    second.close()
+
+
+def test_a_spool_has_room_for_3500_events_with_their_pictures(tmp_path: Path) -> None:
+    assert 3500 <= Spool(tmp_path).most_bytes / 0.3e6 < 3600
+
+
+def test_an_event_that_fits_exactly_finds_room(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, most_bytes=SIZE)
+    spool.put([event("a", "updated")])
+    assert ids(spool) == ["a updated"]
+    spool.put([event("b", "updated")])
+
+    assert (ids(spool), spool.counts.dropped) == (["b updated"], 1)
+    spool.close()
+
+
+def test_an_update_that_another_process_has_erased_makes_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = Spool(tmp_path, most_bytes=SIZE)
+    spool.put([event("a", "updated")])
+    next(tmp_path.glob("*.event")).unlink()
+    spool.put([event("b", "updated")])
+
+    assert ids(spool) == ["b updated"]
+    assert "the spool is full" in caplog.text
+    spool.close()
+
+
+def test_a_full_spool_whose_disk_tells_no_room_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path, most_bytes=SIZE)
+    spool.put([event("a", "updated")])
+    monkeypatch.setattr(shutil, "disk_usage", fail_with(errno.EIO))
+    with pytest.raises(StoreUnavailable, match="the spool cannot be used"):
+        spool.put([event("b", "updated")])
+
+    assert ids(spool) == ["a updated"]
+    spool.close()
+
+
+def test_a_plate_whose_event_is_replayed_meanwhile_is_erased_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool, read = Spool(tmp_path), Path.read_bytes
+    spool.put([event("a"), event("b")])
+
+    def read_and_replay(file: Path) -> bytes:
+        content = read(file)
+        file.unlink()
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_replay)
+    assert spool.erase("A123BC77") == 2
+    spool.close()
+
+
+def test_a_plate_whose_file_cannot_be_deleted_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    monkeypatch.setattr(Path, "unlink", fail_with(errno.EROFS))
+    with pytest.raises(StoreUnavailable, match="the spool cannot be searched"):
+        spool.erase("A123BC77")
+    spool.close()
+
+
+def test_an_event_that_another_process_has_erased_is_discarded_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = Spool(tmp_path)
+    spool.put([event("a")])
+    (one,) = spool.oldest(1)
+    one.file.unlink()
+    spool.discard([one.file])
+
+    assert (len(spool), caplog.text) == (0, "")
     spool.close()
