@@ -73,8 +73,6 @@ class BufferedWriter:
         Raises:
             StoreUnavailable: The database cannot be used.
         """
-        if self._is_prepared and not self._cameras:
-            return
         with self._preparing:
             if self.monotonic() < self._prepare_at:
                 raise StoreUnavailable(self._prepare_error)
@@ -191,12 +189,10 @@ class BufferedWriter:
             self._write([one.event for one in files])
         except StoreUnavailable:
             raise
-        except Exception as error:
-            if isinstance(error, RejectedValue) or len(files) > 1:
-                self._replay_each(files)
-                return
-            raise
-        self._discard(files)
+        except Exception:
+            self._replay_each(files)
+        else:
+            self._discard(files)
 
     def _replay_each(self, files: Sequence[SpooledFile]) -> None:
         """Write events one by one; put aside those that the database does not take.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,25 +13,32 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.configuration import Camera, Store
+from orchestrator.cameras.store import buffered_writer
+from orchestrator.cameras.store.buffered_writer import FIRST_PAUSE_S, REPLAY_S
+from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.pass_writer import PassWriter
 from orchestrator.cameras.store.picture_removals import note_removals
+from orchestrator.cameras.store.spool import Spool
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, find_ids, make_event
 
 
 class PickyWriter(PassWriter):
-    """A writer that fails at passes with some ids."""
+    """A writer that fails at passes with some ids; it notes the ids that were tried at once."""
 
     def __init__(self, failing: Sequence[str], error: Exception) -> None:
         super().__init__()
         self.failing, self.error = {*failing}, error
+        self.tried: list[str] = []
 
     def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
-        if any(one.event.passed.id in self.failing for one in events):
+        ids = [one.event.passed.id for one in events]
+        self.tried.append("".join(ids))
+        if self.failing.intersection(ids):
             raise self.error
         super().write(connection, events, kept_s)
 
@@ -55,13 +63,14 @@ UNCLEAR = [
 def test_an_event_that_alone_fails_is_put_aside(
     store: PassStore, make_picky: Callable[..., PickyWriter], error: Exception
 ) -> None:
-    make_picky("b", error=error)
+    rows = make_picky("b", error=error)
     store.write([make_event(name) for name in "abc"], [WEBHOOK])
     store.writer.monotonic = lambda: 1e9
     store.replay_spool()
 
     assert sorted(find_ids(store, PassQuery())) == ["a", "c"]
     assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (1, 0)
+    assert rows.tried == ["abc", "abc", "a", "b", "c"]
 
 
 @pytest.mark.parametrize("error", UNCLEAR)
@@ -72,9 +81,13 @@ def test_a_database_that_takes_nothing_puts_no_event_aside(
     store.write([make_event(name) for name in "abc"], [WEBHOOK])
     assert (store.writer.spool.counts.rejected, len(store.writer.spool)) == (0, 3)
     assert not store.writer.is_database_up
+    store.writer.monotonic = lambda: 1e9
+    assert store.replay_spool() == 3
+    assert store.writer.spool.counts.rejected == 0
+    assert str(error) in store.writer.last_error
 
     rows.failing = set()
-    store.writer.monotonic = lambda: 1e9
+    store.writer.monotonic = lambda: 2e9
     assert store.replay_spool() == 0
     assert sorted(find_ids(store, PassQuery())) == ["a", "b", "c"]
 
@@ -144,7 +157,7 @@ def test_requests_are_told_at_once_after_a_failure(
     missing.mkdir()
     with pytest.raises(StoreUnavailable):
         store.writer.prepare()
-    store.writer.monotonic = lambda: 1e9 + 1
+    store.writer.monotonic = lambda: 1e9 + FIRST_PAUSE_S
     store.writer.prepare()
     store.close()
 
@@ -159,19 +172,28 @@ def test_cameras_are_taken_over_when_the_database_is_back(tmp_path: Path) -> Non
 
     store.write([make_event("a", first_seen_s=NOW_S)], [])
     assert store.delete_expired(4e9).passes == 0  # young by the store's clock
-    with store.writer.database.reading() as connection:
-        rows = connection.exec_driver_sql("SELECT name, retention_days FROM cameras").all()
-    assert [tuple(row) for row in rows] == [("gate", 1.0)]
+    assert read_cameras(store) == [("gate", 1.0)]
     store.close()
 
 
-def test_a_camera_that_the_database_rejects_stops_no_event(store: PassStore) -> None:
+def read_cameras(store: PassStore) -> list[tuple[str, float]]:
+    """Return the names of the cameras and the days for which their passes are kept."""
+    with store.writer.database.reading() as connection:
+        rows = connection.exec_driver_sql("SELECT name, retention_days FROM cameras").all()
+    return [(name, days) for name, days in rows]
+
+
+def test_a_camera_that_the_database_rejects_stops_no_other_and_no_event(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
     bad = Camera("yard", "rtsp://yard", lists=("\ud800",))
     store.configure([bad, Camera("gate", "rtsp://gate", retention_days=1)])
     store.write([make_event("a")], [])
 
     assert find_ids(store, PassQuery()) == ["a"]
     assert store.writer.spool.counts.rejected == 0
+    assert read_cameras(store) == [("gate", 1.0)]
+    assert "'yard': its lists and retention are not used" in caplog.text
 
 
 def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
@@ -211,9 +233,72 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
 def test_cameras_are_taken_over_at_once(store: PassStore) -> None:
     store.configure([Camera("yard", "rtsp://yard", retention_days=2)])
 
-    with store.writer.database.reading() as connection:
-        rows = connection.exec_driver_sql("SELECT name, retention_days FROM cameras").all()
-    assert [tuple(row) for row in rows] == [("yard", 2.0)]
+    assert read_cameras(store) == [("yard", 2.0)]
+
+
+def test_what_another_process_configures_later_stays(store: PassStore) -> None:
+    store.configure([Camera("yard", "rtsp://yard", retention_days=2)])
+    with store.writer.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE cameras SET retention_days = 7")
+    store.write([make_event("a")], [])
+
+    assert ("yard", 7.0) in read_cameras(store)
+
+
+def test_the_tables_are_made_once(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffered_writer, "upgrade", pytest.fail)
+    store.write([make_event("a")], [])
+
+    assert find_ids(store, PassQuery()) == ["a"]
+
+
+def test_events_are_written_as_soon_as_the_database_is_there(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    store = open_store(Store(url=f"sqlite:///{missing / 'passes.db'}", blur="none"), tmp_path)
+    missing.mkdir()
+    store.writer.monotonic = lambda: 1e9
+    store.write([make_event("a")], [])
+
+    assert find_ids(store, PassQuery()) == ["a"]
+    assert store.writer.spool.counts.spooled == 0
+    store.close()
+
+
+def test_a_database_counts_as_up_until_it_fails(store: PassStore) -> None:
+    assert (store.writer.is_database_up, store.writer.last_error) == (True, "")
+
+
+def test_a_check_makes_the_tables_and_tells_whether_the_database_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = tmp_path / "missing"
+    store = open_store(Store(url=f"sqlite:///{missing / 'passes.db'}"), tmp_path)
+    store.writer.monotonic = lambda: 1e9
+    store.writer.check()
+    assert not store.writer.is_database_up
+    missing.mkdir()
+    store.writer.monotonic = lambda: 2e9
+    store.writer.check()
+    assert store.writer.is_database_up
+    assert read_cameras(store) == []
+
+    def fail(_: Database) -> None:
+        raise StoreUnavailable("the database is away")
+
+    monkeypatch.setattr(Database, "check", fail)
+    store.writer.check()
+    state = store.writer.is_database_up, store.writer.last_error
+    assert state == (False, "the database is away")
+    store.close()
+
+
+def test_another_process_may_use_the_spool_of_a_closed_writer(store: PassStore) -> None:
+    store.write([make_event("a", "\ud800")], [])  # it uses its spool
+    store.writer.close()
+
+    other = Spool(store.writer.spool.folder)
+    other.acquire()
+    other.close()
 
 
 def test_the_others_are_written_at_once_when_one_is_rejected(store: PassStore) -> None:
@@ -230,16 +315,22 @@ class AwayWriter(PassWriter):
     def __init__(self) -> None:
         super().__init__()
         self.tried: list[int] = []
+        self.is_away = True
 
     def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
         self.tried.append(len(events))
-        raise StoreUnavailable("the database is away")
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+        super().write(connection, events, kept_s)
 
 
-def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(store: PassStore) -> None:
+def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     now_s = 0.0
     store.writer.monotonic = lambda: now_s
-    usual, store.writer.rows = store.writer.rows, (away := AwayWriter())
+    store.writer.rows = away = AwayWriter()
     store.write([make_event(f"{at}") for at in range(5)], [])
     tried_s: list[float] = []
     for _ in range(200):
@@ -252,9 +343,16 @@ def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(store: Pa
     assert pauses_s == pytest.approx([0.5, 1.0, 2.0, 4.0, 5.0, 5.0], abs=0.11)
     assert (store.writer.is_database_up, store.writer.last_error) == (False, "the database is away")
 
-    store.writer.rows = usual
+    away.is_away = False
     now_s += 10
+    away.tried.clear()
     assert store.writer.replay() == 0
+    assert away.tried == [1, 4]
+    logged = [one.message.partition(" ")[2] for one in caplog.records if "passes" in one.message]
+    assert logged == [
+        f"wait in {store.writer.spool.folder}: the database is away",
+        "can be kept again; 4 events wait in the spool",
+    ]
     assert (store.writer.is_database_up, store.writer.last_error) == (True, "")
     assert store.writer.spool.counts.replayed == 5
 
@@ -279,3 +377,65 @@ def test_a_fault_of_ours_is_logged_with_its_traceback(
     (told,) = [one for one in caplog.records if "passes wait in" in one.message]
     assert bool(told.exc_info) == has_traceback
     assert str(error) in store.writer.last_error
+
+
+def test_a_fault_of_ours_is_logged_each_time(
+    store: PassStore, make_picky: Callable[..., PickyWriter], caplog: pytest.LogCaptureFixture
+) -> None:
+    make_picky("a", error=KeyError("a bug"))
+    store.write([make_event("a")], [])
+    store.writer.monotonic = lambda: 1e9
+    store.replay_spool()
+
+    assert caplog.text.count("passes wait in") == 2
+    assert "a bug" in store.writer.last_error
+
+
+def test_the_database_is_asked_again_when_the_pause_ends(store: PassStore) -> None:
+    store.writer.monotonic = lambda: 0.0
+    store.writer.rows = away = AwayWriter()
+    store.write([make_event("a")], [])
+    store.writer.monotonic = lambda: FIRST_PAUSE_S
+    store.replay_spool()
+
+    assert away.tried == [1, 1]
+
+
+def test_a_database_that_goes_away_during_a_replay_loses_no_event(store: PassStore) -> None:
+    """An event is to blame for the first failure. Then, the database is away."""
+
+    class Failing(AwayWriter):
+        def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
+            if len(events) > 1:
+                self.tried.append(len(events))
+                raise StoreError("permission denied")
+            super().write(connection, events, kept_s)
+
+    store.writer.rows = failing = Failing()
+    store.write([make_event("a"), make_event("b")], [])
+    store.writer.monotonic = lambda: 1e9
+
+    assert store.replay_spool() == 2
+    assert failing.tried == [2, 2, 1]
+    assert store.writer.last_error == "the database is away"
+
+
+def test_new_events_wait_two_seconds_for_those_of_the_spool(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 0.0
+
+    class SlowWriter(AwayWriter):
+        def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
+            nonlocal now_s
+            now_s += REPLAY_S
+            super().write(connection, events, kept_s)
+
+    monkeypatch.setattr(buffered_writer, "BATCH", 1)
+    store.writer.monotonic = lambda: now_s
+    store.writer.rows = slow = SlowWriter()
+    store.write([make_event(name) for name in "abc"], [])
+    slow.is_away = False
+    now_s += 10
+
+    assert store.replay_spool() == 2
