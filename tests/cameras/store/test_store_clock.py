@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.cameras.store import store_clock as store_clock_module
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.errors import StoreUnavailable
+from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.schema import passes
 from orchestrator.cameras.store.store_clock import (
     MARK_EVERY_S,
+    MIN_OFF_S,
     SETTLED_S,
+    STEP_S,
     GivenClock,
     Mark,
     StoreClock,
     read_boot,
 )
 from orchestrator.cameras.store.upkeep_schema import store_clock
+from tests.cameras.store.stored_events import make_event
 
 START_S = 1_750_000_000.0
 HOUR_S, DAY_S = 3600.0, 86400.0
@@ -54,7 +64,22 @@ def database(url: str) -> Iterator[Database]:
 
 
 def test_it_begins_with_the_unix_time(database: Database) -> None:
-    assert Machine(database).clock.now_s() == START_S
+    machine = Machine(database)
+    assert machine.clock.ahead_s == 0.0
+    assert machine.clock.now_s() == START_S
+
+
+def test_it_begins_with_the_newest_pass_of_an_earlier_version(
+    store: PassStore, database: Database
+) -> None:
+    store.write([make_event("a"), make_event("b")], [])
+    older = sa.update(passes).where(passes.c.id == "a").values(kept_s=START_S - DAY_S)
+    newer = sa.update(passes).where(passes.c.id == "b").values(kept_s=START_S - HOUR_S)
+    with database.writing() as connection:
+        connection.execute(older)
+        connection.execute(newer)
+
+    assert Machine(database).clock.now_s() == START_S - HOUR_S
 
 
 @pytest.mark.parametrize("step_s", [1.0, -1.0, HOUR_S, -HOUR_S, 40 * DAY_S, -40 * DAY_S])
@@ -124,6 +149,82 @@ def test_a_machine_that_starts_beside_others_adds_nothing(database: Database) ->
     assert second.clock.now_s() == pytest.approx(START_S + 5 * HOUR_S, abs=HOUR_S / 4)
 
 
+def test_a_database_from_a_backup_does_not_set_it_back(database: Database) -> None:
+    machine = Machine(database)
+    before_s = machine.run(HOUR_S)
+    with database.writing() as connection:
+        connection.execute(sa.delete(store_clock))
+    machine.wall_s -= DAY_S
+
+    assert machine.run(2 * MARK_EVERY_S) == before_s + 2 * MARK_EVERY_S
+
+
+@pytest.mark.parametrize(
+    ("step_s", "is_set"), [(9.0, False), (-9.0, False), (STEP_S, True), (-STEP_S, True)]
+)
+def test_the_wall_clock_was_set_when_it_moved_ten_seconds_apart(
+    step_s: float, is_set: bool
+) -> None:
+    before = Mark("boot", START_S, START_S, 0.0, 0.0)
+    after = before.advance(START_S + 60 + step_s, 60.0, None)
+    assert after.settled_s == (60.0 if is_set else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("off_s", "ran_s", "added_s"),
+    [
+        pytest.param(MIN_OFF_S, SETTLED_S, MIN_OFF_S, id="five-minutes-off"),
+        pytest.param(MIN_OFF_S - 1, SETTLED_S, 0.0, id="less"),
+        pytest.param(DAY_S, SETTLED_S - 1, 0.0, id="not-yet-an-hour"),
+    ],
+)
+def test_five_minutes_off_are_added_after_an_hour(
+    off_s: float, ran_s: float, added_s: float
+) -> None:
+    began_s = START_S + off_s
+    first = Mark("boot", START_S, began_s, 0.0, 0.0, off_value_s=START_S, off_wall_s=START_S)
+    later = first.advance(began_s + ran_s, ran_s, None)
+    assert later.value_s == START_S + ran_s + added_s
+
+
+def test_a_mark_is_made_every_minute(database: Database) -> None:
+    machine = Machine(database)
+    marks = [(machine.run(step_s, step_s), read_marks(database)) for step_s in (0.0, 59.0, 1.0)]
+    marks += [(machine.run(MARK_EVERY_S, MARK_EVERY_S), read_marks(database))]
+
+    assert [(now_s - START_S, mark_s - START_S) for now_s, (mark_s,) in marks] == [
+        (0.0, 0.0),
+        (59.0, 0.0),
+        (60.0, 60.0),
+        (120.0, 120.0),
+    ]
+
+
+def test_nobody_waits_while_another_thread_makes_a_mark(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end, writing = threading.Event(), threading.Event(), database.writing
+
+    def write_slowly() -> Any:
+        begun.set()
+        assert end.wait(60)
+        return writing()
+
+    machine = Machine(database)
+    machine.clock.now_s()
+    machine.steady_s += HOUR_S
+    monkeypatch.setattr(database, "writing", write_slowly)
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(machine.clock.now_s)
+        assert begun.wait(60)
+        try:
+            machine.steady_s += HOUR_S
+            assert threads.submit(machine.clock.now_s).result(20) == START_S + 2 * HOUR_S
+        finally:
+            end.set()
+        slow.result(60)
+
+
 def test_it_never_goes_back(database: Database) -> None:
     machine = Machine(database)
     before_s = machine.run(HOUR_S)
@@ -161,8 +262,28 @@ def test_a_difference_is_told_once(database: Database, caplog: pytest.LogCapture
     assert machine.clock.ahead_s == pytest.approx(DAY_S)
 
 
+@pytest.mark.parametrize(("ahead_s", "is_told"), [(59.0, False), (60.0, True), (-60.0, True)])
+def test_a_difference_of_a_minute_is_told(
+    database: Database, caplog: pytest.LogCaptureFixture, ahead_s: float, is_told: bool
+) -> None:
+    machine = Machine(database)
+    machine.run(HOUR_S)
+    machine.wall_s += ahead_s
+    machine.run(MARK_EVERY_S)
+
+    assert (f"the wall clock is {ahead_s:+.0f} s from" in caplog.text) == is_told
+
+
 def test_a_boot_has_one_id() -> None:
     assert read_boot() == read_boot()
+    assert read_boot().startswith(store_clock_module.BOOT_ID.read_text().strip())
+
+
+def test_a_machine_that_tells_no_boot_has_another_one_for_each_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_clock_module, "BOOT_ID", tmp_path / "missing")
+    assert read_boot() != read_boot()
 
 
 def test_a_given_clock_is_both() -> None:
@@ -196,19 +317,25 @@ def test_the_newest_time_of_all_boots_counts(database: Database) -> None:
     assert late.clock.now_s() == pytest.approx(START_S + 6 * HOUR_S)
     third = Machine(database, "third", first.wall_s)
     assert third.clock.now_s() == pytest.approx(START_S + 6 * HOUR_S)
+    third.run(HOUR_S)
+    again = Machine(database, "idle", third.wall_s)
+    assert again.clock.now_s() == pytest.approx(START_S + 7 * HOUR_S)
+    third.run(HOUR_S)
+    fourth = Machine(database, "fourth", third.wall_s)
+    assert fourth.clock.now_s() == pytest.approx(START_S + 8 * HOUR_S)
 
 
 def test_marks_of_boots_long_ago_are_forgotten(database: Database) -> None:
     Machine(database).run(HOUR_S)
     machine = Machine(database, "second", START_S + HOUR_S)
-    machine.run(89 * DAY_S, DAY_S)
-    assert read_boots(database) == ["first", "second"]
-    machine.run(2 * DAY_S, DAY_S)
+    machine.run(90 * DAY_S, 10 * DAY_S)
+    assert len(read_marks(database)) == 2
+    machine.run(HOUR_S)
 
-    assert read_boots(database) == ["second"]
+    assert read_marks(database) == [START_S + 90 * DAY_S + 2 * HOUR_S]
 
 
-def read_boots(database: Database) -> list[str]:
+def read_marks(database: Database) -> list[float]:
+    """Return the store's times of all boots."""
     with database.reading() as connection:
-        found = sa.select(store_clock.c.boot).order_by(store_clock.c.boot)
-        return list(connection.execute(found).scalars())
+        return list(connection.execute(sa.select(store_clock.c.value_s)).scalars())
