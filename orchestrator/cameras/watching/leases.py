@@ -48,7 +48,7 @@ class Leases(Protocol):
     @property
     def lease_s(self) -> float: ...
     def hold(
-        self, watcher: str, cameras: Collection[str], *, most: int = 0, takes: bool = True
+        self, watcher: str, cameras: Collection[str], *, most: int, takes: bool
     ) -> Holding: ...
     def give_back(self, watcher: str, cameras: Collection[str]) -> None: ...
     def leave(self, watcher: str) -> None: ...
@@ -95,7 +95,7 @@ class DatabaseCalls:
                 returns is not used.
         """
         if self._last is not None:
-            await self._wait(self._last, timeout_s)
+            await _wait(self._last, timeout_s)
         result: Future[Answer] = Future()
         thread = Thread(target=_settle, args=(result, step), name="leases", daemon=True)
         try:
@@ -104,14 +104,13 @@ class DatabaseCalls:
             raise StoreUnavailable(f"no thread can be started: {error}") from error
         self._last = answer = asyncio.wrap_future(result)
         answer.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
-        await self._wait(answer, timeout_s)
+        await _wait(answer, timeout_s)
         return answer.result()
 
-    async def _wait(self, call: asyncio.Future[Any], timeout_s: float) -> None:
-        if not (await asyncio.wait({call}, timeout=timeout_s))[0]:
-            raise StoreUnavailable(f"the database has not answered for {timeout_s:g} s")
-        if self._last is call:
-            self._last = None
+
+async def _wait(call: asyncio.Future[Any], timeout_s: float) -> None:
+    if not (await asyncio.wait({call}, timeout=timeout_s))[0]:
+        raise StoreUnavailable(f"the database has not answered for {timeout_s:g} s")
 
 
 def _settle(result: Future[Answer], step: Callable[[], Answer]) -> None:
@@ -253,9 +252,8 @@ class CameraSharing:
 
     def _choose_surplus(self, count: int) -> set[str]:
         """Return cameras to give back, those without vehicles first."""
-        if count <= 0:
-            return set()
-        return {*sorted(self._held, key=lambda n: (self._shared.count_open(n), n))[:count]}
+        names = sorted(self._held, key=lambda n: (self._shared.count_open(n), n))
+        return {*names[: max(count, 0)]}
 
     async def _drop(self, names: Collection[str]) -> None:
         """Stop following cameras; their closing events still have their leases."""
