@@ -130,7 +130,7 @@ def _join(connection: sa.Connection, one: AddressedEvent, claim: LeaseClaim) -> 
 
 def _latest_epoch(stored: Any) -> int:
     """Return the epoch of the last owner that has told of a pass."""
-    return max(stored.epoch or 0, stored.joined_epoch or 0)
+    return max(filter(None, (stored.epoch, stored.joined_epoch)), default=0)
 
 
 def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:

@@ -16,11 +16,20 @@ from orchestrator.cameras.store.addressed_events import address
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import GateOpening
+from orchestrator.cameras.store.lease_fence import LeaseFence
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import deliveries, joined_passes, picture_removals
 from orchestrator.cameras.store.upkeep_schema import camera_leases, erased_passes
-from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, Kind, find_ids, make_event
+from tests.cameras.store.stored_events import (
+    NOW_S,
+    REQUESTER,
+    WEBHOOK,
+    Kind,
+    find_ids,
+    make_event,
+    make_plate,
+)
 from tests.waiting import until
 
 TAKEN_S = NOW_S - 100
@@ -79,6 +88,12 @@ def test_only_what_the_owner_cannot_have_seen_is_stored_of_others(
 def test_a_camera_without_a_lease_is_not_fenced(store: PassStore) -> None:
     store.write([seen("a", 0, DOUBTFUL)], [])
     assert find_ids(store, PassQuery()) == ["a"]
+
+
+def test_events_under_no_lease_need_no_look_at_the_database() -> None:
+    events = address([seen("a", 0, None)], [], NOW_S)
+    unused: Any = None
+    assert LeaseFence().admit(unused, events) == events
 
 
 def test_pictures_of_rejected_events_are_removed(leased: PassStore, url: str) -> None:
@@ -251,8 +266,95 @@ def test_a_vehicle_that_three_owners_have_seen_is_one_pass(leased: PassStore, ur
     leased.write([seen("a", -5, OLD, kind="agreed")], [])
     leased.write([seen("b", 5, NEW, kind="agreed")], [])
     _execute(url, sa.update(camera_leases).values(epoch=3))
-    leased.write([seen("c", 15, LeaseClaim(3, True))], [])
+    leased.write([seen("c", 15, LeaseClaim(3, True), kind="agreed")], [])
     assert find_ids(leased, PassQuery()) == ["a"]
+    leased.write([seen("b", 5, NEW)], [WEBHOOK])  # the last owner still tells of it
+    assert ids_and_deliveries(leased, url) == (["a"], [])
+
+
+def test_a_former_owner_tells_no_more_of_a_pass_that_the_next_one_continues(
+    leased: PassStore, url: str
+) -> None:
+    leased.write([seen("old", -5, OLD, kind="agreed")], [WEBHOOK])
+    leased.write([seen("new", 5, NEW, kind="agreed")], [WEBHOOK])
+    leased.write([seen("old", -5, OLD)], [WEBHOOK])
+    assert ids_and_deliveries(leased, url) == (["old"], ["old_agreed_0"])
+    assert leased.get("new", REQUESTER).found.progress == "agreed"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ids"),
+    [
+        pytest.param(seen("a", -25, OLD), seen("b", 5, NEW), ["a"], id="29-s-before"),
+        pytest.param(seen("a", -26, OLD), seen("b", 5, NEW), ["a", "b"], id="30-s-before"),
+        pytest.param(seen("b", 5, NEW), seen("a", -25, OLD), ["b"], id="29-s-before-told-later"),
+        pytest.param(
+            seen("b", 5, NEW), seen("a", -26, OLD), ["a", "b"], id="30-s-before-told-later"
+        ),
+        pytest.param(
+            seen("a", 5 - 10800, OLD, kind="agreed"), seen("b", 5, NEW), ["a"], id="open-for-3-h"
+        ),
+        pytest.param(
+            seen("a", 4 - 10800, OLD, kind="agreed"),
+            seen("b", 5, NEW),
+            ["a", "b"],
+            id="open-for-more-than-3-h",
+        ),
+    ],
+)
+def test_a_vehicle_may_be_missed_for_half_a_minute_or_stand_for_three_hours(
+    leased: PassStore, first: PassEvent, second: PassEvent, ids: list[str]
+) -> None:
+    leased.write([first], [])
+    leased.write([second], [])
+    assert sorted(find_ids(leased, PassQuery())) == ids
+
+
+def test_of_two_passes_the_nearest_in_time_is_that_of_the_vehicle(leased: PassStore) -> None:
+    leased.write([seen("far", -20, OLD), seen("near", -8, OLD)], [])
+    leased.write([seen("new", 5, NEW)], [])
+    assert leased.get("new", REQUESTER).found.id == "near"
+
+
+def read_as(event: PassEvent, *texts: str) -> PassEvent:
+    """Return an event whose frames show these texts."""
+    look = event.passed.observations[0]
+    looks = tuple(replace(look, plate=make_plate(text)) for text in texts)
+    return replace(event, passed=replace(event.passed, observations=looks))
+
+
+@pytest.mark.parametrize(
+    ("of_old", "of_new", "ids"),
+    [
+        pytest.param(["A1"], ["A1", "A1", "B2"], ["old"], id="two-frames-of-the-new-pass"),
+        pytest.param(["A1"], ["A1", "B2"], ["new", "old"], id="one-frame-of-the-new-pass"),
+        pytest.param(["A1", "B2", "B2"], ["B2"], ["old"], id="two-frames-of-the-old-pass"),
+        pytest.param(["A1", "B2"], ["B2"], ["new", "old"], id="one-frame-of-the-old-pass"),
+    ],
+)
+def test_a_text_that_two_frames_show_is_a_text_of_the_vehicle(
+    leased: PassStore, of_old: list[str], of_new: list[str], ids: list[str]
+) -> None:
+    leased.write([read_as(seen("old", -5, OLD), *of_old)], [])
+    leased.write([read_as(seen("new", 5, NEW, text="B2"), *of_new)], [])
+    assert sorted(find_ids(leased, PassQuery())) == ids
+
+
+def test_pictures_that_the_pass_of_another_owner_does_not_take_are_removed(
+    leased: PassStore,
+) -> None:
+    leased.write([seen("old", -5, OLD)], [])
+    leased.write([seen("new", -11, NEW)], [])  # it tells nothing newer
+    assert leased.delete_expired(NOW_S).pictures == 2
+    found = leased.get("new", REQUESTER).found
+    assert leased.picture(found.crop or "") == b"crop old"
+
+
+def test_pictures_of_what_a_former_owner_tells_late_are_removed(leased: PassStore) -> None:
+    leased.write([seen("new", 5, NEW, kind="agreed")], [])
+    leased.write([seen("old", -5, OLD, kind="agreed")], [])
+    leased.write([pictured(seen("old", -5, OLD))], [])
+    assert leased.delete_expired(NOW_S).pictures == 3
 
 
 def test_pictures_of_what_is_written_are_kept_when_a_later_event_is_rejected(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,11 +34,11 @@ def database(url: str) -> Iterator[Database]:
     opened.close()
 
 
-def take(database: Database, ago_s: float) -> float:
+def take(database: Database, ago_s: float, epoch: int = 2) -> float:
     """Let a watcher take the camera so many seconds ago; return that Unix time."""
     with database.writing() as connection:
         taken_s = read_clock(connection) - ago_s
-        row = {"camera": "gate", "watcher": "next", "epoch": 2, "expires_s": taken_s + 1e6}
+        row = {"camera": "gate", "watcher": "next", "epoch": epoch, "expires_s": taken_s + 1e6}
         connection.execute(sa.insert(camera_leases).values({**row, "taken_s": taken_s}))
     return taken_s
 
@@ -84,10 +85,11 @@ def test_the_clock_of_a_camera_keeps_no_pass_open(
     assert states(store) == {"a": "closed"}
 
 
+@pytest.mark.parametrize("epoch", [1, 2])
 def test_what_a_watch_without_leases_has_left_is_closed_by_the_next_owner(
-    store: PassStore, database: Database
+    store: PassStore, database: Database, epoch: int
 ) -> None:
-    take(database, ago_s=9e6)
+    take(database, 9e6, epoch)
     store.write([make_event("a", kind="agreed")], [])
     assert close_left(store, "next", []) == 1
 
@@ -163,6 +165,18 @@ def test_a_pass_whose_readings_were_deleted_is_closed(store: PassStore, database
         connection.execute(sa.delete(readings))
     assert close_left(store, "next", []) == 1
     assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
+
+
+def test_a_pass_whose_pictures_were_deleted_is_closed(
+    store: PassStore, database: Database, tmp_path: Path
+) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([told("a", taken_s - 5)], [])
+    shutil.rmtree(tmp_path / "pictures")
+    (event,) = store.unclosed.of_former_owners("next")
+    best = event.passed.best
+    assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
+    assert best.observation.time_s == taken_s - 4
 
 
 @pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])

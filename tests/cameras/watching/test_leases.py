@@ -381,7 +381,7 @@ def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture)
 
         def fail() -> None:
             goes_on.wait()
-            raise AWAY
+            raise StoreUnavailable("away")
 
         with pytest.raises(StoreUnavailable, match="not answered"):
             await calls.run(fail, 0.01)
