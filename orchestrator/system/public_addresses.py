@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
+NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+"""The last part of a host that is an IPv4 address in any form, such as 127.1 and 0x7f000001."""
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses whose last four bytes a translator takes for an IPv4 address (RFC 6052)."""
 LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
@@ -20,6 +23,18 @@ def is_public(address: str) -> bool:
         is_global = bool(inner) or (ip.is_global and ip not in LOCAL_NAT64)
         return is_global and all(one.is_global for one in inner)
     return ip.is_global
+
+
+def may_be_name(host: str) -> bool:
+    """Tell whether a host is a name, which has to be resolved, and not an address in any form.
+
+    Args:
+        host: The host as the program that connects reads it: `①②⑦.0.0.1` is `127.0.0.1` there.
+
+    Source: WHATWG URL, section 3.5, "ends in a number checker".
+    """
+    last = host.lower().rstrip(".").rpartition(".")[2]
+    return ":" not in host and not NUMBER.fullmatch(last)
 
 
 def _inner_of(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:

@@ -13,12 +13,12 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from standardwebhooks import Webhook
+from yarl import URL
 
 from orchestrator.cameras.clocks import unix_s
 from orchestrator.cameras.configuration import Sink
@@ -31,7 +31,7 @@ from orchestrator.cameras.sinks.receiver import (
 )
 from orchestrator.cameras.sinks.secrets import resolve_secret
 from orchestrator.errors import SettingsError
-from orchestrator.system.public_addresses import is_public
+from orchestrator.system.public_addresses import is_public, may_be_name
 
 TIMEOUT_S = 20.0
 """Longest time from the look-up of the name to the last header of the answer."""
@@ -179,25 +179,27 @@ def _check_url(sink: Sink) -> str:
         SettingsError: It is no HTTP address, or a private one that is not allowed.
     """
     try:
-        parts = urlsplit(sink.url)
-        _ = parts.port
+        parts = URL(sink.url)
     except ValueError as error:
         raise SettingsError(f"sink {sink.name}: {error}") from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not parts.raw_host:
         raise SettingsError(f"sink {sink.name}: wanted an http:// or https:// address")
-    if not sink.private_addresses and _is_private_literal(parts.hostname):
+    if not sink.private_addresses and _is_private_literal(parts.raw_host):
         raise SettingsError(
-            f"sink {sink.name}: wanted a public address, got {parts.hostname}; "
+            f"sink {sink.name}: wanted a public address, got {parts.host}; "
             "private_addresses = true allows it"
         )
     return sink.url
 
 
 def _is_private_literal(host: str) -> bool:
+    """Tell whether aiohttp connects to a host without asking the resolver, but may not."""
+    if may_be_name(host):  # it is checked when it is resolved
+        return False
     try:
         return not is_public(host)
-    except ValueError:  # a name, which is checked when it is resolved
-        return False
+    except ValueError:  # a short or another form
+        return True
 
 
 def _read_secret(sink: str, value: str, environ: Mapping[str, str]) -> Webhook:
