@@ -16,6 +16,7 @@ from orchestrator.gateway.policy.api_keys import read_keys
 from orchestrator.gateway.policy.memory_limits import fit
 from orchestrator.system.loopback import is_own
 from orchestrator.system.memory import usable_memory
+from orchestrator.system.private_files import check_writable
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
     from orchestrator.supervisor.options import ServerOptions
@@ -268,20 +269,12 @@ class GatewayFlags:
         if self.keys is not None:
             read_keys(self.keys)
         if self.audit is not None:
-            _check_writable("audit", self.audit)
+            check_writable("audit", self.audit)
         _check_pair(self.certificate, self.private_key)
 
 
 def _absolute(file: Path | None) -> Path | None:
     return file and file.absolute()
-
-
-def _check_writable(name: str, file: Path) -> None:
-    try:
-        with file.open("ab"):
-            pass
-    except OSError as error:
-        raise SettingsError(f"{name}: {file} cannot be written: {error.strerror}") from error
 
 
 def _check_pair(certificate: Path | None, private_key: Path | None) -> None:

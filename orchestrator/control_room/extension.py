@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from orchestrator.cameras.background_tasks import BackgroundTasks
 from orchestrator.cameras.configuration import read_configuration
+from orchestrator.cameras.exposed_passwords import warn_of_readers
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
@@ -83,6 +84,7 @@ def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
     """
     assert options.cameras is not None
     configuration = read_configuration(options.cameras)
+    warn_of_readers(options.cameras, configuration)
     store = open_store(configuration.store, options.cameras.absolute().parent)
     access = AccessPolicy(Entrance.of(options), store, configuration.control_room)
     room = ControlRoom(configuration, store, access)

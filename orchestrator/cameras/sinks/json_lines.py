@@ -16,12 +16,12 @@ from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.cameras.sinks.receiver import DeliveryError
 from orchestrator.errors import SettingsError
 from orchestrator.system.disk_sync import sync
+from orchestrator.system.private_files import open_private
 
 ROTATE_BYTES = "rotate_bytes"
 """Option: at this size the file is renamed to `NAME.1`, and older ones to `NAME.2` and so on."""
 KEPT = "kept_files"
 """Option: number of such older files; 5 if it is not given."""
-MODE = 0o600
 """Rights of a new file: plates are personal data."""
 
 
@@ -80,7 +80,7 @@ class JsonLinesReceiver:
             self._writing.release()
 
     def _open(self) -> FileIO:
-        return FileIO(self._path, "ab+", opener=lambda name, flags: os.open(name, flags, MODE))
+        return FileIO(self._path, "ab+", opener=open_private)
 
     def _rotate(self) -> None:
         """Rename the file and the older ones; the oldest is replaced."""

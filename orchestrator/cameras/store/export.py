@@ -16,6 +16,7 @@ from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.gate_openings import GateOpening, to_line
 from orchestrator.cameras.store.pass_query import PassDetails
 from orchestrator.cameras.store.pictures import PictureStore
+from orchestrator.system.private_files import open_private
 
 PASSES = "passes.jsonl"
 OPENINGS = "openings.jsonl"
@@ -100,10 +101,13 @@ def _open(target: Path) -> Iterator[Target]:
     partial = target.with_name(f".{target.name}.partial")
     try:
         if target.suffix == ".zip":
-            with zipfile.ZipFile(partial, "w") as archive:  # JPEG does not compress
+            with (
+                open(partial, "wb", opener=open_private) as file,
+                zipfile.ZipFile(file, "w") as archive,  # JPEG does not compress
+            ):
                 yield _Zip(archive)
         else:
-            partial.mkdir()
+            partial.mkdir(mode=0o700)
             yield _Folder(partial)
         partial.rename(target)
     except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.cameras.camera_urls import encode_login, host_of
 from orchestrator.cameras.configuration import Camera, Configuration, read_configuration
+from orchestrator.cameras.exposed_passwords import warn_of_readers
 from orchestrator.errors import SettingsError
 from orchestrator.system.address_checks import check_address
 
@@ -49,7 +50,10 @@ def read_target(
     if files:
         if looks_per_s is not None:
             raise SettingsError("--looks: wanted without a file of cameras, which says it itself")
-        return Target(read_configuration(Path(files[0])), Path(files[0]))
+        file = Path(files[0])
+        configuration = read_configuration(file)
+        warn_of_readers(file, configuration)
+        return Target(configuration, file)
     cameras = [_make_camera(one, is_once=is_once, looks_per_s=looks_per_s) for one in sources]
     return Target(Configuration(_with_own_names(cameras)))
 

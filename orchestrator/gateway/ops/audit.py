@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.system.private_files import open_private
 
 NAMES = {"kind": "what"}
 """Names in a line that differ from those in an `Entry`; readers of audit logs know them."""
@@ -139,7 +140,7 @@ class Audit:
 
 
 def _open(file: Path) -> int:
-    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+    return open_private(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def _standard_output() -> int:

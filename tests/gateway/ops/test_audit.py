@@ -34,14 +34,12 @@ def lines_of(file: Path) -> list[str]:
     return [json.loads(line)["client"] for line in file.read_text().splitlines()]
 
 
-def test_without_a_call_there_is_an_empty_file_that_only_owner_and_group_read(
-    tmp_path: Path,
-) -> None:
+def test_without_a_call_there_is_an_empty_file_that_only_its_owner_reads(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     before = os.umask(0)
     Audit(file).close()
     os.umask(before)
-    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"", 0o640)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"", 0o600)
 
 
 def test_a_line_names_client_request_outcome_and_time(tmp_path: Path) -> None:
