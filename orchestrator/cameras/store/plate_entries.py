@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from orchestrator.cameras.events import to_rfc3339
-from orchestrator.cameras.store.csv_cells import from_cell, to_cell
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.text_patterns import check_edits, clean_text
 from orchestrator.errors import ParameterError
+from orchestrator.system.csv_cells import from_cell, to_cell
 
 DAY, DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86400.0
 LAST_S = 253402300799.0

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -15,17 +14,10 @@ from typing import Protocol, TextIO
 
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
+from orchestrator.system.csv_cells import from_cell, to_cell
 
 DIGITS = 4
 """Digits after the decimal point of scores and pixels in CSV files."""
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""The beginnings of texts that a spreadsheet takes for formulas. A CSV file puts an apostrophe
-before them.
-
-Source: OWASP, "CSV Injection". A text with apostrophes of its own gets one more, so that the name
-    of a picture can be read again."""
-MARKED = re.compile(r"^'(?='*[=+\-@\t\r])")
-"""The apostrophe that a CSV file puts before such a text."""
 Kept = tuple[str, str]
 """The name of a picture with an answer in a file, and the text of that answer."""
 
@@ -83,7 +75,7 @@ class Csv:
         for picture, group in groupby(rows, lambda row: row["picture"]):
             kept = [row for row in group if row["plates"]]  # rows of failed pictures have no number
             if kept and kept[-1]["plate"] == kept[-1]["plates"]:
-                yield MARKED.sub("", picture), "".join(_to_line(row.values()) for row in kept)
+                yield from_cell(picture), "".join(_to_line(row.values()) for row in kept)
 
 
 def _to_line(row: Iterable[object]) -> str:
@@ -94,9 +86,7 @@ def _to_line(row: Iterable[object]) -> str:
 
 
 def _to_cell(value: object) -> object:
-    if isinstance(value, str) and FORMULA.match(value):
-        return f"'{value}"
-    return round(value, DIGITS) if isinstance(value, float) else value
+    return round(value, DIGITS) if isinstance(value, float) else to_cell(value)
 
 
 def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:

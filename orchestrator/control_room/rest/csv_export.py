@@ -12,7 +12,6 @@ from functools import partial
 import anyio
 from starlette.responses import Response
 
-from orchestrator.cameras.store.csv_cells import to_cell
 from orchestrator.cameras.store.errors import StoreError
 from orchestrator.cameras.store.pass_query import MOST, PassPage, PassQuery, Requester
 from orchestrator.control_room.endpoint import ControlRoom, RoomRequest
@@ -22,6 +21,7 @@ from orchestrator.control_room.rest.schemas import PassFields
 from orchestrator.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
 from orchestrator.control_room.store_threads import SEARCH
 from orchestrator.gateway.errors import ServiceFull
+from orchestrator.system.csv_cells import to_cell
 
 EXPORTS = OpenStreams(most=4, most_of_one=2)
 """Exports read the database as fast as they can, so few may run at once."""

@@ -2,6 +2,7 @@
 
 import { announce, clone, countOf, element, find, say, sayProblem } from "./words.js";
 
+const BYTE_ORDER_MARK = "\ufeff"; // without it, spreadsheets do not take a file for UTF-8
 const SHOWN_MS = 2000; // how long a button says that it has copied
 
 export function copyButton(text, kind = "") {
@@ -38,9 +39,10 @@ export async function copy(text, what) {
   }
 }
 
-export function save(text, name, kind) {
+export function save(content, name, kind) {
   const link = element("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+  const mark = kind.startsWith("text/csv") ? BYTE_ORDER_MARK : "";
+  link.href = URL.createObjectURL(new Blob([mark, content], { type: kind }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), SHOWN_MS);
@@ -68,8 +70,11 @@ function rowOf(picture, plate) {
   return { picture, ...plate, x0, y0, x1, y1, ...region };
 }
 
+// Places before a formula, also where a spreadsheet splits the file at semicolons, tabs or line ends.
+const FORMULA = /(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))(?=[\x00-\x20\x7f-\xa0'"\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?='*[\t\r\n])/g;
+
 // RFC 4180; a spreadsheet would take a file's name that begins with = for a formula.
 function cell(value) {
-  const text = typeof value === "string" ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value);
+  const text = typeof value === "string" ? value.replace(FORMULA, "'") : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -6,7 +6,6 @@ import { copy, save, toCsv, toJson } from "./copies.js";
 import { showKey } from "./key.js";
 import { find, notify, say } from "./words.js";
 
-const BYTE_ORDER_MARK = "\ufeff"; // without it, spreadsheets do not take the file for UTF-8
 
 async function trySample(button) {
   try {
@@ -40,7 +39,7 @@ for (const button of document.querySelectorAll(".sample")) button.addEventListen
 find("camera").addEventListener("click", () => (camera.isOpen() ? camera.close() : camera.open()));
 find("stop").addEventListener("click", camera.close);
 find("shoot").addEventListener("click", shoot);
-find("save-csv").addEventListener("click", () => save(BYTE_ORDER_MARK + toCsv(answersOf()), "plates.csv", "text/csv"));
+find("save-csv").addEventListener("click", () => save(toCsv(answersOf()), "plates.csv", "text/csv"));
 find("save-json").addEventListener("click", () => save(toJson(answersOf()), "plates.json", "application/json"));
 find("copy-json").addEventListener("click", () => copy(toJson(answersOf()), "JSON"));
 find("copy-csv").addEventListener("click", () => copy(toCsv(answersOf()), "CSV"));

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cameras.store.csv_cells import from_cell, to_cell
+from orchestrator.system.csv_cells import from_cell, to_cell
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,12 @@ from orchestrator.cameras.store.csv_cells import from_cell, to_cell
         pytest.param(" =1", "' =1", id="blank"),
         pytest.param("x;=1;y", "x;'=1;y", id="behind a semicolon"),
         pytest.param("x; @SUM(1)", "x;' @SUM(1)", id="behind a semicolon and a blank"),
-        pytest.param("x;\t-1", "x;\t'-1", id="behind a tab"),
+        pytest.param("x;\t-1", "x;'\t'-1", id="behind a tab"),
+        pytest.param("\ufeff=1", "'\ufeff=1", id="byte order mark"),
+        pytest.param("\xa0=1", "'\xa0=1", id="wide blank"),
+        pytest.param("\u200b+1", "'\u200b+1", id="no width"),
+        pytest.param('x;"=1;y', "x;'\"=1;y", id="quote behind a semicolon"),
+        pytest.param('"-1', "'\"-1", id="quote"),
         pytest.param("x\r\n+1", "x\r\n'+1", id="behind a line break"),
         pytest.param("x;'=1", "x;''=1", id="apostrophe of its own inside"),
         pytest.param("a;b\tc\nd", "a;b\tc\nd", id="signs between texts"),
@@ -43,12 +48,12 @@ def test_numbers_stay() -> None:
     assert to_cell(-2.5) == -2.5
 
 
-@given(st.text("=+-@;\t\r\n' a\uff1d", max_size=12))
+@given(st.text("=+-@;\t\r\n' a\uff1d\"\ufeff", max_size=12))
 def test_every_text_comes_back(text: str) -> None:
     assert from_cell(to_cell(text)) == text
 
 
-@given(st.text("=+-@;\t\n' a", max_size=12), st.sampled_from([";", "\t"]))
+@given(st.text("=+-@;\t\n' a\"\ufeff", max_size=12), st.sampled_from([";", "\t"]))
 def test_no_part_of_a_cell_is_a_formula_wherever_it_is_split(text: str, separator: str) -> None:
     parts = re.split(f"[{separator}\r\n]", to_cell(text))
-    assert not [part for part in parts if part.lstrip(" ")[:1] in {*"=+-@"}]
+    assert not [part for part in parts if part.lstrip(' "\ufeff')[:1] in {*"=+-@"}]

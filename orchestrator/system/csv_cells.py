@@ -5,7 +5,7 @@ file. An apostrophe before it makes it a text. It is removed when the file is re
 
 A program may split the file in another way than it was written: at semicolons, where the comma is
 the decimal sign, at tabs, or at line breaks. So a formula behind one of these gets an apostrophe,
-too.
+too. Programs skip blanks, quotes, byte order marks and letters without a width before a formula.
 
 Source: OWASP, "CSV Injection".
 """
@@ -17,9 +17,12 @@ from typing import TypeVar
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 """First characters of formulas; the last four are the wide forms of the first four."""
-FORMULA = re.compile(rf"(?:^|(?<=[;\t\r\n]))(?=[ ']*[{SIGNS}])|^(?='*[\t\r\n])")
-"""Pattern of the places before a formula, maybe with blanks and apostrophes of its own."""
-ESCAPED = re.compile(rf"(?:^|(?<=[;\t\r\n]))'(?=[ ']*[{SIGNS}])|^'(?='*[\t\r\n])")
+SKIPPED = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
+"""What may stand before a formula. A quote ends the quotes of a file that is split elsewhere."""
+PLACE = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
+FORMULA = re.compile(rf"{PLACE}(?=[{SKIPPED}]*[{SIGNS}])|^(?='*[\t\r\n])")
+"""Pattern of the places before a formula."""
+ESCAPED = re.compile(rf"{PLACE}'(?=[{SKIPPED}]*[{SIGNS}])|^'(?='*[\t\r\n])")
 APOSTROPHE = "'"
 
 CellT = TypeVar("CellT")
