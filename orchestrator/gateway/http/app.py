@@ -22,7 +22,7 @@ from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
 from orchestrator.gateway.http.problem_details import headers_of
 from orchestrator.gateway.http.schemas import Alive, Model, Ready
-from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
+from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join, without_names
 from orchestrator.gateway.options import Address
 
 
@@ -113,16 +113,23 @@ def _not_ready(age_s: float) -> Outcome:
 
 
 async def _metrics_of_callers(request: HttpRequest) -> Response:
-    return await _metrics(request.service, request.http)
+    """Return the metrics; names of keys are for administrators of all groups alone."""
+    page = await _render_metrics(request.service)
+    is_shown = request.admitted.slot.client.administers_all
+    return Response(page if is_shown else without_names(page), media_type=CONTENT_TYPE)
 
 
 async def _metrics(service: DataPlane, _request: Request) -> Response:
+    return Response(await _render_metrics(service), media_type=CONTENT_TYPE)
+
+
+async def _render_metrics(service: DataPlane) -> bytes:
     """Return our metrics and Triton's, or only ours while Triton is away."""
     try:
         tritons = await service.triton.metrics()
     except ServerError:
         tritons = b""
-    return Response(join(service.metrics.render(), tritons), media_type=CONTENT_TYPE)
+    return join(service.metrics.render(), tritons)
 
 
 async def _reject(

@@ -59,6 +59,7 @@ GAUGES = {
 }
 """Gauges by the field of `Counts` that they show: name and description of each."""
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
+NAMED = re.compile(rb'[{,]key="')
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -201,6 +202,11 @@ class Metrics:
         everybody = CollectorRegistry()
         MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
+
+
+def without_names(page: bytes) -> bytes:
+    """Return a page without the lines that name keys."""
+    return b"".join(line for line in page.splitlines(keepends=True) if not NAMED.search(line))
 
 
 def _reasons_of(kind: type[PlateError]) -> Iterator[str]:

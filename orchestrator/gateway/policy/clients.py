@@ -43,6 +43,11 @@ class Client:
     role: str = ""
     groups: tuple[str, ...] = ()
 
+    @property
+    def administers_all(self) -> bool:
+        """It may administer the cameras of all groups."""
+        return self.role == ROLES[-1] and not self.groups
+
 
 def client_at(address: str, limits: Limits) -> Client:
     """Return the client at an IP address. An IPv4 address mapped into IPv6 counts as IPv4.
