@@ -1,13 +1,16 @@
-"""The store that a file of cameras, or a folder, stands for."""
+"""The store that a file of cameras, or a folder, stands for, and who uses it by a command."""
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from orchestrator.cameras.store.pass_query import Requester
     from orchestrator.cameras.store.pass_store import PassStore
 
 
@@ -23,3 +26,19 @@ def open_camera_store(file: Path) -> Iterator[PassStore]:
         settings, folder = read_configuration(file).store, file.absolute().parent
     with closing(open_store(settings, folder)) as store:
         yield store
+
+
+def requester_of(why: str) -> Requester:
+    """Return the account on this machine that runs the command, for the audit.
+
+    The name comes from the system, not from variables such as USER, and its prefix keeps it apart
+    from people and keys of the control room.
+    """
+    from orchestrator.cameras.store.pass_query import Requester
+
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:  # containers run under numbers without a name
+        name = str(number)
+    return Requester(f"account:{name}", why)

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from orchestrator.cameras.configuration import Camera, Configuration
-from orchestrator.cameras.store.errors import RejectedValue, StoreUnavailable, UnknownName
+from orchestrator.cameras.store.errors import (
+    NameTaken,
+    RejectedValue,
+    SharedList,
+    StoreUnavailable,
+    UnknownName,
+)
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.people import LastAdministrator
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.control_room.access.policy import AccessPolicy, Forbidden
 from orchestrator.control_room.access.principals import NOBODY, Principal, Role
 from orchestrator.control_room.described import Described
@@ -21,13 +29,19 @@ from orchestrator.control_room.state_ages import StateAges
 from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.data_plane import DataPlane
-from orchestrator.gateway.errors import RETRY_AFTER_S, GatewayError, NotFound
+from orchestrator.gateway.errors import RETRY_AFTER_S, GatewayError, NotFound, Unauthenticated
 from orchestrator.gateway.http.endpoint import Endpoint, HttpRequest
 from orchestrator.gateway.http.rest_routes import REST
 from orchestrator.gateway.policy.clients import KEY_PREFIX
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
+
+
+class Conflict(GatewayError):  # noqa: N818 - named after the status
+    """The people or lists are in another state than the change needs."""
+
+    status, code, reason = 409, "FAILED_PRECONDITION", "conflict"
 
 
 class DatabaseAway(GatewayError):  # noqa: N818 - named after the state
@@ -77,11 +91,38 @@ class RoomRequest:
         """True if only headers are wanted."""
         return self.request.http.method == "HEAD"
 
+    @cached_property
+    def scope(self) -> Scope:
+        """The cameras that the principal may see, with what belongs to them."""
+        return self._scope_now()
+
     @property
     def cameras(self) -> list[Camera]:
         """The configured cameras that the principal may see."""
-        cameras = self.room.configuration.cameras
-        return [one for one in cameras if self.principal.sees(one.group)]
+        return [one for one in self.room.configuration.cameras if self.scope.sees(one.name)]
+
+    async def body(self) -> bytes:
+        """Return the body. It may come slowly, so the principal's rights are checked again.
+
+        Raises:
+            Unauthenticated: The rights have changed meanwhile.
+        """
+        content = await self.request.body()
+        if not await self.is_current():
+            raise Unauthenticated("the caller's rights have changed meanwhile; send it again")
+        return content
+
+    async def is_current(self) -> bool:
+        """Tell whether the principal still has the same rights to the same cameras and lists."""
+        if self.scope != self._scope_now():
+            return False
+        try:
+            return await self.room.access.is_current(self.request)
+        except GatewayError:  # nobody can tell
+            return False
+
+    def _scope_now(self) -> Scope:
+        return Scope.of(self.principal.groups, self.room.configuration)
 
 
 Handle = Callable[[RoomRequest], Awaitable[Response]]
@@ -147,7 +188,9 @@ def store_errors() -> Iterator[None]:
     """Raise errors of the store as those of the gateway.
 
     Raises:
-        NotFound: There is no pass, list or camera of this name.
+        NotFound: There is no pass, list, camera or person of this name in the scope.
+        Forbidden: Cameras of other groups use a list, too.
+        Conflict: A name is taken, or the change would leave no administrator.
         DatabaseAway: The database cannot be used now.
         ParameterError: The database does not accept a value.
     """
@@ -155,6 +198,10 @@ def store_errors() -> Iterator[None]:
         yield
     except UnknownName as error:
         raise NotFound(str(error)) from error
+    except SharedList as error:
+        raise Forbidden(str(error)) from error
+    except (NameTaken, LastAdministrator) as error:
+        raise Conflict(str(error)) from error
     except StoreUnavailable as error:
         raise DatabaseAway(str(error), RETRY_AFTER_S) from error
     except RejectedValue as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.schema import searches
+from orchestrator.cameras.store.scope import Scope
 
 PSEUDONYM = "hmac:"
 """Start of a text that is replaced by its pseudonym."""
@@ -34,6 +35,7 @@ def record(
         The number of the entry.
     """
     row = {"time_s": now_s, "who": requester.who, "why": requester.why, "kind": kind}
+    row["groups"] = [*requester.scope.groups]
     insert = sa.insert(searches).values({**row, "query": query, "count": count})
     number = connection.execute(insert.returning(searches.c.number)).scalar_one()
     return int(number)
@@ -61,18 +63,16 @@ class AuditQuery:
         until_s: Unix time after the last entry.
         before: Number of the last entry of the page before.
         limit: Most entries.
-        who: Names whose entries are wanted; None for all.
     """
 
     from_s: float | None = None
     until_s: float | None = None
     before: int | None = None
     limit: int = 50
-    who: tuple[str, ...] | None = None
 
 
-def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
-    """Return entries, the newest first."""
+def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
+    """Return entries, the newest first: of those who had groups of the scope, and no others."""
     columns = searches.c
     read = [columns[one.name] for one in fields(RecordedSearch)]
     statement = sa.select(*read).order_by(columns.number.desc()).limit(query.limit)
@@ -82,9 +82,21 @@ def read(connection: sa.Connection, query: AuditQuery) -> list[RecordedSearch]:
         statement = statement.where(columns.time_s < query.until_s)
     if query.before is not None:
         statement = statement.where(columns.number < query.before)
-    if query.who is not None:
-        statement = statement.where(columns.who.in_(query.who))
+    if scope.groups:
+        statement = statement.where(_is_within(connection, scope.groups))
     return [RecordedSearch(**row) for row in connection.execute(statement).mappings()]
+
+
+def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that an entry has groups, and all of them are among these.
+
+    Entries of callers who may see all cameras have no groups, and neither have old entries.
+    """
+    each = sa.func.json_each(searches.c.groups).table_valued("value")
+    if connection.dialect.name == "postgresql":
+        each = sa.func.json_array_elements_text(searches.c.groups).table_valued("value")
+    other = sa.exists().select_from(each).where(each.c.value.not_in(groups))
+    return sa.and_(sa.func.json_array_length(searches.c.groups) > 0, sa.not_(other))
 
 
 def pseudonymize(connection: sa.Connection, key: bytes, until_s: float) -> int:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from orchestrator.cameras.store.database import Database, insert
 from orchestrator.cameras.store.pass_query import FoundPass, StoredHit, to_found
 from orchestrator.cameras.store.schema import pass_changes, passes
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cameras.store.search import read_hits
 from orchestrator.cameras.store.upkeep_schema import change_horizon
 
@@ -100,7 +101,7 @@ class ChangeLog:
         )
         with self._database.reading() as connection:
             rows = [dict(row) for row in connection.execute(statement).mappings()]
-            hits = read_hits(connection, sorted({row["number"] for row in rows}))
+            hits = read_hits(connection, sorted({row["number"] for row in rows}), EVERYTHING)
         changes = [(row.pop("change"), row.pop("kind"), to_found(row)) for row in rows]
         return [
             PassChange(change, kind, found, hits.get(found.number, ()), settled=change)

@@ -19,3 +19,11 @@ class RejectedValue(StoreError):  # noqa: N818 - named after the cause
 
 class UnknownName(StoreError):  # noqa: N818 - named after the cause
     """There is no list or pass of this name."""
+
+
+class NameTaken(StoreError):  # noqa: N818 - named after the cause
+    """There is a person or list of this name already."""
+
+
+class SharedList(StoreError):  # noqa: N818 - named after the cause
+    """Cameras of other groups use a list, too, so that one group may not change it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import sqlalchemy as sa
 
@@ -13,6 +13,7 @@ from orchestrator.cameras.store.database import insert
 from orchestrator.cameras.store.errors import RejectedValue
 from orchestrator.cameras.store.pass_query import LIMIT, MOST, parse_cursor
 from orchestrator.cameras.store.schema import gate_openings, joined_passes, passes
+from orchestrator.cameras.store.scope import EVERYTHING, Scope
 from orchestrator.errors import ParameterError
 
 OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
@@ -93,10 +94,10 @@ def write_openings(
 
 def read_page(
     connection: sa.Connection,
+    scope: Scope,
     *,
     limit: int = LIMIT,
     cursor: str = "",
-    cameras: Collection[str] | None = None,
     pass_id: str | None = None,
 ) -> OpeningPage:
     """Return a page of openings, the newest first; see `OpeningLog.page`."""
@@ -106,8 +107,8 @@ def read_page(
     found = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
     if (after := parse_cursor(cursor)) is not None:
         found = found.where(sa.tuple_(*place) < sa.tuple_(*after))
-    if cameras is not None:
-        found = found.where(gate_openings.c.camera.in_(cameras))
+    if scope.cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(scope.cameras))
     if pass_id is not None:
         # A gate knows a vehicle by the id of its own watcher, which may be the second of a pass.
         second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
@@ -116,7 +117,7 @@ def read_page(
     rows = connection.execute(found.limit(limit + 1)).mappings().all()
     last = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
-    return OpeningPage(tuple(_of_rows(rows[:limit])), cursor)
+    return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
 
 
 def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
@@ -148,19 +149,17 @@ def read_recent(
     return [*zip(_of_rows(rows), ages_s, strict=True)]
 
 
-def read_openings_of(
-    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
-) -> tuple[GateOpening, ...]:
-    """Return everything that gates did for a plate at some cameras; None for all."""
-    found = sa.select(*COLUMNS).where(_concerns(text)).order_by(gate_openings.c.requested_s)
-    if cameras is not None:
-        found = found.where(gate_openings.c.camera.in_(cameras))
-    return tuple(_of_rows(connection.execute(found).mappings()))
+def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
+    """Return everything that gates did for a plate in a scope."""
+    found = sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)
+    if scope.cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(scope.cameras))
+    return tuple(_shown(connection.execute(found).mappings(), scope))
 
 
 def delete_openings_of(connection: sa.Connection, text: str) -> int:
     """Delete everything that gates did for a plate. Return the number of records."""
-    return connection.execute(sa.delete(gate_openings).where(_concerns(text))).rowcount
+    return connection.execute(sa.delete(gate_openings).where(_concerns(text, EVERYTHING))).rowcount
 
 
 def to_line(opening: GateOpening) -> bytes:
@@ -180,8 +179,18 @@ def parse_line(line: bytes) -> GateOpening:
         raise RejectedValue(f"wanted an opening as JSON, got {len(line)} bytes") from error
 
 
-def _concerns(text: str) -> sa.ColumnElement[bool]:
-    return sa.or_(gate_openings.c.text == text, gate_openings.c.entry_text == text)
+def _concerns(text: str, scope: Scope) -> sa.ColumnElement[bool]:
+    """Return the condition that an opening is about a plate, by its text or a list's entry."""
+    has_entry = gate_openings.c.entry_text == text
+    if scope.groups:
+        has_entry = sa.and_(has_entry, gate_openings.c.list.in_(scope.lists))
+    return sa.or_(gate_openings.c.text == text, has_entry)
+
+
+def _shown(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator[GateOpening]:
+    """Return openings, without lists that the scope does not use."""
+    for one in _of_rows(rows):
+        yield one if scope.uses(one.list) else replace(one, list="", entry_text="")
 
 
 def _of_rows(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:

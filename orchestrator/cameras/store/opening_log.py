@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,7 @@ from orchestrator.cameras.store.gate_openings import (
     write_openings,
 )
 from orchestrator.cameras.store.pass_query import LIMIT
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.cameras.store.spool_files import delete_old, walk
 
 LOG = logging.getLogger(__name__)
@@ -73,18 +74,18 @@ class OpeningLog:
 
     def page(
         self,
+        scope: Scope,
         limit: int = LIMIT,
         cursor: str = "",
         *,
-        cameras: Collection[str] | None = None,
         pass_id: str | None = None,
     ) -> OpeningPage:
         """Return a page of what gates did, the newest first.
 
         Args:
+            scope: The cameras; openings by people have none, and belong to all cameras alone.
             limit: Most openings to return.
             cursor: The place where the previous page ended.
-            cameras: Names of cameras; None for all, and for the gates that people opened.
             pass_id: Id of a pass; None for all passes.
 
         Raises:
@@ -92,9 +93,7 @@ class OpeningLog:
             StoreError: The database cannot be used.
         """
         with self._database.reading() as connection:
-            return read_page(
-                connection, limit=limit, cursor=cursor, cameras=cameras, pass_id=pass_id
-            )
+            return read_page(connection, scope, limit=limit, cursor=cursor, pass_id=pass_id)
 
     def since(self, since_s: float) -> tuple[GateOpening, ...]:
         """Return what counts as an opening since a Unix time, the oldest first."""

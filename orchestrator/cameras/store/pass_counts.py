@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.schema import NUMBER, passes
+from orchestrator.cameras.store.scope import Scope
 
 HOUR_S = 3600
 
@@ -53,9 +53,7 @@ class CameraCount:
     count: int
 
 
-def count_by_hour(
-    connection: sa.Connection, query: CountQuery, shown: Sequence[str] | None
-) -> list[HourCount]:
+def count_by_hour(connection: sa.Connection, query: CountQuery, scope: Scope) -> list[HourCount]:
     """Return the counts of all hours that have passes, in their order.
 
     The index of times leads from one hour with passes to the next one, and each hour is counted
@@ -74,7 +72,7 @@ def count_by_hour(
     counted = sa.select(sa.func.count()).where(
         time_s >= starts * HOUR_S - query.offset_s,
         time_s < ends * HOUR_S - query.offset_s,
-        *_conditions(query, shown),
+        *_conditions(query, scope),
     )
     statement = sa.select(hours.c.hour, counted.scalar_subquery())
     rows = connection.execute(statement.where(hours.c.hour.is_not(None)))
@@ -86,21 +84,21 @@ def _hour(time_s: sa.ColumnElement[float], query: CountQuery) -> sa.ColumnElemen
 
 
 def count_by_camera(
-    connection: sa.Connection, query: CountQuery, shown: Sequence[str] | None
+    connection: sa.Connection, query: CountQuery, scope: Scope
 ) -> list[CameraCount]:
     """Return the counts of all cameras that have passes, by their names."""
     camera = passes.c.camera
-    statement = sa.select(camera, sa.func.count()).where(*_conditions(query, shown))
+    statement = sa.select(camera, sa.func.count()).where(*_conditions(query, scope))
     rows = connection.execute(statement.group_by(camera).order_by(camera))
     return [CameraCount(*row) for row in rows]
 
 
-def _conditions(query: CountQuery, shown: Sequence[str] | None) -> list[sa.ColumnElement[bool]]:
+def _conditions(query: CountQuery, scope: Scope) -> list[sa.ColumnElement[bool]]:
     conditions = _in_time(query)
     if query.cameras:
         conditions.append(passes.c.camera.in_(query.cameras))
-    if shown is not None:
-        conditions.append(passes.c.camera.in_(shown))
+    if scope.cameras is not None:
+        conditions.append(passes.c.camera.in_(scope.cameras))
     return conditions
 
 

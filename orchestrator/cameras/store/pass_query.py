@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from orchestrator.cameras.store.scope import EVERYTHING, Scope
 from orchestrator.errors import ParameterError
 
 LIMIT = 50
@@ -20,22 +21,18 @@ class Requester:
     Attributes:
         who: Name of a person or program.
         why: The reason, for example the number of a case.
-        cameras: Names of the cameras whose passes are shown; None for all. Passes of other cameras
-            are neither found nor counted.
+        scope: The groups of cameras that the person may see. Nothing of others is found, counted
+            or changed.
     """
 
     who: str
     why: str
-    cameras: tuple[str, ...] | None = None
+    scope: Scope = EVERYTHING
 
     def __post_init__(self) -> None:
         for name in ("who", "why"):
             if not getattr(self, name).strip():
                 raise ParameterError(f"{name}: wanted a text, got none")
-
-    def sees(self, camera: str) -> bool:
-        """Tell whether the passes of a camera are shown."""
-        return self.cameras is None or camera in self.cameras
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ class PassStore:
             StoreError: The database cannot be used.
         """
         with self._database.reading(SEARCH_S) as connection:
-            page = search(connection, query, requester.cameras)
+            page = search(connection, query, requester.scope)
         self._record(requester, "search", query.to_dict(), len(page.passes))
         return page
 
@@ -145,9 +145,7 @@ class PassStore:
             UnknownName: There is none with this id, or the requester may not see its camera.
         """
         with self._database.reading() as connection:
-            details = read_details(connection, pass_id)
-        if not requester.sees(details.found.camera):
-            raise UnknownName(f"there is no pass {pass_id!r}")
+            details = read_details(connection, pass_id, requester.scope)
         self._record(requester, "get", {"id": pass_id}, 1)
         return details
 
@@ -180,8 +178,10 @@ class PassStore:
         with self._database.reading(LONG_S) as connection:
             step = replace(query, limit=MOST)
             while True:
-                page = search(connection, step, requester.cameras)
-                details += [read_details(connection, one.id) for one in page.passes]
+                page = search(connection, step, requester.scope)
+                details += [
+                    read_details(connection, one.id, requester.scope) for one in page.passes
+                ]
                 if not page.cursor:
                     break
                 step = replace(step, cursor=page.cursor)
@@ -190,13 +190,13 @@ class PassStore:
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
-        cleaned, shown = clean_text(text), requester.cameras
+        cleaned, scope = clean_text(text), requester.scope
         with self._database.reading(LONG_S) as connection:
-            count = plate_requests.count_passes_of(connection, cleaned, shown)
+            count = plate_requests.count_passes_of(connection, cleaned, scope)
         self._record(requester, "export plate", {"text": cleaned}, count)
         with self._database.reading(LONG_S) as connection:
-            opened = gate_openings.read_openings_of(connection, cleaned, shown)
-            found = plate_requests.read_passes_of(connection, cleaned, shown)
+            opened = gate_openings.read_openings_of(connection, cleaned, scope)
+            found = plate_requests.read_passes_of(connection, cleaned, scope)
             return export_passes(found, self._pictures, target, opened)
 
     def delete_plate(

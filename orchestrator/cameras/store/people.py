@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from orchestrator.cameras.store import audit
 from orchestrator.cameras.store.database import Database, insert
-from orchestrator.cameras.store.errors import StoreError, UnknownName
+from orchestrator.cameras.store.errors import NameTaken, StoreError, UnknownName
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.people_schema import people, sessions
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.errors import ParameterError
 
 ROLES = ("viewer", "editor", "administrator")
@@ -22,10 +23,6 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 RESERVED = ("local", "nobody")
 """Names that stand in the audit for callers who have not logged in."""
 MOST_GROUPS, LONGEST_GROUP = 100, 100
-
-
-class NameTaken(StoreError):  # noqa: N818 - named after the cause
-    """There is a person of this name already."""
 
 
 class LastAdministrator(StoreError):  # noqa: N818 - named after the cause
@@ -84,14 +81,15 @@ class People:
         self._database = database
         self._clock = clock
 
-    def all(self) -> list[Person]:
-        """Return all people by name."""
+    def all(self, scope: Scope) -> list[Person]:
+        """Return the people of a scope by name."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(people).order_by(people.c.name))
-            return [to_person(row) for row in rows.mappings()]
+            found = map(to_person, rows.mappings())
+            return [one for one in found if scope.includes(one.groups)]
 
     def find(self, name: str) -> StoredPerson | None:
-        """Return a person; None if there is none of this name."""
+        """Return a person for a login; None if there is none of this name."""
         with self._database.reading() as connection:
             found = sa.select(people).where(people.c.name == name)
             row = connection.execute(found).mappings().first()
@@ -130,17 +128,16 @@ class People:
             keeps_administrator: True if the last administrator must stay one.
 
         Raises:
-            UnknownName: There is none of this name.
+            UnknownName: There is none of this name in the requester's scope.
             LastAdministrator: Nobody could administer all cameras afterwards.
         """
         row = _to_row(person)
         row |= {} if password_hash is None else {"password_hash": password_hash}
         with self._database.writing() as connection:
-            if keeps_administrator and not person.administers_all:
-                _check_administrators(connection, person.name)
+            keeps = keeps_administrator and not person.administers_all
+            _check_change(connection, person.name, requester.scope, keeps_administrator=keeps)
             changed = sa.update(people).where(people.c.name == person.name).values(row)
-            if connection.execute(changed).rowcount == 0:
-                raise _unknown(person.name)
+            connection.execute(changed)
             if person.is_disabled or password_hash is not None:
                 connection.execute(sa.delete(sessions).where(sessions.c.person == person.name))
             query = _to_row(person) | {"password": password_hash is not None}
@@ -161,24 +158,26 @@ class People:
         same = sa.and_(same, people.c.is_disabled.is_(False))
         with self._database.writing() as connection:
             changed = sa.update(people).where(same).values(password_hash=password_hash)
-            if connection.execute(changed).rowcount == 0:
+            groups = connection.scalar(changed.returning(people.c.groups))
+            if groups is None:
                 return False
             connection.execute(sa.delete(sessions).where(sessions.c.person == name))
-            self._record(connection, Requester(name, "-"), "change password", {})
+            requester = Requester(name, "-", Scope(tuple(groups)))
+            self._record(connection, requester, "change password", {})
         return True
 
     def remove(self, name: str, requester: Requester, *, keeps_administrator: bool = False) -> None:
         """Remove a person with all sessions.
 
         Raises:
-            UnknownName: There is none of this name.
+            UnknownName: There is none of this name in the requester's scope.
             LastAdministrator: Nobody could administer all cameras afterwards.
         """
         with self._database.writing() as connection:
-            if keeps_administrator:
-                _check_administrators(connection, name)
-            if connection.execute(sa.delete(people).where(people.c.name == name)).rowcount == 0:
-                raise _unknown(name)
+            _check_change(
+                connection, name, requester.scope, keeps_administrator=keeps_administrator
+            )
+            connection.execute(sa.delete(people).where(people.c.name == name))
             self._record(connection, requester, "remove person", {"name": name})
 
     def _record(
@@ -196,23 +195,24 @@ def _to_row(person: Person) -> dict[str, Any]:
     return vars(person) | {"groups": [*person.groups]}
 
 
-def _check_administrators(connection: sa.Connection, name: str) -> None:
-    """Check that another person than this one administers all cameras, if this one does.
+def _check_change(
+    connection: sa.Connection, name: str, scope: Scope, *, keeps_administrator: bool
+) -> None:
+    """Check that a scope has a person, and that all cameras keep an administrator.
 
     The rows stay locked, so that two administrators cannot remove each other at the same time.
     """
-    found = sa.select(people).where(people.c.role == ADMINISTRATOR).order_by(people.c.name)
-    rows = connection.execute(found.with_for_update()).mappings()
-    administrators = [one.name for one in map(to_person, rows) if one.administers_all]
-    if administrators == [name]:
+    concerned = sa.or_(people.c.name == name, people.c.role == ADMINISTRATOR)
+    found = sa.select(people).where(concerned).order_by(people.c.name).with_for_update()
+    rows = {one.name: one for one in map(to_person, connection.execute(found).mappings())}
+    if name not in rows or not scope.includes(rows[name].groups):
+        raise UnknownName(f"there is no person {name[:100]!r}")
+    administrators = [one.name for one in rows.values() if one.administers_all]
+    if keeps_administrator and administrators == [name]:
         raise LastAdministrator(
             f"{name} is the last administrator of all cameras; make somebody else one first, or "
             "change it on the service's machine with plates people"
         )
-
-
-def _unknown(name: str) -> UnknownName:
-    return UnknownName(f"there is no person {name[:100]!r}")
 
 
 def _is_group(name: str) -> bool:

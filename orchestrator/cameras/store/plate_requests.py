@@ -20,6 +20,7 @@ from orchestrator.cameras.store.schema import (
     passes,
     readings,
 )
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.cameras.store.search import describe
 
 STILL_S = 60.0
@@ -38,29 +39,23 @@ def passes_of(text: str) -> sa.Select[Any]:
     return sa.union_all(shown, unreadable).subquery().select()
 
 
-def count_passes_of(
-    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
-) -> int:
-    """Return the number of passes of a plate at some cameras; None for all."""
-    return len(_numbers_of(connection, text, cameras))
+def count_passes_of(connection: sa.Connection, text: str, scope: Scope) -> int:
+    """Return the number of passes of a plate in a scope."""
+    return len(_numbers_of(connection, text, scope))
 
 
-def read_passes_of(
-    connection: sa.Connection, text: str, cameras: Sequence[str] | None = None
-) -> Iterator[PassDetails]:
-    """Return the passes of a plate at some cameras, one by one, with their readings and hits."""
-    for number in _numbers_of(connection, text, cameras):
+def read_passes_of(connection: sa.Connection, text: str, scope: Scope) -> Iterator[PassDetails]:
+    """Return the passes of a plate in a scope, one by one, with their readings and hits."""
+    for number in _numbers_of(connection, text, scope):
         found = sa.select(passes).where(passes.c.number == number)
         row = connection.execute(found).mappings().one()
-        yield describe(connection, to_found(row))
+        yield describe(connection, to_found(row), scope)
 
 
-def _numbers_of(
-    connection: sa.Connection, text: str, cameras: Sequence[str] | None
-) -> Sequence[int]:
+def _numbers_of(connection: sa.Connection, text: str, scope: Scope) -> Sequence[int]:
     statement = sa.select(passes.c.number).where(passes.c.number.in_(passes_of(text)))
-    if cameras is not None:
-        statement = statement.where(passes.c.camera.in_(cameras))
+    if scope.cameras is not None:
+        statement = statement.where(passes.c.camera.in_(scope.cameras))
     return connection.execute(statement.order_by(passes.c.number)).scalars().all()
 
 

@@ -14,6 +14,7 @@ from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_counts import CameraCount, CountQuery, HourCount
 from orchestrator.cameras.store.pass_query import PassPage, PassQuery, Requester
 from orchestrator.cameras.store.schema import passes, searches
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.cameras.store.search import search
 
 
@@ -43,32 +44,32 @@ class StoreReader:
     def page(self, query: PassQuery, requester: Requester) -> PassPage:
         """Return a page of a search that `record` has recorded."""
         with self._database.reading() as connection:
-            return search(connection, query, requester.cameras)
+            return search(connection, query, requester.scope)
 
-    def count_by_hour(self, query: CountQuery, requester: Requester) -> list[HourCount]:
+    def count_by_hour(self, query: CountQuery, scope: Scope) -> list[HourCount]:
         """Return the counts of passes of each hour that has any."""
         with self._database.reading() as connection:
-            return pass_counts.count_by_hour(connection, query, requester.cameras)
+            return pass_counts.count_by_hour(connection, query, scope)
 
-    def count_by_camera(self, query: CountQuery, requester: Requester) -> list[CameraCount]:
+    def count_by_camera(self, query: CountQuery, scope: Scope) -> list[CameraCount]:
         """Return the counts of passes of each camera that has any."""
         with self._database.reading() as connection:
-            return pass_counts.count_by_camera(connection, query, requester.cameras)
+            return pass_counts.count_by_camera(connection, query, scope)
 
-    def picture_of(self, pass_id: str, kind: Literal["crop", "frame"], requester: Requester) -> str:
+    def picture_of(self, pass_id: str, kind: Literal["crop", "frame"], scope: Scope) -> str:
         """Return the hash of a picture of a pass.
 
         Raises:
-            UnknownName: There is no such pass or picture, or the requester may not see its camera.
+            UnknownName: There is no such pass or picture, or it is not in the scope.
         """
         statement = sa.select(passes.c.camera, passes.c[kind]).where(passes.c.id == pass_id)
         with self._database.reading() as connection:
             row = connection.execute(statement).first()
-        if row is None or not row[1] or not requester.sees(row[0]):
+        if row is None or not row[1] or not scope.sees(row[0]):
             raise UnknownName(f"there is no {kind} of pass {pass_id!r}")
         return str(row[1].hex())
 
-    def searches(self, query: AuditQuery) -> list[RecordedSearch]:
+    def searches(self, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
         """Return entries of the audit, the newest first."""
         with self._database.reading() as connection:
-            return audit.read(connection, query)
+            return audit.read(connection, query, scope)

@@ -131,6 +131,7 @@ lists = sa.Table(
     sa.Column("note", TEXT, nullable=False),
     sa.Column("retention_days", TIME),
     sa.Column("revision", NUMBER, nullable=False),
+    sa.Column("groups", sa.JSON),
     sa.Index("ix_lists_name", "name", unique=True),
     sqlite_autoincrement=True,
 )
@@ -207,6 +208,7 @@ searches = sa.Table(
     sa.Column("query", sa.JSON, nullable=False),
     sa.Column("count", sa.Integer, nullable=False),
     _kept(),
+    sa.Column("groups", sa.JSON),
     _not_kept("searches"),
     sa.Index("ix_searches_time", "time_s"),
     sqlite_autoincrement=True,

@@ -21,6 +21,7 @@ from orchestrator.cameras.store.pass_query import (
     to_found,
 )
 from orchestrator.cameras.store.schema import joined_passes, list_hits, lists, passes, readings
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.cameras.store.search_statements import (
     Dialect,
     other_conditions,
@@ -32,15 +33,13 @@ MOST_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
 
-def search(
-    connection: sa.Connection, query: PassQuery, shown: Sequence[str] | None = None
-) -> PassPage:
+def search(connection: sa.Connection, query: PassQuery, scope: Scope) -> PassPage:
     """Return a page of the passes that a query finds, the newest first.
 
     Args:
         connection: A transaction.
         query: The query.
-        shown: Cameras whose passes may be found; None for all.
+        scope: The cameras whose passes may be found.
 
     Raises:
         ParameterError: The text cannot be searched.
@@ -48,58 +47,59 @@ def search(
     """
     dialect = Dialect(connection.dialect.name == "postgresql")
     text = TextCondition.of(query)
-    list_id = find_list(connection, query.list_name) if query.list_name else None
+    list_id = find_list(connection, query.list_name, scope) if query.list_name else None
     conditions = other_conditions(query, dialect, list_id)
-    if shown is not None:
-        conditions.append(dialect.unindexed(passes.c.camera).in_(shown))
-        if not query.cameras and len(shown) <= MOST_WALKS:
-            query = replace(query, cameras=(*shown,))
+    if scope.cameras is not None:
+        conditions.append(dialect.unindexed(passes.c.camera).in_(scope.cameras))
+        if not query.cameras and len(scope.cameras) <= MOST_WALKS:
+            query = replace(query, cameras=(*sorted(scope.cameras),))
     if text:
         conditions.append(dialect.matches(dialect.unindexed_text(text), text))
     groups = plan_walks(query, text, list_id)
     finder = PassFinder(connection, dialect, query, text, conditions, groups)
-    return _to_page(connection, query, finder.find())
+    return _to_page(connection, query, finder.find(), scope)
 
 
-def find_list(connection: sa.Connection, name: str) -> int:
+def find_list(connection: sa.Connection, name: str, scope: Scope) -> int:
     """Return the number of a list.
 
     Raises:
-        UnknownName: There is none of this name.
+        UnknownName: There is none of this name in the scope.
     """
-    number = connection.scalar(sa.select(lists.c.id).where(lists.c.name == name))
-    if number is None:
+    found = sa.select(lists.c.id, lists.c.groups).where(lists.c.name == name)
+    row = connection.execute(found).first()
+    if row is None or not scope.sees_list(name, row.groups):
         raise UnknownName(f"there is no list {name!r}")
-    return int(number)
+    return int(row.id)
 
 
-def read_details(connection: sa.Connection, pass_id: str) -> PassDetails:
+def read_details(connection: sa.Connection, pass_id: str, scope: Scope) -> PassDetails:
     """Return a pass with its readings and hits, by its id or a second one.
 
     Raises:
-        UnknownName: There is none with this id.
+        UnknownName: There is none with this id in the scope.
     """
     second = sa.select(joined_passes.c.pass_number).where(joined_passes.c.id == pass_id)
     is_it = sa.or_(passes.c.id == pass_id, passes.c.number == second.scalar_subquery())
     found = connection.execute(sa.select(passes).where(is_it)).mappings().first()
-    if found is None:
+    if found is None or not scope.sees(found["camera"]):
         raise UnknownName(f"there is no pass {pass_id!r}")
-    return describe(connection, to_found(found))
+    return describe(connection, to_found(found), scope)
 
 
-def describe(connection: sa.Connection, found: FoundPass) -> PassDetails:
+def describe(connection: sa.Connection, found: FoundPass, scope: Scope) -> PassDetails:
     """Return a pass with its readings and hits."""
     columns = [one for one in readings.c if one.name not in ("pass_number", "position")]
     of_pass = sa.select(*columns).where(readings.c.pass_number == found.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
-    hits = read_hits(connection, [found.number]).get(found.number, ())
+    hits = read_hits(connection, [found.number], scope).get(found.number, ())
     return PassDetails(found, tuple(map(_to_reading, rows)), hits)
 
 
 def read_hits(
-    connection: sa.Connection, numbers: Sequence[int]
+    connection: sa.Connection, numbers: Sequence[int], scope: Scope
 ) -> dict[int, tuple[StoredHit, ...]]:
-    """Return the hits of passes by their numbers, for those that have any."""
+    """Return the hits of passes by their numbers, for those that have any in the scope."""
     columns = (lists.c.name, list_hits.c.entry_text, list_hits.c.note, list_hits.c.edits)
     statement = (
         sa.select(list_hits.c.pass_number, *columns)
@@ -109,11 +109,14 @@ def read_hits(
     )
     hits = defaultdict[int, tuple[StoredHit, ...]](tuple)
     for number, *values in connection.execute(statement) if numbers else ():
-        hits[number] += (StoredHit(*values),)
+        hit = StoredHit(*values)
+        hits[number] += (hit,) if scope.uses(hit.list) else ()
     return dict(hits)
 
 
-def _to_page(connection: sa.Connection, query: PassQuery, rows: Iterable[Any]) -> PassPage:
+def _to_page(
+    connection: sa.Connection, query: PassQuery, rows: Iterable[Any], scope: Scope
+) -> PassPage:
     """Merge the rows of all walks, without those that two walks have found."""
     by_number = {row["number"]: row for row in rows}
     newest = sorted(
@@ -121,7 +124,7 @@ def _to_page(connection: sa.Connection, query: PassQuery, rows: Iterable[Any]) -
     )
     found = tuple(map(to_found, newest[: query.limit]))
     cursor = found[-1].cursor if len(newest) > query.limit else ""
-    return PassPage(found, cursor, read_hits(connection, [one.number for one in found]))
+    return PassPage(found, cursor, read_hits(connection, [one.number for one in found], scope))
 
 
 def _to_reading(row: Any) -> StoredReading:

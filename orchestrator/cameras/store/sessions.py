@@ -12,6 +12,7 @@ from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.cameras.store.people import Person, to_person
 from orchestrator.cameras.store.people_schema import people, sessions
+from orchestrator.cameras.store.scope import Scope
 
 MOST_OF_ONE = 20
 """Most sessions of one person. A further login ends the oldest."""
@@ -62,12 +63,14 @@ class Sessions:
             "kept_until_s": kept_s + lifetime_s,
         }
         with self._database.writing() as connection:
-            found = sa.select(people.c.name).where(same).with_for_update()
-            if connection.execute(found).first() is None:
+            found = sa.select(people.c.groups).where(same).with_for_update()
+            groups = connection.scalar(found)
+            if groups is None:
                 return False
             _delete_old(connection, name, now_s, kept_s)
             connection.execute(sa.insert(sessions), [row])
-            audit.record(connection, Requester(name, "-"), "log in", {}, count=1, now_s=now_s)
+            requester = Requester(name, "-", Scope(tuple(groups)))
+            audit.record(connection, requester, "log in", {}, count=1, now_s=now_s)
         return True
 
     def find(self, token: str) -> Person | None:

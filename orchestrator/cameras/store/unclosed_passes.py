@@ -16,6 +16,7 @@ from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.pass_query import PassDetails, StoredReading
 from orchestrator.cameras.store.pictures import PictureStore
 from orchestrator.cameras.store.schema import joined_passes, passes
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cameras.store.search import read_details
 from orchestrator.cameras.store.upkeep_schema import camera_leases
 from orchestrator.plates import Plate
@@ -113,7 +114,7 @@ class UnclosedPasses:
 
     def _close_all(self, connection: sa.Connection, found: sa.Select[Any]) -> list[PassEvent]:
         ids = connection.execute(found.order_by(passes.c.number).limit(MOST)).scalars().all()
-        return [_close(read_details(connection, one), self._pictures) for one in ids]
+        return [_close(read_details(connection, one, EVERYTHING), self._pictures) for one in ids]
 
 
 def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import json
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.camera_stores import open_camera_store
+from orchestrator.cli.camera_stores import open_camera_store, requester_of
 from orchestrator.cli.flags import show_errors
 from orchestrator.cli.suggestions import SuggestingGroup
 from orchestrator.errors import ParameterError
@@ -57,7 +56,7 @@ def search(
 ) -> None:
     """Find passes by their plate, the newest first."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        from orchestrator.cameras.store.pass_query import PassQuery, Requester
+        from orchestrator.cameras.store.pass_query import PassQuery
 
         query = PassQuery(
             text,
@@ -67,7 +66,7 @@ def search(
             until_s=_to_unix(until),
             limit=most,
         )
-        page = opened.search(query, Requester(getpass.getuser(), why))
+        page = opened.search(query, requester_of(why))
         for line in _to_lines(page.passes, as_json=as_json):
             typer.echo(line)
         if page.cursor:
@@ -84,9 +83,7 @@ def export_plate(
 ) -> None:
     """Write everything about one plate, with its pictures, for its owner."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        from orchestrator.cameras.store.pass_query import Requester
-
-        count = opened.export_plate(text, folder, Requester(getpass.getuser(), why))
+        count = opened.export_plate(text, folder, requester_of(why))
         typer.echo(f"passes written to {folder}: {count}", err=True)
 
 
@@ -101,11 +98,9 @@ def delete_plate(
 ) -> None:
     """Delete everything about one plate: passes, readings, pictures and deliveries."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        from orchestrator.cameras.store.pass_query import Requester
-
         if not yes:
             typer.confirm(f"Delete all passes of {text}?", abort=True)
-        requester = Requester(getpass.getuser(), why)
+        requester = requester_of(why)
         counts = opened.delete_plate(text, requester, entries=lists)
         typer.echo(f"passes deleted: {counts.passes}; pictures: {counts.pictures}", err=True)
 
@@ -122,12 +117,10 @@ def import_list(
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        from orchestrator.cameras.store.pass_query import Requester
-
         if name not in opened.lists.names():
             opened.lists.create(name)
         content = file.read_text(encoding="utf-8-sig")
-        requester = Requester(getpass.getuser(), "-")
+        requester = requester_of("-")
         count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
         typer.echo(f"plates put into {name}: {count}", err=True)
 

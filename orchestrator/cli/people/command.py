@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from dataclasses import replace
 from enum import Enum
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.camera_stores import open_camera_store
+from orchestrator.cli.camera_stores import open_camera_store, requester_of
 from orchestrator.cli.flags import show_errors
 from orchestrator.cli.suggestions import SuggestingGroup
 
 if TYPE_CHECKING:
-    from orchestrator.cameras.store.pass_query import Requester
     from orchestrator.cameras.store.pass_store import PassStore
     from orchestrator.cameras.store.people import Person
 
@@ -61,7 +59,7 @@ def add(
         from orchestrator.cameras.store.people import Person
 
         person = Person(name, role.value, tuple(group or ()))
-        opened.people.add(person, _hash_new_password(name), _requester())
+        opened.people.add(person, _hash_new_password(name), requester_of("plates people"))
         typer.echo(f"{name} may log in as {role.value}", err=True)
 
 
@@ -69,7 +67,9 @@ def add(
 def list_people(store: StoreArgument) -> None:
     """List people with their roles and groups."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        for person in opened.people.all():
+        from orchestrator.cameras.store.scope import EVERYTHING
+
+        for person in opened.people.all(EVERYTHING):
             groups = ", ".join(person.groups) or "all cameras"
             state = "  disabled" if person.is_disabled else ""
             typer.echo(f"{person.name:<20}  {person.role:<13}  {groups}{state}")
@@ -79,7 +79,7 @@ def list_people(store: StoreArgument) -> None:
 def remove(store: StoreArgument, name: NameArgument) -> None:
     """Remove a person. Open sessions end at once."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        opened.people.remove(name, _requester())
+        opened.people.remove(name, requester_of("plates people"))
         typer.echo(f"{name} is removed", err=True)
         _warn_without_administrator(opened)
 
@@ -94,7 +94,7 @@ def disable(
     """Let a person log in no more. Open sessions end at once."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
         person = replace(_find(opened, name), is_disabled=not undo)
-        opened.people.change(person, _requester())
+        opened.people.change(person, requester_of("plates people"))
         typer.echo(f"{name} may {'' if undo else 'not '}log in", err=True)
         _warn_without_administrator(opened)
 
@@ -104,7 +104,9 @@ def password(store: StoreArgument, name: NameArgument) -> None:
     """Give a person another password. Open sessions end at once."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
         person = _find(opened, name)
-        opened.people.change(person, _requester(), password_hash=_hash_new_password(name))
+        opened.people.change(
+            person, requester_of("plates people"), password_hash=_hash_new_password(name)
+        )
         typer.echo(f"{name} has another password", err=True)
 
 
@@ -129,12 +131,8 @@ def _hash_new_password(name: str) -> str:
     return hash_password(text)
 
 
-def _requester() -> Requester:
-    from orchestrator.cameras.store.pass_query import Requester
-
-    return Requester(getpass.getuser(), "plates people")
-
-
 def _warn_without_administrator(store: PassStore) -> None:
-    if not any(person.administers_all for person in store.people.all()):
+    from orchestrator.cameras.store.scope import EVERYTHING
+
+    if not any(person.administers_all for person in store.people.all(EVERYTHING)):
         typer.echo("nobody can administer all cameras now: plates people add", err=True)

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from orchestrator.cameras.configuration import ControlRoomSettings
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.control_room.access.cookies import CSRF_HEADER, is_csrf_valid, read_token
 from orchestrator.control_room.access.logins import Logins
 from orchestrator.control_room.access.own_pages import check_own_page, is_direct, is_own_page
@@ -193,7 +194,7 @@ class AccessPolicy:
 
     async def _refusal(self) -> GatewayError:
         try:
-            has_people = bool(await self._threads.run(self._people.all))
+            has_people = bool(await self._threads.run(lambda: self._people.all(EVERYTHING)))
         except StoreUnavailable:
             has_people = True
         if has_people or self._entrance.wants_keys:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -33,18 +32,6 @@ class Principal:
     name: str
     role: Role
     groups: tuple[str, ...] = ()
-
-    def sees(self, group: str) -> bool:
-        """Tell whether it may see the cameras of a group."""
-        return not self.groups or group in self.groups
-
-    def sees_all(self, groups: Iterable[str]) -> bool:
-        """Tell whether it may see the cameras of all these groups."""
-        return all(map(self.sees, groups))
-
-    def includes(self, groups: tuple[str, ...]) -> bool:
-        """Tell whether it sees all cameras that these groups stand for; none stand for all."""
-        return not self.groups or (bool(groups) and self.sees_all(groups))
 
 
 LOCAL = Principal("local", Role.ADMINISTRATOR)

@@ -6,8 +6,6 @@ from starlette.responses import Response
 
 from orchestrator.cameras.events import to_rfc3339
 from orchestrator.cameras.store.audit import AuditQuery, RecordedSearch
-from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.control_room.access.principals import Principal
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.exchange import answer, query_of
 from orchestrator.control_room.rest.queries import AuditPageQuery
@@ -16,26 +14,15 @@ from orchestrator.control_room.store_threads import SEARCH
 
 
 async def list_searches(request: RoomRequest) -> Response:
-    """Return a page of the audit. With groups, it is that of the people of these groups."""
+    """Return a page of the audit. With groups, it is that of people and keys of these groups."""
     asked = query_of(request, AuditPageQuery)
     before = int(asked.cursor) if asked.cursor else None
-    store, principal = request.room.store, request.principal
-
-    def read() -> list[RecordedSearch]:
-        who = _visible_names(store, principal) if principal.groups else None
-        query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1, who)
-        return store.reader.searches(query)
-
-    found = await request.room.threads.run(read, SEARCH)
+    query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1)
+    reader, scope = request.room.store.reader, request.scope
+    found = await request.room.threads.run(lambda: reader.searches(query, scope), SEARCH)
     page = found[: asked.limit]
     cursor = str(page[-1].number) if len(found) > asked.limit else ""
     return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
-
-
-def _visible_names(store: PassStore, principal: Principal) -> tuple[str, ...]:
-    """Return the names of an administrator of some groups, and of the people of these groups."""
-    people = (one.name for one in store.people.all() if principal.includes(one.groups))
-    return (principal.name, *people)
 
 
 def _to_entry(one: RecordedSearch) -> AuditEntry:

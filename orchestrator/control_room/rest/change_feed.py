@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.change_log import ChangeReader, PassChange
+from orchestrator.cameras.store.pass_query import StoredHit
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.control_room.endpoint import ControlRoom
 from orchestrator.control_room.rest.cameras import read_cameras
 from orchestrator.control_room.rest.documents import to_pass
@@ -33,29 +35,47 @@ class Notice:
     Attributes:
         kind: Name of the event.
         camera: Name of its camera.
-        body: JSON.
+        show: Returns its JSON with the hits that are given.
         number: Number of the change; None for events of cameras.
         settled: A listener that has this event may begin again after this number.
+        hits: The hits of its pass.
     """
 
     kind: str
     camera: str
-    body: bytes = field(repr=False)
+    show: Callable[[tuple[StoredHit, ...]], bytes] = field(repr=False)
     number: int | None = None
     settled: int | None = None
+    hits: tuple[StoredHit, ...] = ()
+
+    def to_sse(self, scope: Scope) -> bytes:
+        """Return the event as a server sends it to listeners with a scope."""
+        hits = tuple(one for one in self.hits if scope.uses(one.list))
+        return self._whole if hits == self.hits else self._render(hits)
 
     @cached_property
-    def sse(self) -> bytes:
-        """The event as a server sends it, the same for all listeners."""
+    def _whole(self) -> bytes:
+        """The event with all hits, made once for all listeners."""
+        return self._render(self.hits)
+
+    def _render(self, hits: tuple[StoredHit, ...]) -> bytes:
         number = b"" if self.settled is None else b"id: %d\n" % self.settled
-        return number + b"event: %b\ndata: %b\n\n" % (self.kind.encode(), self.body)
+        return number + b"event: %b\ndata: %b\n\n" % (self.kind.encode(), self.show(hits))
 
     @classmethod
     def of(cls, change: PassChange) -> Notice:
         """Return the event of a change."""
-        body = to_pass(change.found, change.hits).to_json()
+
+        def show(hits: tuple[StoredHit, ...]) -> bytes:
+            return to_pass(change.found, hits).to_json()
+
         kind, camera = f"pass.{change.kind}", change.found.camera
-        return cls(kind, camera, body, change.number, change.settled)
+        return cls(kind, camera, show, change.number, change.settled, change.hits)
+
+    @classmethod
+    def of_camera(cls, camera: CameraAnswer) -> Notice:
+        """Return the event of a camera."""
+        return cls("camera", camera.name, lambda _: camera.to_json())
 
 
 class Listener:
@@ -175,7 +195,7 @@ class ChangeFeed:
         self._cameras = await room.threads.run(lambda: read_cameras(room))
         for name, camera in self._cameras.items():
             if name in before and _shown(camera) != _shown(before[name]):
-                self._tell(Notice("camera", name, camera.to_json()))
+                self._tell(Notice.of_camera(camera))
 
     def _tell(self, notice: Notice) -> None:
         for one in [*self._listeners]:

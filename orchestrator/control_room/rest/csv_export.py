@@ -78,7 +78,9 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
                 await _record_count(room, entry, count)
 
         headers = attachment(FILE)
-        return StreamedResponse(chunks, place.pop_all(), media_type=CSV, headers=headers)
+        return StreamedResponse(
+            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
+        )
 
 
 async def _record_count(room: ControlRoom, entry: int, count: int) -> None:

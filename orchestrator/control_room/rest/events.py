@@ -5,7 +5,7 @@ Source: WHATWG HTML, section 9.2, "Server-sent events".
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.change_log import PAGE
+from orchestrator.cameras.store.scope import Scope
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.change_feed import ChangeFeed, Listener, Notice
 from orchestrator.control_room.rest.exchange import query_of, requester_of
@@ -24,34 +25,47 @@ from orchestrator.errors import ParameterError
 EVENT_STREAM = "text/event-stream"
 LAST_ID = "last-event-id"
 HEARTBEAT_S = 15.0
-CHECK_S = 15.0
-"""How often a stream checks that its caller may still read: sessions end."""
 RETRY_MS = 3000
-RESET = "reset"
+RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
 """An event that says: more was missed than is still known. Ask for the passes again."""
-
-Sees = Callable[[str], bool]
 
 
 async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -> Response:
     """Return a stream of events that ends when the caller disconnects or this process ends."""
     asked = query_of(request, EventsQuery)
-    requester, client = requester_of(request, asked), client_of(request)
+    scope = requester_of(request, asked).scope
     after = _last_id(request.request.http.headers.get(LAST_ID), asked.after)
-    wanted = frozenset(asked.camera)
-
-    def sees(camera: str) -> bool:
-        return requester.sees(camera) and (not wanted or camera in wanted)
-
+    view = View(scope, frozenset(asked.camera))
     with ExitStack() as place:
-        place.enter_context(streams.open(client))
+        place.enter_context(streams.open(client_of(request)))
         settled = await feed.settled()  # tells an absent database before the stream begins
         return StreamedResponse(
-            partial(_chunks, feed, request, sees, Place(after, settled)),
+            partial(_chunks, feed, request, view, Place(after, settled)),
             place.pop_all(),
+            request.is_current,
             media_type=EVENT_STREAM,
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
+
+
+@dataclass(frozen=True)
+class View:
+    """The events that a stream shows.
+
+    Attributes:
+        scope: What the caller may see.
+        cameras: Names of the wanted cameras; all if empty.
+    """
+
+    scope: Scope
+    cameras: frozenset[str]
+
+    def render(self, notices: Iterable[Notice]) -> bytes:
+        """Return those events among others that are shown."""
+        return b"".join(one.to_sse(self.scope) for one in notices if self._shows(one.camera))
+
+    def _shows(self, camera: str) -> bool:
+        return self.scope.sees(camera) and (not self.cameras or camera in self.cameras)
 
 
 @dataclass(frozen=True)
@@ -76,21 +90,16 @@ def _last_id(header: str | None, after: int | None) -> int | None:
 
 
 async def _chunks(
-    feed: ChangeFeed, request: RoomRequest, sees: Sees, place: Place
+    feed: ChangeFeed, request: RoomRequest, view: View, place: Place
 ) -> AsyncGenerator[bytes, None]:
-    checked_s = steady_s()
     with feed.listen() as listener:
-        async with aclosing(_all(feed, request, sees, place, listener=listener)) as chunks:
+        async with aclosing(_all(feed, request, view, place, listener=listener)) as chunks:
             async for chunk in chunks:
                 yield chunk
-                if steady_s() - checked_s >= CHECK_S:
-                    checked_s = steady_s()
-                    if not await request.room.access.is_current(request.request):
-                        return
 
 
 async def _all(
-    feed: ChangeFeed, request: RoomRequest, sees: Sees, place: Place, *, listener: Listener
+    feed: ChangeFeed, request: RoomRequest, view: View, place: Place, *, listener: Listener
 ) -> AsyncGenerator[bytes, None]:
     """Return the beginning of a stream, what its listener has missed, and what comes."""
     after, sent = place.after, set[int]()
@@ -98,15 +107,15 @@ async def _all(
     # The number lets a listener come back that has had no event yet.
     yield b"id: %d\nretry: %d\n\n" % (settled if after is None else after, RETRY_MS)
     if after is not None and not await _is_in_time(request, after):
-        yield Notice(RESET, "", b"{}", settled=settled).sse
+        yield RESET % settled
         after = None
     if after is not None:
         async for notice in _missed(feed, request, after):
             if notice.number is not None and notice.number > place.settled:
                 sent.add(notice.number)
-            if sees(notice.camera):
-                yield notice.sse
-    async for chunk in _live(listener, sees, sent):
+            if chunk := view.render([notice]):
+                yield chunk
+    async for chunk in _live(listener, view, sent):
         yield chunk
 
 
@@ -130,10 +139,14 @@ async def _missed(
         is_full = len(changes) >= PAGE
 
 
-async def _live(listener: Listener, sees: Sees, sent: set[int]) -> AsyncGenerator[bytes, None]:
+async def _live(listener: Listener, view: View, sent: set[int]) -> AsyncGenerator[bytes, None]:
+    """Return what comes. The times of heartbeats do not tell when other cameras have events."""
+    due_s = steady_s() + HEARTBEAT_S
     while True:
-        notices = await listener.next(HEARTBEAT_S)
+        notices = await listener.next(max(0.0, due_s - steady_s()))
         if listener.has_ended:
             return
-        shown = (one.sse for one in notices if sees(one.camera) and one.number not in sent)
-        yield b"".join(shown) or b": heartbeat\n\n"
+        chunk = view.render(one for one in notices if one.number not in sent)
+        if chunk or steady_s() >= due_s:
+            due_s = steady_s() + HEARTBEAT_S
+            yield chunk or b": heartbeat\n\n"

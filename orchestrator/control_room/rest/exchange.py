@@ -71,7 +71,7 @@ async def body_of(
     """
     check_type(request, JSON)
     announced_size(request.request.http.headers, most)
-    content = await request.request.body()
+    content = await request.body()
     try:
         return kind.model_validate_json(content or b"{}")
     except ValidationError as error:
@@ -91,7 +91,7 @@ def check_type(request: RoomRequest, wanted: str) -> None:
 
 
 def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False) -> Requester:
-    """Return who asks and why, with the cameras that are shown.
+    """Return who asks and why, with the scope.
 
     Args:
         request: The request.
@@ -104,10 +104,7 @@ def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False)
     why = read_reason(request.request.http.headers, query.reason)
     if must_tell and not why and request.room.configuration.control_room.reasons_required:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
-    shown = None
-    if request.principal.groups:
-        shown = tuple(one.name for one in request.cameras)
-    return Requester(request.principal.name, why or NO_REASON, shown)
+    return Requester(request.principal.name, why or NO_REASON, request.scope)
 
 
 def wants_csv(request: RoomRequest, wanted: str | None) -> bool:

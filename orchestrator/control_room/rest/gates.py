@@ -14,19 +14,18 @@ from orchestrator.control_room.rest.schemas import GateAnswer, GatesAnswer, Open
 async def list_all(request: RoomRequest) -> Response:
     """Return the gates whose cameras the principal may see."""
     query_of(request, Query)
-    shown = {one.name for one in request.cameras}
-    gates = request.room.configuration.gates
+    scope, gates = request.scope, request.room.configuration.gates
     return answer(
         GatesAnswer(
             gates=tuple(
                 GateAnswer(
                     name=one.name,
                     type=one.type,
-                    cameras=tuple(name for name in one.cameras if name in shown),
-                    lists=tuple(one.lists),
+                    cameras=tuple(name for name in one.cameras if scope.sees(name)),
+                    lists=tuple(filter(scope.uses, one.lists)),
                 )
                 for one in gates
-                if not one.cameras or shown & {*one.cameras}
+                if any(map(scope.sees, one.cameras))
             )
         )
     )
@@ -35,8 +34,6 @@ async def list_all(request: RoomRequest) -> Response:
 async def list_openings(request: RoomRequest) -> Response:
     """Return a page of openings."""
     asked = query_of(request, PageQuery)
-    shown, openings = requester_of(request, asked).cameras, request.room.store.openings
-    page = await request.room.threads.run(
-        lambda: openings.page(asked.limit, asked.cursor, cameras=shown)
-    )
+    scope, openings = requester_of(request, asked).scope, request.room.store.openings
+    page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
     return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))

@@ -69,7 +69,9 @@ async def get(request: RoomRequest) -> Response:
     requester = requester_of(request, query_of(request, Query))
     pass_id, store = path_value(request, "id"), request.room.store
     details = await request.room.threads.run(lambda: store.get(pass_id, requester))
-    openings = await request.room.threads.run(lambda: store.openings.page(pass_id=pass_id))
+    openings = await request.room.threads.run(
+        lambda: store.openings.page(requester.scope, pass_id=pass_id)
+    )
     return answer(to_details(details, openings.openings))
 
 
@@ -84,11 +86,9 @@ async def frame(request: RoomRequest) -> Response:
 
 
 async def _picture(request: RoomRequest, kind: Literal["crop", "frame"]) -> Response:
-    requester = requester_of(request, query_of(request, Query))
+    scope = requester_of(request, query_of(request, Query)).scope
     pass_id, store = path_value(request, "id"), request.room.store
-    digest = await request.room.threads.run(
-        lambda: store.reader.picture_of(pass_id, kind, requester)
-    )
+    digest = await request.room.threads.run(lambda: store.reader.picture_of(pass_id, kind, scope))
     headers = {"cache-control": "private, no-cache", "etag": f'"{digest}"'}
     if headers["etag"] in request.request.http.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -99,11 +99,11 @@ async def _picture(request: RoomRequest, kind: Literal["crop", "frame"]) -> Resp
 async def count(request: RoomRequest) -> Response:
     """Return counts of passes by hour or by camera."""
     asked = query_of(request, CountsQuery)
-    requester = requester_of(request, asked)
+    scope = requester_of(request, asked).scope
     query = CountQuery(asked.from_s, asked.until_s, asked.camera, 60 * asked.offset_minutes)
     reader = request.room.store.reader
     read = reader.count_by_hour if asked.by == "hour" else reader.count_by_camera
     counts = await request.room.threads.run(
-        lambda: [vars(one) for one in read(query, requester)], SEARCH
+        lambda: [vars(one) for one in read(query, scope)], SEARCH
     )
     return answer(PassCounts.model_validate({"by": asked.by, "counts": tuple(counts)}))

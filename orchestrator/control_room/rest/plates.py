@@ -45,7 +45,9 @@ async def export(request: RoomRequest) -> Response:
                 yield chunk
 
         headers = attachment("plate.zip")
-        return StreamedResponse(chunks, place.pop_all(), media_type=ZIP, headers=headers)
+        return StreamedResponse(
+            chunks, place.pop_all(), request.is_current, media_type=ZIP, headers=headers
+        )
 
 
 def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:

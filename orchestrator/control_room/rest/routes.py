@@ -141,6 +141,7 @@ def _lists() -> tuple[RoomRoute, ...]:
                 *("putList", "Create or change a list", "lists"),
                 answer=schemas.ListAnswer,
                 body=queries.ListBody,
+                problems=("409",),
             ),
         ),
         RoomRoute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import ExitStack, aclosing, contextmanager
 
 import anyio
@@ -17,7 +17,10 @@ MOST, MOST_OF_ONE = 200, 16
 """Open streams of one process, and of one client in it."""
 SEND_S = 60.0
 """Longest time that a caller may take for a piece. Then its stream ends: it holds a place."""
+CHECK_S = 5.0
+"""How often a stream checks its caller's rights: sessions end, and groups change."""
 
+IsCurrent = Callable[[], Awaitable[bool]]
 Chunks = Callable[[], AsyncGenerator[bytes, None]]
 
 
@@ -65,9 +68,12 @@ class OpenStreams:
 class StreamedResponse(Response):
     """A response whose pieces are made while it is sent. It ends when the caller disconnects.
 
+    It breaks off when the caller's rights change, so that a part of a file does not look whole.
+
     Args:
         chunks: Makes the pieces.
         place: Resources of the stream until it ends, such as its place among the open streams.
+        is_current: Tells whether the caller still has the rights with which the stream began.
         media_type: Content type.
         headers: More headers.
         send_s: Longest time that the caller may take for a piece.
@@ -77,6 +83,7 @@ class StreamedResponse(Response):
         self,
         chunks: Chunks,
         place: ExitStack,
+        is_current: IsCurrent,
         *,
         media_type: str,
         headers: Mapping[str, str],
@@ -85,27 +92,38 @@ class StreamedResponse(Response):
         super().__init__(media_type=media_type, headers=headers)
         self._send_s = send_s
         del self.headers["content-length"]  # not known yet
-        self._chunks, self._place = chunks, place
+        self._chunks, self._place, self._is_current = chunks, place, is_current
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
         with self._place:
             start = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **start})
-            if scope["method"] != "HEAD":
-                await self._send_chunks(receive, send)
+            if scope["method"] != "HEAD" and not await self._send_chunks(receive, send):
+                return
             with anyio.move_on_after(self._send_s):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _send_chunks(self, receive: Receive, send: Send) -> None:
+    async def _send_chunks(self, receive: Receive, send: Send) -> bool:
+        """Send all pieces. Return False if the stream has broken off."""
+        is_whole = False
         async with anyio.create_task_group() as group, aclosing(self._chunks()) as chunks:
             group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+            group.start_soon(self._cancel_on_change, group.cancel_scope)
             async for chunk in chunks:
                 with anyio.move_on_after(self._send_s) as sending:
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 if sending.cancelled_caught:
                     break
+            else:
+                is_whole = True
             group.cancel_scope.cancel()
+        return is_whole
+
+    async def _cancel_on_change(self, scope: anyio.CancelScope) -> None:
+        while await self._is_current():
+            await anyio.sleep(CHECK_S)
+        scope.cancel()
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -43,6 +43,7 @@ lines = [{ name = "barrier", points = [[0, 0.8], [0.6, 0.8]] }]
 name = "yard"
 url = "rtsp://10.0.0.6/stream1"
 group = "south"
+lists = ["residents"]
 """
 REFUSAL = to_sentence("hold_off", ago_s="3", hold_off_s="60")
 NOW_S = 1_750_003_200.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from orchestrator.cameras.store.scope import EVERYTHING
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom
 
@@ -20,7 +21,7 @@ def test_a_list_is_made_edited_and_imported(
     page.get_by_role("combobox", name="Spelling").select_option("1")
     page.keyboard.press("Enter")
     page.locator("tr[data-text=M456OP199]").wait_for()
-    (entry,) = room.store.lists.entries("guests")
+    (entry,) = room.store.lists.entries("guests", EVERYTHING)
     assert (entry.text, entry.valid_until_s, entry.edits) == ("M456OP199", 1_801_483_200.0, 1)
 
     page.get_by_role("button", name="Edit: M456OP199").click()
@@ -35,12 +36,12 @@ def test_a_list_is_made_edited_and_imported(
     wrong.write_text("text,note\nK777KK177,neighbour\n")
     page.set_input_files("#file", wrong)
     page.locator("tr[data-text=K777KK177]").wait_for()
-    notes = {one.text: one.note for one in room.store.lists.entries("guests")}
+    notes = {one.text: one.note for one in room.store.lists.entries("guests", EVERYTHING)}
     assert notes == {"K777KK177": "neighbour", "M456OP199": "courier"}
 
     page.get_by_role("button", name="Remove: K777KK177").click()
     page.locator("tr[data-text=K777KK177]").wait_for(state="detached")
-    assert [one.text for one in room.store.lists.entries("guests")] == ["M456OP199"]
+    assert [one.text for one in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
 
 
 def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:

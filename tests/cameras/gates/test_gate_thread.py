@@ -23,6 +23,7 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.gate_openings import GateOpening
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector
 from orchestrator.errors import SettingsError
 from tests.cameras.gates.known_vehicles import (
@@ -64,7 +65,7 @@ def test_a_gate_opens_beside_the_caller_and_is_recorded(
         await gates.stop()
 
     asyncio.run(act())
-    assert [one.outcome for one in store.openings.page().openings] == ["opened"]
+    assert [one.outcome for one in store.openings.page(EVERYTHING).openings] == ["opened"]
     assert relay.is_closed
 
 

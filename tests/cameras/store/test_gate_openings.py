@@ -18,6 +18,7 @@ from orchestrator.cameras.store.gate_openings import GateOpening, OpeningPage, t
 from orchestrator.cameras.store.list_lookup import ListEntry, ListLookup
 from orchestrator.cameras.store.opening_log import FILE, REJECTED, OpeningLog
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.scope import EVERYTHING, Scope
 from orchestrator.errors import ParameterError
 from tests.cameras.store.stored_events import DAY_S, NOW_S, REQUESTER
 
@@ -55,37 +56,40 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_there_are_none_at_first(store: PassStore) -> None:
-    assert store.openings.page() == OpeningPage(())
+    assert store.openings.page(EVERYTHING) == OpeningPage(())
 
 
 def test_an_opening_is_written_once(store: PassStore) -> None:
     store.openings.write([OPENING])
     store.openings.write([OPENING])
 
-    assert store.openings.page().openings == (OPENING,)
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
 
 
 def test_pages_follow_each_other(store: PassStore) -> None:
     store.openings.write(make_openings(3))
 
-    first = store.openings.page(2)
-    second = store.openings.page(2, first.cursor)
+    first = store.openings.page(EVERYTHING, 2)
+    second = store.openings.page(EVERYTHING, 2, first.cursor)
     assert [one.id for one in first.openings] == ["2", "1"]
     assert ([one.id for one in second.openings], second.cursor) == (["0"], "")
+
+
+YARD = Scope(("west",), frozenset({"yard"}))
 
 
 def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
     store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
 
-    assert [one.id for one in store.openings.page(cameras=["yard"]).openings] == ["two"]
-    assert store.openings.page(cameras=[]).openings == ()
-    assert [one.id for one in store.openings.page(pass_id="a").openings] == ["one"]
+    assert [one.id for one in store.openings.page(YARD).openings] == ["two"]
+    assert store.openings.page(Scope(("empty",), frozenset())).openings == ()
+    assert [one.id for one in store.openings.page(EVERYTHING, pass_id="a").openings] == ["one"]
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
 def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="wanted"):
-        store.openings.page(**wrong)  # type: ignore[arg-type]
+        store.openings.page(EVERYTHING, **wrong)  # type: ignore[arg-type]
 
 
 def test_recent_openings_leave_out_failures(store: PassStore) -> None:
@@ -152,7 +156,7 @@ def test_openings_wait_in_a_file_and_none_is_lost(
         assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
     store.openings.write([OPENING])
 
-    assert [one.id for one in store.openings.page().openings] == ["2", "1", "one", "0"]
+    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["2", "1", "one", "0"]
     assert (tmp_path / "spool" / FILE).read_bytes() == b""
 
 
@@ -164,7 +168,7 @@ def test_the_spool_of_passes_brings_openings_along(
         store.openings.write([OPENING])
     store.replay_spool()
 
-    assert store.openings.page().openings == (OPENING,)
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
 
 
 def test_a_line_that_was_cut_off_is_put_aside(store: PassStore, tmp_path: Path) -> None:
@@ -183,7 +187,7 @@ def test_a_line_after_one_that_was_cut_off_is_kept(
         store.openings.write([OPENING])
     store.openings.replay()
 
-    assert store.openings.page().openings == (OPENING,)
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
 
 
 def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
@@ -211,7 +215,7 @@ def test_openings_are_deleted_with_time(
 
     counts = store.delete_expired(NOW_S + 2 * DAY_S)
     assert counts.openings == (0 if kept else 1)
-    assert bool(store.openings.page().openings) == kept
+    assert bool(store.openings.page(EVERYTHING).openings) == kept
 
 
 def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
@@ -233,7 +237,7 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
 
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
-    assert [one.id for one in store.openings.page().openings] == ["other"]
+    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["other"]
 
 
 def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:

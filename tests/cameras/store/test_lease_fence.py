@@ -20,6 +20,7 @@ from orchestrator.cameras.store.lease_fence import LeaseFence
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import deliveries, joined_passes, picture_removals
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cameras.store.upkeep_schema import camera_leases, erased_passes
 from tests.cameras.store.stored_events import (
     NOW_S,
@@ -219,7 +220,7 @@ def test_a_pass_and_its_gates_are_found_by_both_ids(leased: PassStore) -> None:
     what = {**names, "outcome": "opened", "reason": "", "requested_s": TAKEN_S}
     of_passes = [GateOpening(**what, pass_id=pass_id) for pass_id in ("old", "new", "another")]
     leased.openings.write(of_passes)
-    page = leased.openings.page(pass_id="old")
+    page = leased.openings.page(EVERYTHING, pass_id="old")
     assert sorted(one.pass_id for one in page.openings) == ["new", "old"]
 
 

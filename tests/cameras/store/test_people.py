@@ -17,6 +17,7 @@ from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.people import LastAdministrator, NameTaken, Person
 from orchestrator.cameras.store.people_schema import sessions
 from orchestrator.cameras.store.schema import searches
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cameras.store.sessions import MOST_OF_ONE
 from orchestrator.errors import ParameterError
 from tests.cameras.store.stored_events import NOW_S
@@ -35,9 +36,9 @@ def begin(store: PassStore, token: str = "token", checked_hash: str = "hash") ->
 
 
 def test_people_are_kept_by_name(store: PassStore) -> None:
-    assert store.people.all() == []
+    assert store.people.all(EVERYTHING) == []
     add(store, BORIS, ANNA)
-    assert store.people.all() == [ANNA, BORIS]
+    assert store.people.all(EVERYTHING) == [ANNA, BORIS]
     found = store.people.find("boris")
     assert found is not None
     assert (found.person, found.password_hash) == (BORIS, "hash")
@@ -48,7 +49,7 @@ def test_a_name_is_given_once(store: PassStore) -> None:
     add(store, ANNA)
     with pytest.raises(NameTaken, match="there is a person 'anna' already"):
         store.people.add(Person("anna", "viewer"), "other", REQUESTER)
-    assert store.people.all() == [ANNA]
+    assert store.people.all(EVERYTHING) == [ANNA]
 
 
 def test_a_person_is_changed_and_the_password_stays(store: PassStore) -> None:
@@ -108,7 +109,7 @@ def test_the_last_administrator_stays_one(store: PassStore, change: Person) -> N
         store.people.change(change, REQUESTER, keeps_administrator=True)
     with pytest.raises(LastAdministrator):
         store.people.remove("anna", REQUESTER, keeps_administrator=True)
-    assert store.people.all() == [ANNA, *others]
+    assert store.people.all(EVERYTHING) == [ANNA, *others]
     store.people.change(change, REQUESTER)  # on the machine itself it is possible
 
 
@@ -134,7 +135,7 @@ def test_two_administrators_cannot_remove_each_other_at_once(store: PassStore) -
     [thread.start() for thread in threads]
     [thread.join(30) for thread in threads]
     assert failures == [LastAdministrator]
-    assert len(store.people.all()) == 1
+    assert len(store.people.all(EVERYTHING)) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from orchestrator.cameras.store.errors import StoreError, UnknownName
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.errors import ParameterError
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
 
@@ -75,7 +76,7 @@ def test_an_entry_is_replaced(listed: PassStore) -> None:
     listed.lists.put("residents", [ListEntry("a123bc77", "old"), ListEntry("B777BB77")])
     listed.lists.put("residents", [ListEntry("A123BC77", "new")])
 
-    assert listed.lists.entries("residents") == [
+    assert listed.lists.entries("residents", EVERYTHING) == [
         ListEntry("A123BC77", "new"),
         ListEntry("B777BB77"),
     ]
@@ -92,7 +93,7 @@ def test_a_note_is_no_formula_in_a_csv_file(listed: PassStore) -> None:
     file = listed.lists.export_csv("residents", REQUESTER)
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
     listed.lists.import_csv("residents", file, replacing=True)
-    assert listed.lists.entries("residents") == [entry]
+    assert listed.lists.entries("residents", EVERYTHING) == [entry]
 
 
 @pytest.mark.parametrize(
@@ -106,14 +107,14 @@ def test_a_note_is_no_formula_in_a_csv_file(listed: PassStore) -> None:
 def test_an_entry_that_could_not_be_shown_is_rejected(listed: PassStore, entry: ListEntry) -> None:
     with pytest.raises(ParameterError, match=r"wanted (a time|at most 2000)"):
         listed.lists.put("residents", [entry])
-    assert listed.lists.entries("residents") == []
+    assert listed.lists.entries("residents", EVERYTHING) == []
 
 
 def test_a_csv_file_may_replace_all_entries(listed: PassStore) -> None:
     listed.lists.put("residents", [ListEntry("K777KK50")])
     listed.lists.import_csv("residents", "\ufefftext\nA123BC77\n", replacing=True)
 
-    assert [one.text for one in listed.lists.entries("residents")] == ["A123BC77"]
+    assert [one.text for one in listed.lists.entries("residents", EVERYTHING)] == ["A123BC77"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_a_csv_file_may_replace_all_entries(listed: PassStore) -> None:
 def test_a_wrong_csv_file_changes_nothing(listed: PassStore, content: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         listed.lists.import_csv("residents", content)
-    assert listed.lists.entries("residents") == []
+    assert listed.lists.entries("residents", EVERYTHING) == []
 
 
 def test_a_list_is_created_once(listed: PassStore) -> None:
@@ -150,4 +151,4 @@ def test_a_deleted_list_takes_its_hits_along(listed: PassStore) -> None:
 
     assert listed.get("a", REQUESTER).hits == ()
     with pytest.raises(UnknownName):
-        listed.lists.entries("residents")
+        listed.lists.entries("residents", EVERYTHING)

@@ -16,6 +16,7 @@ from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.schema import searches
+from orchestrator.cameras.store.scope import EVERYTHING
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, find_ids, make_event
 
 CYRILLIC = "\u0430123\u0432\u044177"
@@ -58,7 +59,7 @@ def test_deletion_reaches_lists_on_request(store: PassStore) -> None:
 
     assert store.delete_plate("A123BC77", REQUESTER).entries == 0
     assert store.delete_plate("A123BC77", REQUESTER, entries=True).entries == 1
-    assert store.lists.entries("residents") == []
+    assert store.lists.entries("residents", EVERYTHING) == []
     assert store.get("b", REQUESTER).hits == ()
 
 

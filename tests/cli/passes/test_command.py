@@ -1,6 +1,8 @@
 """`plates passes` over a store with passes."""
 
 import json
+import os
+import pwd
 import time
 import zipfile
 from contextlib import closing
@@ -11,7 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from orchestrator.cameras.configuration import Sink, Store
+from orchestrator.cameras.store.audit import AuditQuery
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.cli.passes.command import passes
 from tests.cameras.samples import make_event
 
@@ -73,7 +77,7 @@ def test_a_list_is_imported(folder: Path, tmp_path: Path) -> None:
             "plates put into residents: 1\n"
         )
     with closing(open_store(Store(), folder)) as store:
-        (entry,) = store.lists.entries("residents")
+        (entry,) = store.lists.entries("residents", EVERYTHING)
     assert (entry.text, entry.note) == ("A123BC77", "flat 7")
 
 
@@ -91,3 +95,23 @@ def test_the_store_of_a_file_of_cameras_is_used(folder: Path) -> None:
     file = folder / "CAMERAS.toml"
     file.write_text('[[cameras]]\nname = "gate"\nurl = "rtsp://gate"\n')
     assert "A123BC77" in run("search", file, "A*", "--why", "case 7").stdout
+
+
+def test_nobody_takes_the_name_of_a_person_or_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(variable, "key:office")
+    run("search", folder, "*", "--why", "case 7")
+    with closing(open_store(Store(), folder)) as store:
+        (entry,) = store.reader.searches(AuditQuery(), EVERYTHING)
+    assert entry.who == f"account:{pwd.getpwuid(os.getuid()).pw_name}"
+
+
+def test_an_export_can_be_read_by_its_owner_alone(folder: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    for name in ("plate.zip", "plate"):
+        run("export-plate", folder, "A123BC77", tmp_path / name, "--why", "owner")
+    os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("plate.zip", "plate")]
+    assert modes == [0o600, 0o700]

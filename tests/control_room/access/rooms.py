@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -67,6 +68,7 @@ def open_room(
     people: Sequence[Person] = (ANNA, BORIS),
     url: str = "http://localhost:8000",
     settings: str = "",
+    cameras: str = CAMERAS,
     **options: object,
 ) -> Iterator[Room]:
     """Open a control room with some people, all of whom have the same password.
@@ -76,10 +78,11 @@ def open_room(
         people: The people.
         url: Address that the client calls.
         settings: More lines of the file of cameras, before the cameras.
+        cameras: The cameras, as the file has them.
         options: Options of the gateway.
     """
     file = folder / "CAMERAS.toml"
-    file.write_text(settings + CAMERAS)
+    file.write_text(settings + cameras)
     (folder / "passes.db").write_bytes(_database_with_tables())
     store = open_store(Store(), folder)
     for person in people:
@@ -126,7 +129,11 @@ def _to_app(options: GatewayOptions) -> ASGIApp:
     @asynccontextmanager
     async def opened() -> AsyncIterator[ASGIApp]:
         service, extension = DataPlane(options), open_control_room(options)
+        duties = [asyncio.create_task(one) for one in extension.duties()]
         yield make_app(service, extension)
+        for one in duties:
+            one.cancel()
+        await asyncio.wait(duties)
         await extension.close()
         await service.close()
 

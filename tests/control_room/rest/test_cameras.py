@@ -11,8 +11,8 @@ import pytest
 from orchestrator.cameras.configuration import Zone
 from orchestrator.cameras.store.live_tables import CameraState, Still
 from orchestrator.cameras.store.pass_query import PassQuery, Requester
-from orchestrator.cameras.store.people import Person
-from tests.cameras.store.stored_events import NOW_S, REQUESTER
+from orchestrator.cameras.store.scope import Scope
+from tests.cameras.store.stored_events import NOW_S
 from tests.control_room.rest.rooms import CAMERAS, EDITOR, OF_THE_EAST, Room, add_openings
 
 AREAS = {
@@ -105,13 +105,13 @@ def test_a_body_that_would_stop_the_event_loop_is_not_read(room: Room) -> None:
     assert (answer.status_code, answer.json()["reason"]) == (413, "size")
 
 
-def test_an_administrator_of_a_group_reads_the_audit_of_its_people(filled: Room) -> None:
-    filled.store.people.add(Person("clara", "viewer", ("east",)), "hash", REQUESTER)
-    filled.store.people.add(Person("david", "viewer", ("west",)), "hash", REQUESTER)
-    for name in ("clara", "david", "local", OF_THE_EAST.name):
-        filled.store.search(PassQuery(text="A*"), Requester(name, "-"))
+def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(filled: Room) -> None:
+    searches = [("clara", ("east",)), ("david", ("west",)), ("local", ()), ("key:desk", ("east",))]
+    searches += [("clara", ("east", "west")), ("clara", ())]  # before she came to the east
+    for name, groups in searches:
+        filled.store.search(PassQuery(text="A*"), Requester(name, "-", Scope(groups)))
     filled.enter_as(OF_THE_EAST)
-    assert [who for who, *_ in filled.kinds()] == [OF_THE_EAST.name, "clara"]
+    assert [who for who, *_ in filled.kinds()] == ["key:desk", "clara"]
 
 
 def test_a_camera_of_another_group_is_not_there(room: Room) -> None:

@@ -9,13 +9,23 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.store.live_tables import CameraState
+from orchestrator.cameras.store.pass_query import StoredHit
+from orchestrator.cameras.store.scope import EVERYTHING, Scope
 from orchestrator.control_room.rest.change_feed import MOST_WAITING, ChangeFeed, Listener, Notice
 from orchestrator.control_room.rest.streams import OpenStreams
 from orchestrator.gateway.errors import QuotaExceeded, ServiceFull
 from tests.cameras.store.stored_events import NOW_S, make_event
 from tests.control_room.rest.rooms import Room
 
-NOTICE = Notice("pass.closed", "gate", b"{}", 1, 1)
+HITS = (StoredHit("residents", "A123BC77", "flat 12", 0),)
+OF_THE_GATE = Scope(("east",), frozenset({"gate"}))
+
+
+def show(hits: tuple[StoredHit, ...]) -> bytes:
+    return b"%d" % len(hits)
+
+
+NOTICE = Notice("pass.closed", "gate", show, 1, 1, HITS)
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
@@ -23,16 +33,27 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("notice", "sent"),
+    ("notice", "scope", "sent"),
     [
-        pytest.param(NOTICE, b"id: 1\nevent: pass.closed\ndata: {}\n\n", id="pass"),
         pytest.param(
-            Notice("camera", "gate", b"{}"), b"event: camera\ndata: {}\n\n", id="camera, no id"
+            NOTICE, EVERYTHING, b"id: 1\nevent: pass.closed\ndata: 1\n\n", id="pass with its hit"
+        ),
+        pytest.param(
+            NOTICE,
+            OF_THE_GATE,
+            b"id: 1\nevent: pass.closed\ndata: 0\n\n",
+            id="pass without the hit of a list of others",
+        ),
+        pytest.param(
+            Notice("camera", "gate", show),
+            EVERYTHING,
+            b"event: camera\ndata: 0\n\n",
+            id="camera, no id",
         ),
     ],
 )
-def test_an_event_is_sent_with_its_number(notice: Notice, sent: bytes) -> None:
-    assert notice.sse == sent
+def test_an_event_is_sent_with_its_number(notice: Notice, scope: Scope, sent: bytes) -> None:
+    assert notice.to_sse(scope) == sent
 
 
 def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:

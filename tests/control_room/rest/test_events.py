@@ -135,11 +135,17 @@ def run_stream(streams: OpenStreams, stall: Callable[[Message], Awaitable[None]]
         async def send(message: Message) -> None:
             await next(sends, stall)(message)
 
-        answer = StreamedResponse(chunks, place, media_type="text/plain", headers={}, send_s=0.01)
+        answer = StreamedResponse(
+            chunks, place, always, media_type="text/plain", headers={}, send_s=0.01
+        )
         await asyncio.wait_for(answer(HTTP, wait_for_ever, send), 20)
 
     asyncio.run(act())
     return made
+
+
+async def always() -> bool:
+    return True
 
 
 async def never_stall(_message: Message) -> None: ...

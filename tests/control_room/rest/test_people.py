@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cameras.store.people import Person
+from orchestrator.cameras.store.scope import EVERYTHING
 from tests.control_room.access.rooms import ANNA, BORIS, TESTER, Room, open_with_keys
 
 NEW = {"role": "editor", "groups": ["north"], "password": "long enough for all"}
@@ -112,13 +113,15 @@ def test_the_last_administrator_stays(unchanged_room: Room, change: dict[str, ob
     assert status == 409
     assert detail.startswith("anna is the last administrator of all cameras; make somebody else")
     assert unchanged_room.client.delete("/v1/people/anna", headers=OFFICE).status_code == 409
-    assert unchanged_room.store.people.all() == [ANNA, BORIS]
+    assert unchanged_room.store.people.all(EVERYTHING) == [ANNA, BORIS]
 
 
 def test_an_administrator_of_one_group_sees_and_changes_only_its_people(room: Room) -> None:
     assert room.client.get("/v1/people", headers=NORTH).json() == {"people": [BORIS_AS_JSON]}
     assert put(room, "boris", {"role": "editor", "groups": ["north"]}, NORTH) == (200, "")
-    assert put(room, "anna", {"role": "viewer", "groups": ["north"]}, NORTH)[0] == 404
+    # As for a name that is free. Only who adds a person learns that the name is taken.
+    assert put(room, "anna", {"role": "viewer", "groups": ["north"]}, NORTH)[0] == 400
+    assert put(room, "anna", NEW, NORTH) == (409, "there is a person 'anna' already")
     assert room.client.delete("/v1/people/anna", headers=NORTH).status_code == 404
 
 
