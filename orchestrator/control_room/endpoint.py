@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from starlette.responses import Response
 from starlette.routing import Route
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera, Configuration
 from orchestrator.cameras.store.errors import (
     NameTaken,
@@ -36,6 +37,9 @@ from orchestrator.gateway.policy.clients import KEY_PREFIX
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
+CHECK_S = 5.0
+"""How often a stream checks its caller's rights: sessions end, and groups change. An answer that
+took longer is checked, too."""
 
 
 class Conflict(GatewayError):  # noqa: N818 - named after the status
@@ -109,7 +113,7 @@ class RoomRequest:
         """
         content = await self.request.body()
         if not await self.is_current():
-            raise Unauthenticated("the caller's rights have changed meanwhile; send it again")
+            raise _changed_rights()
         return content
 
     async def is_current(self) -> bool:
@@ -180,7 +184,20 @@ async def _answer(
         if principal.role < route.role:
             wanted, got = route.role.name.lower(), principal.role.name.lower()
             raise Forbidden(f"role: wanted {wanted}, got {got}")
-        return await route.handle(RoomRequest(request, principal, room))
+        return await _handle(route, RoomRequest(request, principal, room))
+
+
+async def _handle(route: RoomRoute, request: RoomRequest) -> Response:
+    begun_s = steady_s()
+    response = await route.handle(request)
+    is_late = route.method == "GET" and steady_s() - begun_s >= CHECK_S
+    if is_late and not await request.is_current():
+        raise _changed_rights()
+    return response
+
+
+def _changed_rights() -> Unauthenticated:
+    return Unauthenticated("the caller's rights have changed meanwhile; send it again")
 
 
 @contextmanager

@@ -10,16 +10,13 @@ import anyio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.control_room.endpoint import CHECK_S, RoomRequest
 from orchestrator.gateway.errors import RETRY_AFTER_S, QuotaExceeded, ServiceFull
 
 MOST, MOST_OF_ONE = 200, 16
 """Open streams of one process, and of one client in it."""
 SEND_S = 60.0
 """Longest time that a caller may take for a piece. Then its stream ends: it holds a place."""
-CHECK_S = 5.0
-"""How often a stream checks its caller's rights: sessions end, and groups change."""
-
 IsCurrent = Callable[[], Awaitable[bool]]
 Chunks = Callable[[], AsyncGenerator[bytes, None]]
 
@@ -106,6 +103,8 @@ class StreamedResponse(Response):
 
     async def _send_chunks(self, receive: Receive, send: Send) -> bool:
         """Send all pieces. Return False if the stream has broken off."""
+        if not await self._is_current():  # the first piece may have taken long
+            return False
         is_whole = False
         async with anyio.create_task_group() as group, aclosing(self._chunks()) as chunks:
             group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
@@ -121,8 +120,10 @@ class StreamedResponse(Response):
         return is_whole
 
     async def _cancel_on_change(self, scope: anyio.CancelScope) -> None:
-        while await self._is_current():
+        is_current = True
+        while is_current:
             await anyio.sleep(CHECK_S)
+            is_current = await self._is_current()
         scope.cancel()
 
 

@@ -52,7 +52,7 @@ class ChosenPrincipal:
     """Lets everybody in as one principal."""
 
     def __init__(self, principal: Principal) -> None:
-        self.principal = principal
+        self.principal, self.has_rights = principal, True
 
     async def principal_of(self, _request: object) -> Principal:
         return self.principal
@@ -63,7 +63,7 @@ class ChosenPrincipal:
     async def find_sender(self, _headers: object, _address: Client) -> None: ...
 
     async def is_current(self, _request: object) -> bool:
-        return True
+        return self.has_rights
 
 
 class Room:
@@ -99,6 +99,10 @@ class Room:
 
     def enter_as(self, principal: Principal) -> None:
         self._access.principal = principal
+
+    def withdraw_rights(self) -> None:
+        """Let callers that have begun a request lose their rights."""
+        self._access.has_rights = False
 
     def require_reasons(self) -> None:
         settings = ControlRoomSettings(reasons_required=True)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cameras.store.people import Person
-from orchestrator.control_room import extension
+from orchestrator.control_room import endpoint, extension
 from orchestrator.control_room.endpoint import RoomRoute
 from orchestrator.control_room.rest import streams
 from orchestrator.control_room.rest.routes import rest_routes
@@ -221,7 +221,8 @@ def test_the_audit_of_a_group_has_its_own_lines_alone(room: Room) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let changed rights be noticed at once."""
-    monkeypatch.setattr(streams, "CHECK_S", 0.05)
+    for module in (endpoint, streams):
+        monkeypatch.setattr(module, "CHECK_S", 0.05)
     monkeypatch.setattr(api_keys, "LOOK_AGAIN_S", 0.0)
     monkeypatch.setattr(extension, "RELOAD_EVERY_S", 0.05)
 
