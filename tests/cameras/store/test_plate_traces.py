@@ -18,6 +18,7 @@ from orchestrator.cameras.store.pass_query import PassQuery, Requester
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.plate_traces import erase_traces
 from orchestrator.cameras.store.schema import searches
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.formats.transliteration import to_cyrillic
 from tests.cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
 
@@ -124,7 +125,7 @@ def test_notes_of_lists_and_reasons_of_gates_lose_the_plate(store: PassStore) ->
     store.openings.write([opening])
     erase(store)
 
-    assert [one.note for one in store.lists.describe()] == ["not deleted"]
+    assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
     assert {one.text: one.note for one in store.lists.entries("residents")} == {
         OTHER: "once deleted",
         "B007KM17": "",
@@ -146,5 +147,5 @@ def test_the_other_traces_go_though_those_of_passes_cannot(
     with pytest.raises(StoreUnavailable, match="the disk is full"):
         erase(store)
 
-    assert [one.note for one in store.lists.describe()] == ["not deleted"]
+    assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
     assert [query for query, _ in read_searches(store)] == [{"text": "deleted"}]
