@@ -9,9 +9,11 @@ from pathlib import Path
 from orchestrator.cameras.camera_urls import NETWORK, encode_login, show
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.limits import Limits
+from orchestrator.cameras.sources.policy import DEVICE, FILE, HTTP, RTSP, UNKNOWN, limit
 
 DEVICES = "/dev/"
 TLS = ("rtsps", "https")
+KINDS = {"rtsp": RTSP, "rtsps": RTSP, "http": HTTP, "https": HTTP}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,15 @@ class Address:
     format: str | None = None
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        """The kind of address, by which `policy` limits what it may open."""
+        return KINDS.get(self.url.partition("://")[0].lower(), FILE if self.is_file else UNKNOWN)
+
+    def moved_to(self, url: str) -> Address:
+        """Return the address of another URL at the same host."""
+        return replace(self, url=url, shown=show(url), has_tls=url.startswith(TLS))
+
 
 def address_of(camera: Camera, limits: Limits) -> Address:
     """Tell how to open a camera. The host's certificate is verified unless its settings forbid it.
@@ -53,10 +64,10 @@ def parse_address(url: str, limits: Limits) -> Address:
     """Tell from a camera's URL how to open it."""
     scheme, separator, rest = url.partition("://")
     if url.startswith(DEVICES):
-        return Address(url, url, format="v4l2")
+        return Address(url, url, format="v4l2", options=limit(DEVICE))
     if not separator or scheme == "file":
         path = rest if separator else url
-        return Address(f"file:{path}", Path(path).name, is_file=True)
+        return Address(f"file:{path}", Path(path).name, is_file=True, options=limit(FILE))
     scheme = scheme.lower()
     url = encode_login(url)
     return Address(url, show(url), has_tls=scheme in TLS, options=_options(scheme, limits))
@@ -78,17 +89,27 @@ def make_absolute(url: str) -> str:
     return str(Path(url).absolute()) if is_path else url
 
 
+def make_tls_context(address: Address) -> ssl.SSLContext:
+    """Return how Python checks the certificate of a camera, as FFmpeg's options say."""
+    context = ssl.create_default_context(cafile=address.options.get("ca_file"))
+    if address.options.get("tls_verify") != "1":
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 def _options(scheme: str, limits: Limits) -> dict[str, str]:
     """Return FFmpeg's options. Its `timeout` is in microseconds.
 
     RTSP runs over TCP, because UDP loses packets; sound is not asked for.
     """
-    timeout_us = str(int(limits.read_s * 1e6))
-    if scheme in ("rtsp", "rtsps"):
-        return {
+    kind, timeout_us = KINDS.get(scheme, UNKNOWN), str(int(limits.read_s * 1e6))
+    options = {
+        RTSP: {
             "rtsp_transport": "tcp",
             "timeout": timeout_us,
             "allowed_media_types": "video",
             "fflags": "nobuffer",
-        }
-    return {"timeout": timeout_us, "rw_timeout": timeout_us} if scheme in NETWORK else {}
+        },
+        HTTP: {"timeout": timeout_us, "rw_timeout": timeout_us},
+    }
+    return options.get(kind, {}) | limit(kind)

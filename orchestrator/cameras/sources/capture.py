@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
@@ -15,12 +16,23 @@ from av.video.stream import VideoStream
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.addresses import Address
-from orchestrator.cameras.sources.failures import SourceError, describe
+from orchestrator.cameras.sources.failures import (
+    AGAIN,
+    SourceError,
+    describe,
+    describe_redirect,
+)
 from orchestrator.cameras.sources.limits import Limits
+from orchestrator.cameras.sources.policy import (
+    HTTP,
+    MAX_PIXELS,
+    MAX_REDIRECTS,
+    RTSP,
+    follow,
+)
+from orchestrator.cameras.sources.rtsp_guard import RtspGuard
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
-MAX_PIXELS = 50_000_000
-"""Most pixels of a frame, as the service takes them. 16384x16384 would take a gigabyte."""
 PICTURE = "_pipe"
 """FFmpeg's names of the formats of pictures end so."""
 TIMES_MAY_JUMP = 0x0200
@@ -55,8 +67,15 @@ class Capture:
         is_picture: True if the address gives one picture, not a stream.
     """
 
-    def __init__(self, container: InputContainer, stream: VideoStream, address: Address) -> None:
+    def __init__(
+        self,
+        container: InputContainer,
+        stream: VideoStream,
+        address: Address,
+        guard: RtspGuard | None = None,
+    ) -> None:
         self._container, self._stream, self._address = container, stream, address
+        self._guard = guard
         self.shown = address.shown
         self.has_times = container.format.name not in WITHOUT_TIMES
         self.is_picture = not address.is_file and container.format.name.endswith(PICTURE)
@@ -68,15 +87,31 @@ class Capture:
 
     @classmethod
     def open(cls, address: Address, limits: Limits) -> Capture:
-        """Open a source and find its video.
+        """Open a source and find its video. A redirect is followed as `policy.follow` allows.
 
         Raises:
             SourceError: It cannot be opened, or has no video.
         """
-        started_s = steady_s()
+        for _ in range(MAX_REDIRECTS + 1):
+            try:
+                return cls._open_once(address, limits)
+            except SourceError as error:
+                if error.location is None:
+                    raise
+                url = follow(address.url, error.location)
+                if url is None:
+                    reason = describe_redirect(error.location)
+                    raise SourceError(f"cannot open {address.shown}: {reason}") from None
+                address = address.moved_to(url)
+        raise SourceError(f"cannot open {address.shown}: {AGAIN}")
+
+    @classmethod
+    def _open_once(cls, address: Address, limits: Limits) -> Capture:
+        started_s, guard = steady_s(), None
         try:
+            guard = RtspGuard(address, limits.open_s) if address.kind == RTSP else None
             container = av.open(
-                address.url,
+                guard.url if guard else address.url,
                 mode="r",
                 format=address.format,
                 options=address.options,
@@ -84,11 +119,13 @@ class Capture:
             )
         except (av.FFmpegError, OSError, ValueError) as error:
             timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)
-            raise SourceError(describe(error, address, "open", timed_out=timed_out)) from None
+            failure = describe(error, address, "open", timed_out=timed_out)
+            location = guard.close() if guard else _find_location(address, error, limits)
+            raise SourceError(failure, location) from None
         try:
-            return cls(container, prepare(container, address), address)
+            return cls(container, prepare(container, address), address, guard)
         except SourceError:
-            container.close()
+            close(container, guard)
             raise
 
     def use_all_cores(self) -> None:
@@ -146,8 +183,15 @@ class Capture:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with suppress(av.FFmpegError, OSError):
-            self._container.close()
+        close(self._container, self._guard)
+
+
+def close(container: InputContainer, guard: RtspGuard | None = None) -> None:
+    """Close a source, whatever its state is."""
+    with suppress(av.FFmpegError, OSError):
+        container.close()
+    if guard:
+        guard.close()
 
 
 def prepare(container: InputContainer, address: Address) -> VideoStream:
@@ -161,13 +205,34 @@ def prepare(container: InputContainer, address: Address) -> VideoStream:
     stream = container.streams.video[0]
     context = stream.codec_context
     if context.width * context.height > MAX_PIXELS:
-        raise SourceError(
-            f"cannot open {address.shown}: wanted frames of at most"
-            f" {MAX_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
-        )
+        raise _too_large(address, f"{context.width}x{context.height}")
     context.thread_count = 1
     context.options = {**context.options, "max_pixels": str(MAX_PIXELS)}
     return stream
+
+
+def prepare_picture(container: InputContainer, address: Address) -> VideoStream:
+    """Return the stream of one picture, see `prepare`. FFmpeg reads no size above the limit."""
+    stream = prepare(container, address)
+    if not stream.codec_context.width:
+        raise _too_large(address, "more, or none that can be read")
+    return stream
+
+
+def _too_large(address: Address, size: str) -> SourceError:
+    return SourceError(
+        f"cannot open {address.shown}: wanted frames of at most {MAX_PIXELS / 1e6:g} million"
+        f" pixels, got {size}"
+    )
+
+
+def _find_location(address: Address, error: Exception, limits: Limits) -> str | None:
+    """Return where a web server redirects to. FFmpeg only tells of a failed connection."""
+    if address.kind != HTTP or getattr(error, "errno", None) != errno.EIO:
+        return None
+    from orchestrator.cameras.sources.http_client import find_location  # aiohttp is large
+
+    return find_location(address, limits.read_s)
 
 
 def seconds_of(stamped: VideoFrame | VideoPacket) -> float | None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import socket
+import ssl
 import traceback
 
 import av
 
+from orchestrator.cameras.camera_urls import show
 from orchestrator.cameras.sources.addresses import Address
 
 
 class SourceError(Exception):
-    """A source cannot be opened or read; the message is a sentence without secrets."""
+    """A source cannot be opened or read; the message is a sentence without secrets.
+
+    Attributes:
+        location: Where the source redirects to; None if it does not.
+    """
+
+    def __init__(self, message: str, location: str | None = None) -> None:
+        super().__init__(message)
+        self.location = location
 
 
 LOG = logging.getLogger(__name__)
@@ -22,24 +34,30 @@ FORBIDDEN = "access is denied (403)"
 NOT_FOUND = "there is no such stream (404)"
 SERVER_ERROR = "the server reports an error of its own"
 REFUSED = "connection refused. Is the camera on, and the port right?"
+AGAIN = "it redirects again and again"
+UNREACHABLE = "the host cannot be reached, or its name is not known"
+UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file right?"
+NOT_ALLOWED = "it is damaged, or in none of the formats that are opened (docs/cameras.md)"
+UNREACHED = (errno.EIO, errno.EHOSTUNREACH, errno.ENETUNREACH)
 CLOSED = "the connection was closed by the other side"
 SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.HTTPUnauthorizedError, UNAUTHORIZED),
     (av.HTTPForbiddenError, FORBIDDEN),
     (av.HTTPNotFoundError, NOT_FOUND),
     (av.HTTPServerError, SERVER_ERROR),
-    (av.ConnectionRefusedError, REFUSED),
-    (av.ConnectionResetError, CLOSED),
-    (av.BrokenPipeError, CLOSED),
+    (ConnectionRefusedError, REFUSED),
+    (ConnectionResetError, CLOSED),
+    (ConnectionAbortedError, CLOSED),
+    (BrokenPipeError, CLOSED),
     (av.InvalidDataError, NO_VIDEO),
     (av.FileNotFoundError, "there is no such file or device"),
     (av.PermissionError, "access is denied"),
     (av.ProtocolNotFoundError, "this kind of address is not known"),
-    (av.TimeoutError, NO_DATA),
+    (TimeoutError, NO_DATA),
+    (ssl.SSLError, UNTRUSTED),
+    (socket.gaierror, UNREACHABLE),
     (av.error.ExitError, NO_DATA),
 )
-UNREACHABLE = "the host cannot be reached, or its name is not known"
-UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file right?"
 
 
 def describe(error: Exception, address: Address, doing: str, *, timed_out: bool = False) -> str:
@@ -57,7 +75,10 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
     for kind, sentence in SENTENCES:
         if isinstance(error, kind):
             return f"cannot {doing} {address.shown}: {sentence}"
-    if isinstance(error, OSError) and error.errno == 5 and doing == "open" and not address.is_file:
+    number = getattr(error, "errno", None)
+    if number == errno.EINVAL and doing == "open" and not address.shown.startswith("/dev/"):
+        return f"cannot open {address.shown}: {NOT_ALLOWED}"
+    if number in UNREACHED and doing == "open" and not address.is_file:
         sentence = UNTRUSTED if address.has_tls else UNREACHABLE
         return f"cannot {doing} {address.shown}: {sentence}"
     reason = getattr(error, "strerror", None) or type(error).__name__
@@ -68,6 +89,14 @@ def describe_status(status: int) -> str:
     """Return a sentence about the status of an HTTP answer that is no success."""
     known = {401: UNAUTHORIZED, 403: FORBIDDEN, 404: NOT_FOUND}
     return known.get(status, SERVER_ERROR if status >= 500 else f"it answers with {status}")
+
+
+def describe_redirect(location: str) -> str:
+    """Return a sentence about a redirect that is not followed."""
+    return (
+        f"it redirects to {show(location)}, another host, port or protocol. If you trust it, write"
+        " that address into url"
+    )
 
 
 def log_fault(name: str, error: Exception) -> None:

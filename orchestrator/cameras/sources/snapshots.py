@@ -7,40 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import io
-import ssl
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
 from types import TracebackType
-from urllib.parse import unquote, urlsplit
 
 import aiohttp
 import av
 from av.container import InputContainer
 from av.video.frame import VideoFrame
-from yarl import URL
 
-from orchestrator.cameras.camera_urls import show
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.addresses import Address
-from orchestrator.cameras.sources.capture import VideoPacket, prepare
-from orchestrator.cameras.sources.failures import (
-    CLOSED,
-    NO_DATA,
-    NO_VIDEO,
-    REFUSED,
-    UNREACHABLE,
-    UNTRUSTED,
-    SourceError,
-    describe_status,
-)
+from orchestrator.cameras.sources.capture import VideoPacket, prepare_picture
+from orchestrator.cameras.sources.failures import NO_VIDEO, SourceError
+from orchestrator.cameras.sources.http_client import HttpClient, describe_failure
+from orchestrator.cameras.sources.policy import PICTURE_OPTIONS
 
 MAX_PER_S = 10.0
 """Most pictures a second that are requested. Small cameras cannot send more."""
-MAX_BYTES = 20_000_000
-MAX_REDIRECTS = 3
-REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class SnapshotCapture:
@@ -60,7 +45,7 @@ class SnapshotCapture:
         self._pause_s = 1 / min(looks_per_s, MAX_PER_S)
         self._container: InputContainer | None = None
         self._loop = asyncio.new_event_loop()
-        self._client = _Client(address)
+        self._client = HttpClient(address)
 
     @property
     def shown(self) -> str:
@@ -101,16 +86,18 @@ class SnapshotCapture:
         except SourceError as error:
             reason = str(error)
         except (aiohttp.ClientError, asyncio.TimeoutError, OSError, ValueError) as error:
-            reason = _describe(error)
+            reason = describe_failure(error)
         raise SourceError(f"cannot read {self.shown}: {reason}")
 
     def _packet_of(self, picture: bytes) -> VideoPacket:
         self._close_container()
         try:
-            container = self._container = av.open(io.BytesIO(picture), mode="r")
-            stream = prepare(container, self._address)
+            container = self._container = av.open(
+                io.BytesIO(picture), mode="r", options=PICTURE_OPTIONS
+            )
+            stream = prepare_picture(container, self._address)
             return next(packet for packet in container.demux(stream) if packet.size)
-        except (av.FFmpegError, StopIteration):
+        except (av.FFmpegError, StopIteration, OSError):
             raise SourceError(f"cannot read {self.shown}: {NO_VIDEO}") from None
 
     def _close_container(self) -> None:
@@ -130,98 +117,3 @@ class SnapshotCapture:
         self._close_container()
         self._loop.run_until_complete(self._client.close())
         self._loop.close()
-
-
-class _Client:
-    """Requests pictures over one connection, with the login that the camera wants."""
-
-    def __init__(self, address: Address) -> None:
-        parts = urlsplit(address.url)
-        self._user, self._password = unquote(parts.username or ""), unquote(parts.password or "")
-        self._url = URL(address.url).with_user(None)
-        self._context = _tls_context(address)
-        self._session: aiohttp.ClientSession | None = None
-        self._login: dict[str, str] = {}
-
-    async def fetch(self) -> bytes:
-        """Return the picture.
-
-        Raises:
-            SourceError: The answer is no picture.
-            aiohttp.ClientError, OSError, ValueError: There is no answer, or none in HTTP.
-        """
-        url = self._url
-        for _ in range(MAX_REDIRECTS + 1):
-            async with self._get_session().get(
-                url, headers=self._login, ssl=self._context, allow_redirects=False
-            ) as response:
-                if response.status in REDIRECTS:
-                    url = self._follow(url, response)
-                elif response.status == 401 and self._may_login(response):
-                    login = b64encode(f"{self._user}:{self._password}".encode()).decode()
-                    self._login = {"Authorization": f"Basic {login}"}
-                elif response.status == 200:
-                    return await _read(response)
-                else:
-                    raise SourceError(describe_status(response.status))
-        raise SourceError("it redirects again and again")
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    def _get_session(self) -> aiohttp.ClientSession:
-        """Return the session. A digest login is answered by itself; a basic one by `fetch`."""
-        if self._session is None:
-            digest = aiohttp.DigestAuthMiddleware(self._user, self._password)
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=1),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                middlewares=(digest,) if self._user else (),
-            )
-        return self._session
-
-    def _may_login(self, response: aiohttp.ClientResponse) -> bool:
-        challenges = " ".join(response.headers.getall("WWW-Authenticate", [])).lower()
-        return bool(self._user) and not self._login and "basic" in challenges
-
-    def _follow(self, url: URL, response: aiohttp.ClientResponse) -> URL:
-        """Return where to go on: only on the same host, which alone may see the password."""
-        target = url.join(URL(response.headers.get("Location", "")))
-        if target.scheme not in ("http", "https") or target.host != self._url.host:
-            raise SourceError(
-                f"it redirects to {show(str(target))}, another host. Write that address into url"
-            )
-        if url.scheme == "https" and target.scheme == "http":
-            raise SourceError("it redirects from https to http, which anybody can read")
-        return target.with_user(None)
-
-
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    picture = bytearray()
-    async for chunk in response.content.iter_chunked(1 << 16):
-        picture += chunk
-        if len(picture) > MAX_BYTES:
-            raise SourceError(f"wanted a picture of at most {MAX_BYTES / 1e6:g} MB, got more")
-    return bytes(picture)
-
-
-def _tls_context(address: Address) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=address.options.get("ca_file"))
-    if address.options.get("tls_verify") != "1":
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
-
-
-def _describe(error: Exception) -> str:
-    """Return a sentence. The text of the error may hold the URL and is not used."""
-    if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
-        return NO_DATA
-    if isinstance(error, aiohttp.ClientSSLError):
-        return UNTRUSTED
-    if isinstance(error, aiohttp.ClientConnectorError):
-        is_refused = isinstance(error.os_error, ConnectionRefusedError)
-        return REFUSED if is_refused else UNREACHABLE
-    if isinstance(error, (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, OSError)):
-        return CLOSED
-    return "its answer is no HTTP"
