@@ -31,6 +31,7 @@ from orchestrator.errors import SettingsError
 LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
 """Longest wait for a frame that was announced."""
+DEATHS_S = 600.0
 MOST_ATTEMPTS = 3
 """Processes that may end over a file before it is given up, if none of them sends a frame."""
 
@@ -62,6 +63,7 @@ class CameraStream:
         self._late: Frame | None = None  # of a file, which came when nobody waited for it any more
         self._ended = False
         self._failure = ""
+        self._deaths_s: list[float] = []
 
     @property
     def status(self) -> SourceStatus:
@@ -154,6 +156,16 @@ class CameraStream:
         is_file = parse_address(self.camera.url, self._limits).is_file
         if is_file and self.attempts >= MOST_ATTEMPTS:
             self._end(reason)
+
+    def note_death(self) -> int:
+        """Count an end of its process that it may have caused. Return how many there were lately.
+
+        Those of `DEATHS_S` count. So a camera that ends its process now and then is found, too.
+        """
+        now_s = steady_s()
+        self._deaths_s = [one for one in self._deaths_s if now_s - one < DEATHS_S] + [now_s]
+        self._status = replace(self._status, deaths=self._status.deaths + 1)
+        return len(self._deaths_s)
 
     def _update(self, report: Report) -> None:
         base = self._base

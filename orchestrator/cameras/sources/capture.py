@@ -33,6 +33,8 @@ from orchestrator.cameras.sources.policy import (
 from orchestrator.cameras.sources.rtsp_guard import RtspGuard
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+MAX_PACKET_BYTES = 32_000_000
+"""Most bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
 PICTURE = "_pipe"
 """FFmpeg's names of the formats of pictures end so."""
 TIMES_MAY_JUMP = 0x0200
@@ -146,7 +148,10 @@ class Capture:
             SourceError: The source cannot be read any more.
         """
         try:
-            yield from self._container.demux(self._stream)
+            for packet in self._container.demux(self._stream):
+                if packet.size > MAX_PACKET_BYTES:
+                    raise SourceError(f"cannot read {self.shown}: {_describe_packet(packet)}")
+                yield packet
         except (av.FFmpegError, OSError) as error:
             raise SourceError(describe(error, self._address, "read")) from None
 
@@ -205,25 +210,17 @@ def prepare(container: InputContainer, address: Address) -> VideoStream:
     stream = container.streams.video[0]
     context = stream.codec_context
     if context.width * context.height > MAX_PIXELS:
-        raise _too_large(address, f"{context.width}x{context.height}")
+        raise SourceError(
+            f"cannot open {address.shown}: wanted frames of at most"
+            f" {MAX_PIXELS / 1e6:g} million pixels, got {context.width}x{context.height}"
+        )
     context.thread_count = 1
     context.options = {**context.options, "max_pixels": str(MAX_PIXELS)}
     return stream
 
 
-def prepare_picture(container: InputContainer, address: Address) -> VideoStream:
-    """Return the stream of one picture, see `prepare`. FFmpeg reads no size above the limit."""
-    stream = prepare(container, address)
-    if not stream.codec_context.width:
-        raise _too_large(address, "more, or none that can be read")
-    return stream
-
-
-def _too_large(address: Address, size: str) -> SourceError:
-    return SourceError(
-        f"cannot open {address.shown}: wanted frames of at most {MAX_PIXELS / 1e6:g} million"
-        f" pixels, got {size}"
-    )
+def _describe_packet(packet: VideoPacket) -> str:
+    return f"wanted frames of at most {MAX_PACKET_BYTES / 1e6:g} MB, got {packet.size / 1e6:.0f} MB"
 
 
 def _find_location(address: Address, error: Exception, limits: Limits) -> str | None:

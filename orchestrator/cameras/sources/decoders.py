@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from orchestrator.cameras.background_tasks import BackgroundTasks, describe
-from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.sources.addresses import find_here
 from orchestrator.cameras.sources.camera_stream import CameraStream
@@ -24,6 +23,8 @@ LOG = logging.getLogger(__name__)
 PER_PROCESS = 4
 """Cameras in one process. More save memory; fewer are interrupted when one hangs."""
 
+MAX_DEATHS = 2
+"""Ends of its process after which a camera gets one of its own, see `CameraStream.note_death`."""
 START_S = 60.0
 """Longest time until a new process gives its first sign."""
 
@@ -36,8 +37,8 @@ class DecoderGroup:
     Args:
         limits: Limits of sources.
         command: Command of the process; the number of its socket follows.
-        isolate: Takes a camera that hung, and the pause before it is opened again, to play it in a
-            process of its own.
+        isolate: Takes a camera that may have ended the process, and the pause before it is opened
+            again, to play it in a process of its own.
         tasks: The owner of the task that keeps the process running.
         name: Name of that task.
     """
@@ -103,31 +104,52 @@ class DecoderGroup:
         """Keep a process running for the cameras, until this task is cancelled."""
         failures = 0
         while not self._is_cancelled:
-            started_s = steady_s()
             try:
-                reason, guilty = await self._run_once()
+                child = await Child.start(self._command)
             except ServerError as error:
-                reason, guilty = str(error), None
+                LOG.warning("%s", error)
+                self._interrupt(str(error))
+                await asyncio.sleep(self._pause_s(failures))
+                failures += 1
+                continue
+            try:
+                reason, guilty = await self._run_once(child)
             except Exception as error:  # the owner of this task tells it, and starts it again
                 self._interrupt(f"a decoder is started again: {describe(error)}")
                 raise
+            failures = 0
             LOG.warning("%s", reason)
             self._interrupt(reason)
-            if guilty in self.streams:
-                self._delay(self.streams[guilty])
-            if steady_s() - started_s > self._limits.settled_s:
-                failures = 0
-            if guilty is None:
-                await asyncio.sleep(self._pause_s(failures))
-                failures += 1
+            await self._blame(guilty)
+
+    async def _blame(self, guilty: int | None) -> None:
+        """Count the end of the process for the camera that hung; for all if none is known to.
+
+        Cameras whose process ends again get one each. So the one that ends it is alone with that.
+        """
+        streams = [*self.streams.values()]
+        deaths = {one: one.note_death() for one in streams if guilty in (None, one.number)}
+        if guilty in self.streams:
+            self._delay(self.streams[guilty], max(deaths.values()))
+        elif len(streams) > 1 and max(deaths.values(), default=0) >= MAX_DEATHS:
+            self._scatter()
+        else:
+            await asyncio.sleep(self._pause_s(max(deaths.values(), default=1) - 1))
 
     def _interrupt(self, reason: str) -> None:
         for stream in [*self.streams.values()]:
             stream.interrupt(reason)
 
-    def _delay(self, stream: CameraStream) -> None:
+    def _scatter(self) -> None:
+        """Play each camera in a process of its own, and end with this one."""
+        for number, stream in [*self.streams.items()]:
+            del self.streams[number]
+            self._isolate(stream, 0.0)
+        self._cancel()
+
+    def _delay(self, stream: CameraStream, deaths: int) -> None:
         """Open a camera that hung after a pause, and where it can interrupt no other."""
-        pause_s = self._pause_s(stream.attempts - 1)
+        pause_s = self._pause_s(deaths - 1)
         if len(self.streams) == 1:
             self._pauses[stream.number] = pause_s
         else:
@@ -140,9 +162,8 @@ class DecoderGroup:
         )
         return longest_s * random.uniform(0.5, 1)
 
-    async def _run_once(self) -> tuple[str, int | None]:
-        """Run one process. Return why it ended, and the number of the camera that hung."""
-        child = await Child.start(self._command)
+    async def _run_once(self, child: Child) -> tuple[str, int | None]:
+        """Serve one process. Return why it ended, and the number of the camera that hung."""
         try:
             self._child = child
             for stream in self.streams.values():
@@ -164,6 +185,8 @@ class DecoderGroup:
                 return f"a decoder gave no sign for {silence_s:g} s. It is started again", None
             except EOFError:
                 return "a decoder has ended. It is started again", None
+            except ServerError as error:
+                return str(error), None
             if self._is_cancelled:  # before Python 3.12, `wait_for` may lose it to a message
                 raise asyncio.CancelledError
             stream = self.streams.get(message.id)

@@ -39,6 +39,7 @@ UNREACHABLE = "the host cannot be reached, or its name is not known"
 UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file right?"
 NOT_ALLOWED = "it is damaged, or in none of the formats that are opened (docs/cameras.md)"
 UNREACHED = (errno.EIO, errno.EHOSTUNREACH, errno.ENETUNREACH)
+NO_MEMORY = "it takes more memory than a decoder may have (docs/many-cameras.md)"
 CLOSED = "the connection was closed by the other side"
 SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.HTTPUnauthorizedError, UNAUTHORIZED),
@@ -54,6 +55,7 @@ SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.PermissionError, "access is denied"),
     (av.ProtocolNotFoundError, "this kind of address is not known"),
     (TimeoutError, NO_DATA),
+    (MemoryError, NO_MEMORY),
     (ssl.SSLError, UNTRUSTED),
     (socket.gaierror, UNREACHABLE),
     (av.error.ExitError, NO_DATA),

@@ -16,6 +16,7 @@ from orchestrator.cameras.sources.failures import SourceError
 from orchestrator.cameras.sources.freeze import FreezeDetector
 from orchestrator.cameras.sources.limits import Limits
 from orchestrator.cameras.sources.looks import Look, LookSlot
+from orchestrator.cameras.sources.policy import MAX_PIXELS
 from orchestrator.cameras.sources.progress import Progress
 from orchestrator.cameras.sources.selection import SelectiveDecoder
 
@@ -92,7 +93,10 @@ class LivePlayback:
         if self._seen_s is None:
             self._seen_s = self._arrived_s
         if self._arrived_s - self._seen_s > BLIND_S:
-            raise SourceError(f"packets came for {BLIND_S:g} s, but no frame could be decoded")
+            raise SourceError(
+                f"packets came for {BLIND_S:g} s, but no frame could be decoded: they are damaged,"
+                f" or larger than {MAX_PIXELS / 1e6:g} million pixels"
+            )
 
     def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
         return seconds_of(stamped) if self._capture.has_times else None

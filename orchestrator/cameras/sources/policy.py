@@ -40,7 +40,6 @@ def limit(kind: str) -> dict[str, str]:
     return {
         "protocol_whitelist": ",".join(PROTOCOLS[kind]),
         "format_whitelist": ",".join(formats),
-        "max_pixels": str(MAX_PIXELS),
         "max_redirects": "0",
     }
 

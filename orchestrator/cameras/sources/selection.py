@@ -12,6 +12,8 @@ from orchestrator.cameras.sources.capture import LiveCapture, VideoPacket
 
 MOST_KEPT = 300
 """Packets since the last key frame that are kept. They are decoded when motion begins."""
+MOST_KEPT_BYTES = 64_000_000
+"""Their bytes. A stream of 50 Mbit/s with a key frame every ten seconds is still kept."""
 MOST_BLIND_S = 2.5
 """Longest time without a decoded frame. Many vehicles stay in the picture for no longer, but some
 cameras send a key frame every ten seconds only."""
@@ -117,7 +119,7 @@ class SelectiveDecoder:
             self._key_s = now_s if self._key_s is None else self._key_s
             if now_s - self._key_s > NO_KEY_S:
                 self._lost = False
-            if len(self._pending) >= MOST_KEPT:
+            if self._is_full():
                 self._lose()
         if not self._lost:
             self._pending.append(packet)
@@ -161,6 +163,10 @@ class SelectiveDecoder:
         self.damaged += 1
         self._lose()
         return []
+
+    def _is_full(self) -> bool:
+        kept_bytes = sum(one.size for one in self._pending)
+        return len(self._pending) >= MOST_KEPT or kept_bytes > MOST_KEPT_BYTES
 
     def _lose(self) -> None:
         self._pending, self._lost, self._in_sync = [], True, False

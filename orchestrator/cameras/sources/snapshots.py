@@ -19,7 +19,7 @@ from av.video.frame import VideoFrame
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.addresses import Address
-from orchestrator.cameras.sources.capture import VideoPacket, prepare_picture
+from orchestrator.cameras.sources.capture import VideoPacket, prepare
 from orchestrator.cameras.sources.failures import NO_VIDEO, SourceError
 from orchestrator.cameras.sources.http_client import HttpClient, describe_failure
 from orchestrator.cameras.sources.policy import PICTURE_OPTIONS
@@ -95,7 +95,7 @@ class SnapshotCapture:
             container = self._container = av.open(
                 io.BytesIO(picture), mode="r", options=PICTURE_OPTIONS
             )
-            stream = prepare_picture(container, self._address)
+            stream = prepare(container, self._address)
             return next(packet for packet in container.demux(stream) if packet.size)
         except (av.FFmpegError, StopIteration, OSError):
             raise SourceError(f"cannot read {self.shown}: {NO_VIDEO}") from None

@@ -25,6 +25,8 @@ class StreamStatus(Protocol):
     @property
     def reconnects(self) -> int: ...
     @property
+    def deaths(self) -> int: ...
+    @property
     def last_error(self) -> str: ...
     @property
     def delay_s(self) -> float | None: ...
@@ -48,6 +50,7 @@ class CameraStatus:
         error: The last error of the stream or the service; empty when all is well.
         is_live: False if it is a file, which has an end.
         is_service_up: False if the service did not answer the last frame.
+        decoder_deaths: Ends of its decoder process that it may have caused.
     """
 
     name: str
@@ -63,6 +66,7 @@ class CameraStatus:
     error: str
     is_live: bool = True
     is_service_up: bool = True
+    decoder_deaths: int = 0
 
     @property
     def is_up(self) -> bool:
@@ -87,4 +91,5 @@ class CameraStatus:
             error=loop.failure or loop.health.last_error or stream.last_error,
             is_live=loop.camera.is_live,
             is_service_up=not loop.health.failures,
+            decoder_deaths=stream.deaths,
         )
