@@ -15,6 +15,7 @@ from typing import Any
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.errors import PlateError
 from orchestrator.system.backoff import exponential_s
+from orchestrator.system.text_lines import to_line
 
 LOG = logging.getLogger(__name__)
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 5.0
@@ -231,7 +232,9 @@ def make_note(effect: str) -> Note:
 
 def describe(error: BaseException) -> str:
     """Return an exception as one text; errors of our own are sentences."""
-    return str(error) if isinstance(error, PlateError) else f"{type(error).__name__}: {error}"
+    return (
+        str(error) if isinstance(error, PlateError) else to_line(f"{type(error).__name__}: {error}")
+    )
 
 
 def traced(error: Exception) -> Exception | None:

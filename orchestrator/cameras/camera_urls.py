@@ -56,7 +56,7 @@ def encode_login(url: str) -> str:
 def show(url: str) -> str:
     """Return scheme, host and port of a URL. Cameras take passwords in the path and query, too."""
     scheme, _, rest = url.partition("://")
-    host = "" if _is_ambiguous(rest) else _host_of(url)
+    host = "" if _is_ambiguous(rest) or not url.isprintable() else _host_of(url)
     return f"{scheme.lower()}://{host}" if host else UNNAMED
 
 

@@ -116,6 +116,8 @@ class HttpRelay:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(ssl=self._context, force_close=True),
                 middlewares=(_send_once,),
+                cookie_jar=aiohttp.DummyCookieJar(),  # a device could fill the memory with them
+                auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT_S, connect=CONNECT_S),
                 trust_env=False,
             )

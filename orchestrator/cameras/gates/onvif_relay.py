@@ -52,6 +52,7 @@ class OnvifRelay:
     def __init__(self, gate: Gate, environ: Mapping[str, str]) -> None:
         check_options(gate, OPTIONS)
         self._address = _check_address(gate)
+        self._home = urlsplit(gate.url)
         self._user = read_option(gate, "user", environ)
         self._password = read_option(gate, "password", environ)
         self._token = read_option(gate, "relay", environ)
@@ -123,11 +124,15 @@ class OnvifRelay:
             self._password or None,
             no_cache=True,
             adjust_time=self._adjusts_time,
-            # A device may not lead elsewhere; the package can hold only plain hosts to this.
-            nat_override="://" not in self._address[0],
         )
+        camera.rewrite_url = self._lead_home
         os.environ.update(kept)  # the class deletes them
         return camera
+
+    def _lead_home(self, url: str | None) -> str | None:
+        """Return the address that a device gives for a service, at its own host and port."""
+        _, _, netloc = self._home.netloc.rpartition("@")
+        return url and urlsplit(url)._replace(scheme=self._home.scheme, netloc=netloc).geturl()
 
     async def _find_service(self) -> Any:
         """Return DeviceIO; devices without it have their outputs in the management service."""
@@ -201,6 +206,7 @@ def _limit_transports(client: Any, transports: Any) -> None:
             headers = {"Content-Type": 'text/xml; charset="utf-8"', **(headers or {})}
             asked = self.session.post(address, data=body, headers=headers, allow_redirects=False)
             async with asked as response:
+                self.session.cookie_jar.clear()  # a device could fill the memory with them
                 content = bytearray()
                 async for chunk in response.content.iter_chunked(1 << 16):
                     content += chunk

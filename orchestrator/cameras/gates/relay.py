@@ -8,13 +8,20 @@ from typing import Protocol
 
 from orchestrator.cameras.gates.reasons import to_sentence
 from orchestrator.errors import PlateError
+from orchestrator.system.text_lines import to_line
 
 
 class RelayError(PlateError):
     """A relay has not confirmed what was asked. It may have done it all the same.
 
     So a request to open is not sent again after it.
+
+    Args:
+        message: The reason. A device's own texts may be in it, so it becomes one short line.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(to_line(message))
 
 
 class NotSwitchedError(RelayError):

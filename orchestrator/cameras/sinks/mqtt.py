@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
+import paho.mqtt.client as paho
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Sink
@@ -37,6 +38,8 @@ AT_ONCE = 10
 """Cameras that are announced at the same time."""
 CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
+MAX_PACKET_BYTES = 1024
+"""Most bytes of a packet of the broker. Receipts have two to five."""
 SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
 """For the library, which tells each attempt: a sink tells what changes.
 
@@ -44,6 +47,16 @@ It stands outside the tree of loggers, which `logging.config` turns on again.
 """
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""
+
+
+class _LimitedClient(paho.Client):
+    """A client that reads receipts alone. It has subscribed to nothing, so nothing else is due."""
+
+    def _sock_recv(self, bufsize: int) -> bytes:
+        is_message = self._in_packet["command"] & 0xF0 == paho.PUBLISH
+        if is_message or bufsize > MAX_PACKET_BYTES:
+            raise ConnectionAbortedError("the broker sends more than receipts")
+        return super()._sock_recv(bufsize)
 
 
 class MqttReceiver:
@@ -133,7 +146,9 @@ class MqttReceiver:
             timeout=TIMEOUT_S,
             keepalive=KEEPALIVE_S,
             logger=SILENT,
+            max_queued_incoming_messages=1,
         )
+        client._client.__class__ = _LimitedClient
         entering = asyncio.create_task(_enter(client))
         try:
             await asyncio.shield(entering)

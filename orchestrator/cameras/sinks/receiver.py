@@ -6,9 +6,9 @@ from typing import Protocol
 
 from orchestrator.cameras.sinks.outbox import Delivery
 from orchestrator.errors import PlateError
+from orchestrator.system.text_lines import MAX_CHARACTERS as MAX_CHARACTERS
+from orchestrator.system.text_lines import to_line
 
-MAX_CHARACTERS = 300
-"""Most characters of a reason: it stands in logs, in the database and in metrics."""
 LONGEST_WAIT_S = 86400.0
 
 
@@ -55,10 +55,3 @@ class Undeliverable(DeliveryError):  # noqa: N818 - a state of the event
 
 class ReceiverGone(DeliveryError):  # noqa: N818 - a state of the receiver
     """The receiver wants no more events until an operator enables it again."""
-
-
-def to_line(text: str) -> str:
-    """Return a text as one line of printable characters, cut where it is too long."""
-    printable = "".join(one if one.isprintable() else " " for one in text[: 2 * MAX_CHARACTERS])
-    line = " ".join(printable.split())
-    return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 3] + "..."

@@ -11,8 +11,9 @@ from orchestrator.cameras.background_tasks import describe
 from orchestrator.cameras.configuration import Configuration, Sink
 from orchestrator.cameras.sinks.isolated_receiver import IsolatedReceiver
 from orchestrator.cameras.sinks.outbox import Delivery
-from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver, to_line
+from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver
 from orchestrator.errors import ExtraError, PlateError, SettingsError
+from orchestrator.system.text_lines import to_line
 from orchestrator.system.toml_files import show
 
 ENTRY_POINTS = "plates.sinks"

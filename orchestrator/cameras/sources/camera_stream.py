@@ -27,6 +27,7 @@ from orchestrator.cameras.sources.messages import (
 )
 from orchestrator.cameras.sources.status import SourceStatus, State
 from orchestrator.errors import SettingsError
+from orchestrator.system.text_lines import to_line
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
@@ -136,7 +137,7 @@ class CameraStream:
         elif isinstance(message, Nothing):
             self._resolve(None)
         elif isinstance(message, Ended):
-            self._end(message.error)
+            self._end(to_line(message.error))
 
     def interrupt(self, reason: str) -> None:
         """Take notice that the process has ended; `reason` is a sentence."""
@@ -168,9 +169,9 @@ class CameraStream:
         return len(self._deaths_s)
 
     def _update(self, report: Report) -> None:
-        base = self._base
-        if report.last_error and report.last_error != self._status.last_error:
-            LOG.warning("%s: %s", self.camera.name, report.last_error)
+        base, last_error = self._base, to_line(report.last_error)
+        if last_error and last_error != self._status.last_error:
+            LOG.warning("%s: %s", self.camera.name, last_error)
         self._frames = max(self._frames, report.number)
         self._status = replace(
             self._status,
@@ -178,7 +179,7 @@ class CameraStream:
             decoded=base.decoded + report.decoded,
             dropped=base.dropped + report.dropped,
             reconnects=base.reconnects + report.reconnects,
-            last_error=report.last_error or base.last_error,
+            last_error=last_error or base.last_error,
             motion=report.motion,
         )
 

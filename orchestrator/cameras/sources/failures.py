@@ -12,6 +12,7 @@ import av
 
 from orchestrator.cameras.camera_urls import show
 from orchestrator.cameras.sources.addresses import Address
+from orchestrator.system.text_lines import to_line
 
 
 class SourceError(Exception):
@@ -22,7 +23,7 @@ class SourceError(Exception):
     """
 
     def __init__(self, message: str, location: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(to_line(message))
         self.location = location
 
 

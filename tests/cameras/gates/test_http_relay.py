@@ -243,3 +243,31 @@ def test_a_relay_that_is_away_is_told_without_its_address(free_port: int) -> Non
 def test_wrong_settings_are_told(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         HttpRelay(make_gate(**changes), {})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 500 \x1b[31mred\r\nA: b\r\n\r\n",
+        b"HTTP/1.1 200\x1b[2J OK\r\n\r\n",
+        b"\x1b]0;title\x07\r\n\r\n",
+    ],
+)
+def test_the_text_of_a_relay_is_told_in_one_line(answer: bytes) -> None:
+    with rough_server(answer) as (url, _), pytest.raises(RelayError) as caught:
+        switch_on(url)
+    assert str(caught.value).isprintable()
+
+
+def test_the_cookies_of_a_relay_are_not_kept() -> None:
+    baking = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+
+    async def run(url: str) -> None:
+        relay = HttpRelay(make_gate(url=url), {})
+        await relay.switch_on(REQUEST)
+        await relay.switch_on(REQUEST)
+        await relay.close()
+
+    with rough_server(baking, baking) as (url, received):
+        asyncio.run(run(url))
+    assert b"cookie" not in b"".join(received).lower()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import os
+import socket
+import tracemalloc
 from collections.abc import Awaitable, Callable
 
 import pytest
 from aiohttp import web
+from lxml import etree
 
 from orchestrator.cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from orchestrator.errors import SettingsError
@@ -196,3 +200,68 @@ def test_the_process_keeps_its_logging_and_its_proxies(monkeypatch: pytest.Monke
 
     assert os.environ["http_proxy"] == "http://proxy.example"
     assert logging.getLogger().level == level
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:{}", "https://127.0.0.1:{}", "rtsp://u:p@127.0.0.1:{}"]
+)
+def test_a_device_does_not_lead_elsewhere(address: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as bystander:
+        bystander.setblocking(False)
+        there = address.format(bystander.getsockname()[1])
+
+        class Leading(OnvifDevice):
+            def tell_services(self, path: str, operation: etree._Element) -> str:
+                here = f"http://127.0.0.1:{self.port}"
+                return super().tell_services(path, operation).replace(here, there)
+
+        device = Leading()
+        run(device, open_once)
+        assert device.states == [(IO, "active")]
+        with pytest.raises(BlockingIOError):
+            bystander.accept()
+
+
+@pytest.mark.server
+def test_the_text_of_a_device_is_told_in_one_line() -> None:
+    text = FAULT.replace(
+        b"broken", b"broken\n2026-01-01 gate north: opened\r\n&#x9b;31m&#x202e; end"
+    )
+    device = OnvifDevice(hostile={"SetRelayOutputState": (500, text)})
+
+    with pytest.raises(RelayError, match="broken 2026-01-01 gate north: opened") as caught:
+        run(device, open_once)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.server
+def test_the_cookies_of_a_device_are_not_kept() -> None:
+    received: list[str] = []
+
+    class Baking(OnvifDevice):
+        async def answer(self, request: web.Request) -> web.Response:
+            received.append(request.headers.get("Cookie", ""))
+            answer = await super().answer(request)
+            answer.set_cookie("much", "x" * 4000)
+            return answer
+
+    device = Baking()
+    run(device, open_once)
+    assert device.states == [(IO, "active")]
+    assert {*received} == {""}
+
+
+@pytest.mark.server
+def test_a_small_answer_that_becomes_large_takes_little_memory() -> None:
+    class Packing(OnvifDevice):
+        async def answer(self, request: web.Request) -> web.Response:
+            return web.Response(body=bomb, headers={"Content-Encoding": "gzip"})
+
+    bomb = gzip.compress(bytes(200_000_000))
+    tracemalloc.start()
+    with pytest.raises(RelayError, match="longer than"):
+        run(Packing(), open_once)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000

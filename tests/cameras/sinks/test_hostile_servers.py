@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging.config
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -212,3 +213,36 @@ def test_a_broker_that_is_away_is_not_told_by_the_library(
     logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})
     asyncio.run(asyncio.wait_for(run(), 40))
     assert caplog.messages == []
+
+
+def publish(size: int, qos: int) -> bytes:
+    """Return the begin of a message that has this size."""
+    digits = [size >> 7 * at & 127 | (128 if size >> 7 * (at + 1) else 0) for at in range(4)]
+    length = bytes(digits[: next(at for at, one in enumerate(digits) if one < 128) + 1])
+    return bytes([0x30 | qos << 1]) + length
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        pytest.param(publish(200_000_000, 0), id="a huge message"),
+        pytest.param(publish(10, 0) + b"\0\1a" + b"x" * 7, id="a small message"),
+        pytest.param(publish(10, 2) + b"\0\1a\0\1" + b"x" * 5, id="a message to keep"),
+        pytest.param(b"\x40" + publish(200_000_000, 0)[1:], id="a huge receipt"),
+        pytest.param(b"\x90" + publish(200_000_000, 0)[1:], id="a huge answer to nothing"),
+    ],
+)
+@pytest.mark.parametrize("greeting", [b"", CONNACK])
+def test_a_broker_that_sends_more_than_receipts_is_left(packet: bytes, greeting: bytes) -> None:
+    async def flood(server: Server, writer: asyncio.StreamWriter) -> None:
+        await server.write(writer, greeting)
+        while True:
+            await server.write(writer, packet + b"x" * 65536)
+
+    tracemalloc.start()
+    with pytest.raises(DeliveryError, match="cannot publish: ") as caught:
+        send(make_mqtt, flood)  # type: ignore[arg-type]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+    assert str(caught.value).isprintable()
