@@ -17,9 +17,13 @@ import cv2
 
 from orchestrator.cameras.sources.decoder import Decoder
 from orchestrator.cameras.sources.failures import log_fault
+from orchestrator.system.cores import usable_cores
 
 MAX_MEMORY_MB = 1536
 """Memory that a decoder may take for its cameras. Four cameras of 8 megapixels take some 500 MB."""
+
+THREAD_BYTES = 16 << 20
+"""What the threads of a decoder need of it for each core, mostly stacks that are not used."""
 
 
 def limit_memory(most_bytes: int) -> None:
@@ -43,7 +47,8 @@ def main() -> None:
     status = 1
     try:
         *megabytes, descriptor = map(int, sys.argv[1:])
-        limit_memory((megabytes or [MAX_MEMORY_MB])[0] << 20)
+        most_bytes = (megabytes or [MAX_MEMORY_MB])[0] << 20
+        limit_memory(most_bytes + usable_cores() * THREAD_BYTES)
         Decoder(socket.socket(fileno=descriptor)).serve()
         status = 0
     except Exception as error:

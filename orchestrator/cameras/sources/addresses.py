@@ -39,7 +39,9 @@ class Address:
     @property
     def kind(self) -> str:
         """The kind of address, by which `policy` limits what it may open."""
-        return KINDS.get(self.url.partition("://")[0].lower(), FILE if self.is_file else UNKNOWN)
+        if self.is_file or self.format:
+            return FILE if self.is_file else DEVICE
+        return KINDS.get(self.url.partition("://")[0].lower(), UNKNOWN)
 
     def moved_to(self, url: str) -> Address:
         """Return the address of another URL at the same host."""

@@ -33,6 +33,7 @@ from orchestrator.cameras.sources.policy import (
 from orchestrator.cameras.sources.rtsp_guard import RtspGuard
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+LEAST_OPEN_S = 0.1
 MAX_PACKET_BYTES = 32_000_000
 """Most bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
 PICTURE = "_pipe"
@@ -112,12 +113,13 @@ class Capture:
         started_s, guard = steady_s(), None
         try:
             guard = RtspGuard(address, limits.open_s) if address.kind == RTSP else None
+            left_s = max(LEAST_OPEN_S, limits.open_s - (steady_s() - started_s))
             container = av.open(
                 guard.url if guard else address.url,
                 mode="r",
                 format=address.format,
                 options=address.options,
-                timeout=(limits.open_s, limits.read_s),
+                timeout=(left_s, limits.read_s),
             )
         except (av.FFmpegError, OSError, ValueError) as error:
             timed_out = steady_s() - started_s >= min(limits.open_s, limits.read_s)

@@ -12,6 +12,7 @@ import av
 
 from orchestrator.cameras.camera_urls import show
 from orchestrator.cameras.sources.addresses import Address
+from orchestrator.cameras.sources.policy import DEVICE, UNKNOWN
 from orchestrator.system.text_lines import to_line
 
 
@@ -38,6 +39,7 @@ REFUSED = "connection refused. Is the camera on, and the port right?"
 AGAIN = "it redirects again and again"
 UNREACHABLE = "the host cannot be reached, or its name is not known"
 UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file right?"
+NO_SUCH_ADDRESS = "this kind of address is not known"
 NOT_ALLOWED = "it is damaged, or in none of the formats that are opened (docs/cameras.md)"
 UNREACHED = (errno.EIO, errno.EHOSTUNREACH, errno.ENETUNREACH)
 NO_MEMORY = "it takes more memory than a decoder may have (docs/many-cameras.md)"
@@ -54,7 +56,7 @@ SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.InvalidDataError, NO_VIDEO),
     (av.FileNotFoundError, "there is no such file or device"),
     (av.PermissionError, "access is denied"),
-    (av.ProtocolNotFoundError, "this kind of address is not known"),
+    (av.ProtocolNotFoundError, NO_SUCH_ADDRESS),
     (TimeoutError, NO_DATA),
     (MemoryError, NO_MEMORY),
     (ssl.SSLError, UNTRUSTED),
@@ -79,8 +81,9 @@ def describe(error: Exception, address: Address, doing: str, *, timed_out: bool 
         if isinstance(error, kind):
             return f"cannot {doing} {address.shown}: {sentence}"
     number = getattr(error, "errno", None)
-    if number == errno.EINVAL and doing == "open" and not address.shown.startswith("/dev/"):
-        return f"cannot open {address.shown}: {NOT_ALLOWED}"
+    if number == errno.EINVAL and doing == "open" and address.kind != DEVICE:
+        sentence = NO_SUCH_ADDRESS if address.kind == UNKNOWN else NOT_ALLOWED
+        return f"cannot open {address.shown}: {sentence}"
     if number in UNREACHED and doing == "open" and not address.is_file:
         sentence = UNTRUSTED if address.has_tls else UNREACHABLE
         return f"cannot {doing} {address.shown}: {sentence}"

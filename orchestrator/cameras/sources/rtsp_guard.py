@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import cast
 from urllib.parse import urlsplit
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.sources.addresses import Address, make_tls_context
 from orchestrator.cameras.sources.policy import PORTS
 
@@ -38,7 +39,7 @@ class RtspGuard:
 
     Args:
         address: The camera.
-        timeout_s: Longest time to connect, and again for TLS.
+        timeout_s: Longest time to connect, TLS included.
 
     Attributes:
         url: The URL for FFmpeg.
@@ -53,12 +54,13 @@ class RtspGuard:
         self._is_playing = False
         parts = urlsplit(address.url)
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        ends_s = steady_s() + timeout_s
         connection = socket.create_connection((host, port), timeout_s)
         self._loop = asyncio.new_event_loop()
         self._task = self._loop.create_task(
             self._serve(connection, make_tls_context(address) if address.has_tls else None, host)
         )
-        self._timeout_s, self._port = timeout_s, Future[int]()
+        self._ends_s, self._port = ends_s, Future[int]()
         threading.Thread(target=self._run, name="rtsp guard", daemon=True).start()
         login, at, _ = parts.netloc.rpartition("@")
         here = f"{login}{at}127.0.0.1:{self._port.result()}"
@@ -94,7 +96,7 @@ class RtspGuard:
                 ssl=context,
                 server_hostname=host if context else None,
             )
-            await asyncio.wait_for(connecting, self._timeout_s)
+            await asyncio.wait_for(connecting, self._ends_s - steady_s())
             with socket.create_server(("127.0.0.1", 0), backlog=1) as listener:
                 listener.setblocking(False)
                 self._port.set_result(listener.getsockname()[1])

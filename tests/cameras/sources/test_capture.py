@@ -45,6 +45,10 @@ def test_a_camera_that_is_off_refuses() -> None:
     [
         ("/dev/video99", "cannot open /dev/video99: there is no such file or device"),
         ("gopher9://cam/1", "cannot open gopher9://cam: this kind of address is not known"),
+        ("udp://127.0.0.1:9", "cannot open udp://127.0.0.1:9: this kind of address is not known"),
+        ("rtmp://127.0.0.1/x", "cannot open rtmp://127.0.0.1: this kind of address is not known"),
+        ("tcp://127.0.0.1:9", "cannot open tcp://127.0.0.1:9: this kind of address is not known"),
+        ("concat://a|b", "cannot open concat://a|b: this kind of address is not known"),
     ],
 )
 def test_what_is_not_there_is_told(url: str, error: str) -> None:
