@@ -38,8 +38,8 @@ AT_ONCE = 10
 """Cameras that are announced at the same time."""
 CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
-MAX_PACKET_BYTES = 1024
-"""Most bytes of a packet of the broker. Receipts have two to five."""
+MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
+"""Most bytes of a packet of the broker, and of all in a second. Receipts have two to five."""
 SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
 """For the library, which tells each attempt: a sink tells what changes.
 
@@ -52,11 +52,19 @@ USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 class _LimitedClient(paho.Client):
     """A client that reads receipts alone. It has subscribed to nothing, so nothing else is due."""
 
+    _second_s, _received_bytes = 0.0, 0
+
     def _sock_recv(self, bufsize: int) -> bytes:
         is_message = self._in_packet["command"] & 0xF0 == paho.PUBLISH
-        if is_message or bufsize > MAX_PACKET_BYTES:
+        now_s = steady_s()
+        if now_s - self._second_s >= 1:
+            self._second_s, self._received_bytes = now_s, 0
+        is_flood = self._received_bytes > MAX_BYTES_PER_S
+        if is_message or is_flood or bufsize > MAX_PACKET_BYTES:
             raise ConnectionAbortedError("the broker sends more than receipts")
-        return super()._sock_recv(bufsize)
+        received = super()._sock_recv(bufsize)
+        self._received_bytes += len(received)
+        return received
 
 
 class MqttReceiver:
@@ -181,8 +189,7 @@ async def _enter(client: aiomqtt.Client) -> None:
 async def _say_goodbye(client: aiomqtt.Client) -> None:
     with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
         await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
-    with suppress(aiomqtt.MqttError, OSError):
-        await client.__aexit__(None, None, None)
+    await _close(client)
 
 
 async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> None:
@@ -190,8 +197,14 @@ async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> N
     await asyncio.wait({entering})  # it has limits of its own
     if not entering.cancelled():
         entering.exception()
+    await _close(client)
+
+
+async def _close(client: aiomqtt.Client) -> None:
     with suppress(aiomqtt.MqttError, OSError):
         await client.__aexit__(None, None, None)
+    if client._disconnected.done() and not client._disconnected.cancelled():
+        client._disconnected.exception()  # asyncio would log that nobody has taken it
 
 
 async def _announce(client: aiomqtt.Client, camera: str) -> None:

@@ -232,7 +232,7 @@ def publish(size: int, qos: int) -> bytes:
         pytest.param(b"\x90" + publish(200_000_000, 0)[1:], id="a huge answer to nothing"),
     ],
 )
-@pytest.mark.parametrize("greeting", [b"", CONNACK])
+@pytest.mark.parametrize("greeting", [b"", CONNACK], ids=["at once", "after its greeting"])
 def test_a_broker_that_sends_more_than_receipts_is_left(packet: bytes, greeting: bytes) -> None:
     async def flood(server: Server, writer: asyncio.StreamWriter) -> None:
         await server.write(writer, greeting)
@@ -246,3 +246,13 @@ def test_a_broker_that_sends_more_than_receipts_is_left(packet: bytes, greeting:
     tracemalloc.stop()
     assert peak < 20_000_000
     assert str(caught.value).isprintable()
+
+
+def test_a_broker_that_sends_receipts_without_end_is_left() -> None:
+    async def flood(server: Server, writer: asyncio.StreamWriter) -> None:
+        await server.write(writer, CONNACK)
+        while True:
+            await server.write(writer, b"\x40\2\x7f\1" * 1000)
+
+    with pytest.raises(DeliveryError, match="cannot publish: "):
+        send(make_mqtt, flood)  # type: ignore[arg-type]

@@ -32,6 +32,22 @@ QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, read_s=5
 PART = b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
 START = b"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n"
 RAW = b"HTTP/1.0 200 OK\r\nContent-Type: video/h264\r\n\r\n"
+PICTURE = b"HTTP/1.0 200 OK\r\nContent-Type: image/jpeg\r\n\r\n"
+CLIP = b"HTTP/1.0 200 OK\r\n\r\n\0\0\0\x18ftypisom\0\0\2\0isommp41"
+SIZES = b"\0\0\0\1moov" + (1 << 40).to_bytes(8, "big")
+for box in (b"trak", b"mdia", b"minf", b"stbl", b"stsz"):
+    SIZES += b"\0\0\0\1" + box + (1 << 39).to_bytes(8, "big")
+SIZES += bytes(8) + b"\x7f\xff\xff\xff"
+STREAM = RAW.replace(b"video/h264", b"video/mp2t")
+PES = b"".join(
+    b"\x47\1\0"
+    + bytes([0x10 | at % 16])
+    + b"\0\0\1\xe0\0\0\x80\0\0" * (not at)
+    + b"x" * (184 - 9 * (not at))
+    for at in range(16 * 300)
+)
+MATROSKA = b"\x1a\x45\xdf\xa3\x88\x42\x82\x85matro\x18\x53\x80\x67\1" + b"\xff" * 7
+MATROSKA += b"\x1f\x43\xb6\x75\1\0\0\0\x7f\0\0\0"
 SMALL_MB = 200
 
 
@@ -116,6 +132,11 @@ def decoders(megabytes: int = SMALL_MB) -> Decoders:
         pytest.param(START + PART % 10**10, bytes(1 << 20), "", id="a part of 10 GB"),
         pytest.param(START + PART % (4 * 10**9), bytes(1 << 20), "", id="a part of 4 GB"),
         pytest.param(START + b"--b\r\n\r\n", b"x" * (1 << 20), "", id="no length"),
+        pytest.param(PICTURE + jpeg()[:-2], b"x" * (1 << 20), "", id="a picture without end"),
+        pytest.param(CLIP + b"\xff\xff\xff\xffmoov", b"\0" * (1 << 20), "", id="an MP4 index"),
+        pytest.param(CLIP + SIZES, b"\0\0\0\1" * (1 << 18), "", id="an MP4 table"),
+        pytest.param(STREAM, PES, "", id="a transport stream"),
+        pytest.param(b"HTTP/1.0 200 OK\r\n\r\n" + MATROSKA, b"x" * (1 << 20), "", id="Matroska"),
         pytest.param(START + b"--b\r\n", b"x-more: 1\r\n" * 100_000, "", id="headers"),
         pytest.param(b"HTTP/1.0 200 OK\r\n", b"x-more: 1\r\n" * 100_000, "", id="HTTP headers"),
         pytest.param(b"HTTP/1.0 200 OK\r\nx-long: ", b"x" * (1 << 20), "", id="one header"),
