@@ -28,8 +28,10 @@ REDIRECT = re.compile(rb"RTSP/\S*\s+\+?0*3\d\d(?!\d)")
 """The begin of an answer that redirects, as FFmpeg reads it: without carriage returns."""
 LOCATION = re.compile(rb"^location:[ \t]*([^\n]*)\n", re.IGNORECASE | re.MULTILINE)
 HEAD_END = b"\n\n"
-MAX_ANSWERS_BYTES = 1 << 20
+MAX_ANSWERS_BYTES = 1 << 18
 """Most bytes of the answers until a stream plays: its description, and some lines each."""
+MAX_LINE_BYTES = 4096
+"""FFmpeg reads no more of a line."""
 PLAY = b"PLAY "
 END_S = 1.0
 
@@ -51,6 +53,7 @@ class RtspGuard:
     def __init__(self, address: Address, timeout_s: float) -> None:
         self._location: str | None = None
         self._answers = bytearray()
+        self._redirect_at: int | None = None
         self._is_playing = False
         parts = urlsplit(address.url)
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
@@ -119,13 +122,18 @@ class RtspGuard:
         """
         if self._is_playing:
             return True
+        searched_bytes = len(self._answers)
         self._answers += answer.replace(b"\r", b"")
-        redirect = REDIRECT.search(self._answers)
-        if redirect is None and len(self._answers) <= MAX_ANSWERS_BYTES:
+        if self._redirect_at is None:
+            start = max(0, searched_bytes - MAX_LINE_BYTES)
+            found = REDIRECT.search(self._answers, start)
+            self._redirect_at = found.start() if found else None
+        if len(self._answers) > MAX_ANSWERS_BYTES:
+            raise ConnectionAbortedError
+        if self._redirect_at is None:
             return True
-        head = self._answers[redirect.start() :] if redirect else b""
-        if HEAD_END in head or len(self._answers) > MAX_ANSWERS_BYTES:
-            location = LOCATION.search(head)
+        if HEAD_END in self._answers[self._redirect_at :]:
+            location = LOCATION.search(self._answers, self._redirect_at)
             self._location = location[1].decode(errors="replace").strip() if location else ""
             raise ConnectionAbortedError
         return False

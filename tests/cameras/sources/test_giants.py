@@ -12,14 +12,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
+import av
 import cv2
 import numpy as np
 import pytest
 
 from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.sources.addresses import parse_address
 from orchestrator.cameras.sources.camera_stream import CameraStream
+from orchestrator.cameras.sources.capture import Capture
 from orchestrator.cameras.sources.children import COMMAND
 from orchestrator.cameras.sources.decoders import Decoders
 from orchestrator.cameras.sources.limits import Limits
@@ -48,6 +52,7 @@ PES = b"".join(
 )
 MATROSKA = b"\x1a\x45\xdf\xa3\x88\x42\x82\x85matro\x18\x53\x80\x67\1" + b"\xff" * 7
 MATROSKA += b"\x1f\x43\xb6\x75\1\0\0\0\x7f\0\0\0"
+STREET = street(10)
 SMALL_MB = 200
 
 
@@ -175,6 +180,22 @@ def test_a_frame_that_becomes_a_giant_is_left_out() -> None:
     stream, peak = asyncio.run(run())
     assert peak < SMALL_MB + 200
     assert stream.status.deaths == 0
+
+
+def test_a_stream_that_becomes_a_giant_gives_no_such_frame(tmp_path: Path) -> None:
+    encoder = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = 320, 180, "yuv420p"
+    encoder.time_base = Fraction(1, 25)
+    frames = [av.VideoFrame.from_ndarray(one, "bgr24").reformat(format="yuv420p") for one in STREET]
+    small = b"".join(bytes(p) for f in [*frames, None] for p in encoder.encode(f))
+    file = tmp_path / "clip.h264"
+    file.write_bytes(small + h264(7200) + small)
+    sizes = set()
+    with Capture.open(parse_address(str(file), QUICK), QUICK) as capture:
+        for packet in capture.packets():
+            with suppress(av.FFmpegError):
+                sizes |= {(one.width, one.height) for one in capture.decode(packet)}
+    assert sizes == {(320, 180)}
 
 
 def test_a_decoder_may_take_no_more_than_its_memory() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -252,3 +253,10 @@ def test_no_snapshot_is_a_list(body: str) -> None:
         with SnapshotCapture(address, 5, 1.0) as capture, pytest.raises(SourceError):
             next(capture.packets())
         assert bystander.connections == 0
+
+
+def test_a_redirect_in_many_pieces_costs_little() -> None:
+    reply = ["RTSP/1.0 200 OK\r\n", *["x: 1\r\n"] * 30_000, *MOVED]
+    started_s = time.process_time()
+    visit(rtsp(DESCRIBE=reply), scheme="rtsp")
+    assert time.process_time() - started_s < 10
