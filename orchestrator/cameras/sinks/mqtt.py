@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiomqtt
-import paho.mqtt.client as paho
 
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Sink
@@ -40,6 +39,8 @@ CHECK_S = 15.0
 """How often the broker is asked whether it is there, while there are no events."""
 MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
 """Most bytes of a packet of the broker, and of all in a second. Receipts have two to five."""
+PUBLISH, KIND_BITS = 0x30, 0xF0
+"""The kind of a message, in the first byte of a packet. Source: MQTT 3.1.1, section 2.2."""
 SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
 """For the library, which tells each attempt: a sink tells what changes.
 
@@ -49,20 +50,31 @@ USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""
 
 
-class _LimitedClient(paho.Client):
-    """A client that reads receipts alone. It has subscribed to nothing, so nothing else is due."""
+class _ReceiptReader:
+    """Reads receipts alone. The client has subscribed to nothing, so nothing else is due.
 
-    _second_s, _received_bytes = 0.0, 0
+    Args:
+        client: The client of paho-mqtt. This stands in for its method that reads.
+    """
 
-    def _sock_recv(self, bufsize: int) -> bytes:
-        is_message = self._in_packet["command"] & 0xF0 == paho.PUBLISH
-        now_s = steady_s()
-        if now_s - self._second_s >= 1:
+    def __init__(self, client: Any) -> None:
+        self._client, self._receive = client, client._sock_recv
+        self._second_s, self._received_bytes = 0.0, 0
+        client._sock_recv = self.receive
+
+    def receive(self, most_bytes: int) -> bytes:
+        """Return what the broker sends.
+
+        Raises:
+            ConnectionAbortedError: It is a message, or more than the limits.
+        """
+        if (now_s := steady_s()) - self._second_s >= 1:
             self._second_s, self._received_bytes = now_s, 0
+        is_message = self._client._in_packet["command"] & KIND_BITS == PUBLISH
         is_flood = self._received_bytes > MAX_BYTES_PER_S
-        if is_message or is_flood or bufsize > MAX_PACKET_BYTES:
+        if is_message or is_flood or most_bytes > MAX_PACKET_BYTES:
             raise ConnectionAbortedError("the broker sends more than receipts")
-        received = super()._sock_recv(bufsize)
+        received: bytes = self._receive(most_bytes)
         self._received_bytes += len(received)
         return received
 
@@ -156,7 +168,7 @@ class MqttReceiver:
             logger=SILENT,
             max_queued_incoming_messages=1,
         )
-        client._client.__class__ = _LimitedClient
+        _ReceiptReader(client._client)
         entering = asyncio.create_task(_enter(client))
         try:
             await asyncio.shield(entering)
