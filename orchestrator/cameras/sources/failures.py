@@ -10,7 +10,7 @@ import traceback
 
 import av
 
-from orchestrator.cameras.camera_urls import show
+from orchestrator.cameras.camera_urls import UNNAMED, show
 from orchestrator.cameras.sources.addresses import Address
 from orchestrator.cameras.sources.policy import DEVICE, UNKNOWN
 from orchestrator.system.text_lines import to_line
@@ -42,7 +42,7 @@ UNTRUSTED = f"{UNREACHABLE}, or its certificate is not trusted. Is tls_ca_file r
 NO_SUCH_ADDRESS = "this kind of address is not known"
 NOT_ALLOWED = "it is damaged, or in none of the formats that are opened (docs/cameras.md)"
 UNREACHED = (errno.EIO, errno.EHOSTUNREACH, errno.ENETUNREACH)
-NO_MEMORY = "it takes more memory than a decoder may have (docs/many-cameras.md)"
+NO_MEMORY = "it takes more memory than a decoder may have (docs/cameras.md)"
 CLOSED = "the connection was closed by the other side"
 SENTENCES: tuple[tuple[type[Exception], str], ...] = (
     (av.HTTPUnauthorizedError, UNAUTHORIZED),
@@ -99,9 +99,10 @@ def describe_status(status: int) -> str:
 
 def describe_redirect(location: str) -> str:
     """Return a sentence about a redirect that is not followed."""
+    place = "an address" if show(location) == UNNAMED else show(location)
     return (
-        f"it redirects to {show(location)}, another host, port or protocol. If you trust it, write"
-        " that address into url"
+        f"it redirects to {place}, another host, port or protocol. If you trust it, write that"
+        " address into url"
     )
 
 
