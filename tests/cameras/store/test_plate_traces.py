@@ -126,7 +126,7 @@ def test_notes_of_lists_and_reasons_of_gates_lose_the_plate(store: PassStore) ->
     erase(store)
 
     assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
-    assert {one.text: one.note for one in store.lists.entries("residents")} == {
+    assert {one.text: one.note for one in store.lists.entries("residents", EVERYTHING)} == {
         OTHER: "once deleted",
         "B007KM17": "",
     }
