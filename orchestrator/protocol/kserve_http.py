@@ -29,6 +29,9 @@ MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
 """Most objects, quotation marks and lists in the JSON of a call. Each takes many times its size in
 memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
+MOST_JSON_HEAD = 4096
+"""Bytes in which JSON says that bytes of tensors follow it."""
+
 
 @dataclass(frozen=True)
 class HttpInferenceRequest:
@@ -63,7 +66,8 @@ def parse(
     size = len(body) if json_size is None else json_size
     if not 0 <= size <= len(body):
         raise RequestError(f"{JSON_SIZE}: wanted 0 to {len(body)}, the body's size, got {size}")
-    request = _members("request", _load(body, size), ("id", "parameters", "inputs", "outputs"))
+    loaded = _load(body, size) if json_size is not None else _load_all(body)
+    request = _members("request", loaded, ("id", "parameters", "inputs", "outputs"))
     outputs = [_output(one) for one in _list("outputs", request.get("outputs", []))]
     parameters = _parameters(request.get("parameters", {}))
     is_binary = _flag(ALL_BINARY, parameters.pop(ALL_BINARY, False))
@@ -89,6 +93,22 @@ def _load(body: bytes, size: int) -> Any:
         return orjson.loads(memoryview(body)[:size])
     except orjson.JSONDecodeError as error:  # the error holds the whole text
         raise RequestError(f"JSON: {error.msg} at character {error.pos}") from None
+
+
+def _load_all(body: bytes) -> Any:
+    """Load a body that is all JSON. If bytes of tensors follow, tell that their header is missing.
+
+    Without the header, those bytes would be told as damaged JSON.
+    """
+    try:
+        return _load(body, len(body))
+    except RequestError as error:
+        if f'"{BINARY_SIZE}"'.encode() not in body[:MOST_JSON_HEAD]:
+            raise
+        raise RequestError(
+            f"{JSON_SIZE}: wanted this header with the size of the JSON, because bytes of tensors "
+            "follow it, got none"
+        ) from error
 
 
 def _members(what: str, value: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -178,7 +198,10 @@ def _input(value: object, tail: io.BytesIO) -> Tensor:
 def _take(what: str, tail: io.BytesIO, size: int) -> bytes:
     data = tail.read(min(size, sys.maxsize))
     if len(data) < size:
-        raise RequestError(f"{what}: wanted {size} bytes behind the JSON, got {len(data)}")
+        raise RequestError(
+            f"{what}: wanted {size} bytes behind the JSON, got {len(data)}; the header {JSON_SIZE} "
+            "says where they begin"
+        )
     return data
 
 

@@ -37,6 +37,16 @@ def may_be_name(host: str) -> bool:
     return ":" not in host and not NUMBER.fullmatch(last)
 
 
+def ipv4_inside(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address of the host that an IPv6 address stands for; None if there is none.
+
+    Behind a translator (NAT64), all IPv4 hosts of the internet share one IPv6 network.
+    """
+    if ip in NAT64 or ip in LOCAL_NAT64:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour
+
+
 def _inner_of(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
     """Return the IPv4 addresses that stand inside an address."""
     translated = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)

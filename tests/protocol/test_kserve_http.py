@@ -233,6 +233,20 @@ class TestBinary:
         with pytest.raises(RequestError, match=message):
             parse(MODEL, "", body, json_size, {})
 
+    @pytest.mark.parametrize(
+        "tail",
+        [
+            pytest.param(b"\xff\xd8\xff\xe0 a JPEG file", id="a file"),
+            pytest.param(b"{" * 5000, id="many signs of JSON"),
+            pytest.param(b"[[" * 2_000_000, id="pixels"),
+            pytest.param(b"", id="none"),
+        ],
+    )
+    def test_bytes_without_the_header_are_told_as_such(self, tail: bytes) -> None:
+        body, _ = self.body(max(6, len(tail)), tail)
+        with pytest.raises(RequestError, match=JSON_SIZE):
+            parse(MODEL, "", body, None, {})
+
     @pytest.mark.parametrize("json_size", [-1, 10_000])
     def test_the_json_ends_in_the_body(self, json_size: int) -> None:
         body, _ = self.body(1, b"1")

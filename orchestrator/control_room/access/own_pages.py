@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 
 from orchestrator.gateway.errors import ForeignOrigin
 from orchestrator.gateway.http.origins import ELSEWHERE
 from orchestrator.system.loopback import is_own
 
-FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip")
-FORWARDED_START = "x-forwarded-"
-"""Headers by which a proxy shows itself."""
+SENT_HEADERS = re.compile(
+    "accept.*|access-control-request-.*|authorization|cache-control|connection|content-.*|cookie"
+    "|dnt|expect|host|if-.*|keep-alive|origin|pragma|priority|range|referer|save-data|sec-.*|te"
+    "|traceparent|tracestate|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent"
+    "|x-api-key|x-csrf-token|x-request-id|x-requested-with"
+)
+"""Headers that browsers and clients send. Any other may be that of a proxy, whose names for the
+client's address have no end: X-Forwarded-For, X-Real-IP, CF-Connecting-IP, Fly-Client-IP."""
 
 
 def check_own_page(headers: Headers) -> None:
     """Check that no page of another site sends a request that needs no key.
+
+    A link on such a page counts, too: what it finds and exports would be recorded in the name of
+    the reader. Links to the pages of the control room are allowed; they hold no data.
 
     The gateway refuses such pages first, except those of `--cors-origin`. Those may send pictures,
     but they get nothing of the control room without a key.
@@ -30,8 +40,7 @@ def check_own_page(headers: Headers) -> None:
             f"origin: wanted a page of this service, got {origin[:100]!r}; pages of other sites "
             "need a key with a role"
         )
-    is_foreign = headers.get("sec-fetch-site") in ELSEWHERE
-    if is_foreign and headers.get("sec-fetch-mode") != "navigate":
+    if headers.get("sec-fetch-site") in ELSEWHERE:
         raise ForeignOrigin("wanted a request of this service's page, got one of another site")
 
 
@@ -44,13 +53,14 @@ def is_own_page(headers: Headers) -> bool:
     return True
 
 
-def is_direct(headers: Headers) -> bool:
+def is_direct(request: Request) -> bool:
     """Tell whether a request to a gateway on loopback was sent on this machine.
 
-    A proxy on this machine may forward requests of strangers. It shows itself by a header, or by
-    the name of a site in Host. One that shows nothing cannot be noticed.
+    A proxy on this machine may forward requests of strangers. It shows itself by a header that no
+    browser sends, by the name of a site in Host, or by HTTP/1.0, which nginx speaks unless it is
+    told otherwise. One that shows nothing cannot be noticed.
     """
+    headers = request.headers
     name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-    return is_own(name) and not any(
-        one in FORWARDED or one.startswith(FORWARDED_START) for one in headers
-    )
+    is_known = all(map(SENT_HEADERS.fullmatch, headers))
+    return is_own(name) and is_known and request.scope["http_version"] != "1.0"

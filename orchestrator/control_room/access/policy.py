@@ -167,7 +167,7 @@ class AccessPolicy:
             name = client.name.removeprefix(PERSON_PREFIX)
             return Principal(name, Role[client.role.upper()], client.groups)
         entrance = self._entrance
-        if entrance.is_loopback and not entrance.wants_keys and is_direct(headers):
+        if entrance.is_loopback and not entrance.wants_keys and is_direct(request.http):
             return LOCAL
         raise await self._refusal()
 

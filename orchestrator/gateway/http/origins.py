@@ -8,6 +8,7 @@ Source: RFC 9110, 7.2 (Host); W3C Fetch Metadata; Fetch standard, "CORS protocol
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,7 +24,9 @@ from orchestrator.system.loopback import is_own
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 """Names of this machine. Nobody else can make them resolve to another address."""
 METHODS = ("GET", "HEAD", "POST")
-PROBES = ("/healthz", "/readyz")
+PROBES = re.compile(
+    "/healthz|/readyz|/v2/health/(live|ready)|/v2/models/[^/]+(/versions/[^/]+)?/ready"
+)
 """Paths that load balancers ask by HTTP/1.0, which has no Host header. No browser does so."""
 SENT_HEADERS = (
     "authorization",
@@ -89,7 +92,7 @@ class Origins:
 
     def _check_host(self, given: list[str], scope: Scope) -> None:
         is_nameless = not given and scope["http_version"] == "1.0"  # which has no Host header
-        if is_nameless and (self.hosts is None or scope["path"] in PROBES):
+        if is_nameless and (self.hosts is None or PROBES.fullmatch(scope["path"])):
             return
         if len(given) != 1 or not given[0]:
             raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
@@ -102,7 +105,7 @@ class Origins:
 
     def _check_origin(self, origin: str, host: str) -> None:
         scheme, _, netloc = origin.partition("://")
-        is_same = scheme in {"http", "https"} and netloc.lower() == host.lower()
+        is_same = scheme in {"http", "https"} and bool(host) and netloc.lower() == host.lower()
         if not is_same and origin not in self.origins:
             raise ForeignOrigin(
                 f"origin: wanted this service's own page, got {origin[:100]!r}; "

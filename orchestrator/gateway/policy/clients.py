@@ -7,6 +7,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 
 from orchestrator.gateway.options import Limits
+from orchestrator.system.public_addresses import ipv4_inside
 
 GATE, USUAL, ARCHIVE = 0, 1, 2
 PRIORITIES = {"gate": GATE, "usual": USUAL, "archive": ARCHIVE}
@@ -50,7 +51,9 @@ class Client:
 
 
 def client_at(address: str, limits: Limits) -> Client:
-    """Return the client at an IP address. An IPv4 address mapped into IPv6 counts as IPv4.
+    """Return the client at an IP address.
+
+    An IPv4 address inside an IPv6 address, as translators of networks write it, counts as IPv4.
 
     Args:
         address: IP address; empty if it is not known. All unknown addresses are one client.
@@ -69,6 +72,6 @@ def _name_of(address: str) -> str:
     ip = ip_address(address.partition("%")[0])  # without the network interface
     if isinstance(ip, IPv4Address):
         return str(ip)
-    if ip.ipv4_mapped:
-        return str(ip.ipv4_mapped)
+    if (inner := ipv4_inside(ip)) is not None:
+        return str(inner)
     return str(ip_network((ip, IPV6_PREFIX), strict=False))

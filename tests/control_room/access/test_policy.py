@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from starlette.datastructures import Headers
+from starlette.requests import Request
 
 from orchestrator.cameras.configuration import ControlRoomSettings, Store
 from orchestrator.cameras.store import people
@@ -18,6 +19,7 @@ from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.people import Person
 from orchestrator.cameras.store.sessions import Sessions
+from orchestrator.control_room.access.own_pages import is_direct
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.access.principals import Role
 from orchestrator.gateway.policy import clients
@@ -207,6 +209,19 @@ def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
         assert room.client.get("/v1/people").status_code == 403
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("dest", ["document", "iframe"])
+@pytest.mark.parametrize(
+    "path", ["/v1/passes?text=A123BC77&reason=x", "/v1/plates/A123BC77/export"]
+)
+def test_a_link_of_another_site_searches_nothing_in_the_readers_name(
+    loopback_room: Room, path: str, dest: str, site: str
+) -> None:
+    headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": dest}
+    answer = loopback_room.client.get(path, headers=headers)
+    assert (answer.status_code, answer.json()["reason"]) == (403, "origin")
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -216,6 +231,10 @@ def test_a_session_goes_before_the_place(tmp_path: Path) -> None:
         pytest.param({"x-forwarded-port": "443"}, id="X-Forwarded-Port"),
         pytest.param({"cf-connecting-ip": "203.0.113.9"}, id="CF-Connecting-IP"),
         pytest.param({"via": "1.1 proxy"}, id="Via"),
+        pytest.param({"x-cluster-client-ip": "203.0.113.9"}, id="X-Cluster-Client-IP"),
+        pytest.param({"fly-client-ip": "203.0.113.9"}, id="Fly-Client-IP"),
+        pytest.param({"x-envoy-external-address": "203.0.113.9"}, id="X-Envoy-External-Address"),
+        pytest.param({"x-proxy-of-tomorrow": "203.0.113.9"}, id="header that nobody knows"),
         pytest.param({"host": "plates.example"}, id="name of a site"),
     ],
 )
@@ -224,6 +243,36 @@ def test_a_request_through_a_proxy_is_not_local(
 ) -> None:
     assert asker(loopback_room)[0] == 200
     assert asker(loopback_room, **headers)[0] == 401
+
+
+def test_a_browser_with_all_its_headers_is_local(loopback_room: Room) -> None:
+    headers = {
+        "accept-encoding": "gzip, deflate, br, zstd",
+        "accept-language": "ru,en;q=0.5",
+        "cache-control": "no-cache",
+        "content-type": "application/json",
+        "dnt": "1",
+        "if-none-match": "a",
+        "origin": "http://localhost:8000",
+        "pragma": "no-cache",
+        "priority": "u=4",
+        "referer": "http://localhost:8000/live",
+        "sec-ch-ua-platform": "Linux",
+        "sec-fetch-dest": "empty",
+        "sec-fetch-mode": "cors",
+        "sec-fetch-site": "same-origin",
+        "sec-gpc": "1",
+        "te": "trailers",
+        "x-csrf-token": "",
+    }
+    assert asker(loopback_room, **headers) == (200, "local")
+
+
+def test_a_request_by_http_1_0_is_not_local() -> None:
+    """The proxy nginx forwards requests so, and shows nothing else of itself, by default."""
+    scope: dict[str, Any] = {"type": "http", "headers": [(b"host", b"127.0.0.1:8000")]}
+    assert is_direct(Request({**scope, "http_version": "1.1"}))
+    assert not is_direct(Request({**scope, "http_version": "1.0"}))
 
 
 def test_strangers_do_not_administer_a_gateway_that_wants_no_keys(tmp_path: Path) -> None:

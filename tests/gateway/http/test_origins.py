@@ -65,7 +65,17 @@ class TestHost:
         for asked in (scope(), scope(host=""), twice):
             assert refusal_of(origins, asked).status == 400
 
-    @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/healthz",
+            "/readyz",
+            "/v2/health/live",
+            "/v2/health/ready",
+            "/v2/models/plate_recognition/ready",
+            "/v2/models/plate_recognition/versions/1/ready",
+        ],
+    )
     def test_a_probe_by_http_1_0_needs_no_host(self, path: str) -> None:
         Origins.at(LOCAL, (), ()).check(scope("GET", "1.0", path))
 
@@ -73,6 +83,8 @@ class TestHost:
         "asked",
         [
             pytest.param(scope("GET", "1.0", "/v1/passes"), id="another path"),
+            pytest.param(scope("GET", "1.0", "/v2/models/a/config"), id="another path of a model"),
+            pytest.param(scope("GET", "1.0", "/v2/models/a/b/ready"), id="not a model's path"),
             pytest.param(scope("GET", "1.1", "/healthz"), id="a newer HTTP"),
         ],
     )
@@ -83,6 +95,14 @@ class TestHost:
     def test_a_page_of_another_site_is_refused_also_without_a_host(self, path: str) -> None:
         asked = scope("GET", "1.0", path, origin="https://evil.example")
         assert refusal_of(Origins.at(PUBLIC, (), ()), asked).reason == "origin"
+
+    @pytest.mark.parametrize("origin", ["http://", "https://", "null", "http://localhost"])
+    @pytest.mark.parametrize("address", [LOCAL, PUBLIC])
+    def test_no_page_is_the_services_own_without_a_host(
+        self, address: Address, origin: str
+    ) -> None:
+        asked = scope("GET", "1.0", "/healthz", origin=origin)
+        assert refusal_of(Origins.at(address, (), ()), asked).reason == "origin"
 
     def test_elsewhere_any_name_will_do(self) -> None:
         Origins.at(PUBLIC, (), ()).check(scope(host="10.1.2.3:8000"))
