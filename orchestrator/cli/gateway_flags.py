@@ -73,6 +73,16 @@ CorsOriginOption = Annotated[
         help="A site whose pages may call this service: https://shop.example; repeatable.",
     ),
 ]
+TrustedProxyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-proxy",
+        metavar="NETWORK",
+        rich_help_panel=CALLERS_PANEL,
+        help="Address or network of a proxy before this service. The addresses of its clients "
+        "are taken from X-Forwarded-For; repeatable.",
+    ),
+]
 KeysOption = Annotated[
     Path | None,
     typer.Option(
@@ -160,6 +170,7 @@ class GatewayFlags:
         models: Further models that clients may call.
         allowed_hosts: Further names that a Host header may have.
         cors_origins: Other sites whose pages may call the gateway.
+        trusted_proxies: Addresses, or networks, of proxies before the gateway.
     """
 
     host: str = GatewayOptions.http.host
@@ -170,6 +181,7 @@ class GatewayFlags:
     models: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     keys: Path | None = None
     no_keys: bool = False
     certificate: Path | None = None
@@ -198,6 +210,7 @@ class GatewayFlags:
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
         self._check_origins()
+        self._check_proxies()
         self._check_files()
         return GatewayOptions(
             **asdict(locate(triton)),
@@ -209,6 +222,7 @@ class GatewayFlags:
             metrics=metrics,
             allowed_hosts=self.allowed_hosts,
             cors_origins=self.cors_origins,
+            trusted_proxies=self.trusted_proxies,
             keys=_absolute(self.keys),
             wants_keys=self.keys is not None,
             certificate=_absolute(self.certificate),
@@ -264,6 +278,16 @@ class GatewayFlags:
                     "cors_origin: wanted an origin as https://shop.example, without a path or "
                     f"a last slash, got {text!r}"
                 )
+
+    def _check_proxies(self) -> None:
+        from orchestrator.gateway.policy.trusted_proxies import TrustedProxies
+
+        try:
+            TrustedProxies(self.trusted_proxies)
+        except ValueError as error:
+            raise SettingsError(
+                f"trusted_proxy: wanted an address or a network as 10.0.0.0/8, got {error}"
+            ) from error
 
     def _check_files(self) -> None:
         if self.keys is not None:

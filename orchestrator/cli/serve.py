@@ -48,6 +48,7 @@ from orchestrator.cli.gateway_flags import (
     NoKeysOption,
     PrivateKeyOption,
     ProcessesOption,
+    TrustedProxyOption,
 )
 from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.errors import SettingsError
@@ -74,6 +75,7 @@ def serve(
     model: ModelOption = None,
     allowed_host: AllowedHostOption = None,
     cors_origin: CorsOriginOption = None,
+    trusted_proxy: TrustedProxyOption = None,
     keys: KeysOption = None,
     no_keys: NoKeysOption = False,
     certificate: CertificateOption = None,
@@ -207,6 +209,7 @@ def serve(
             models=tuple(model or ()),
             allowed_hosts=tuple(allowed_host or ()),
             cors_origins=tuple(cors_origin or ()),
+            trusted_proxies=tuple(trusted_proxy or ()),
             keys=keys,
             no_keys=no_keys,
             certificate=certificate,

@@ -27,7 +27,7 @@ from orchestrator.control_room.access.principals import NOBODY, Principal, Role
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.encoded_paths import EncodedRoute
 from orchestrator.control_room.state_ages import StateAges
-from orchestrator.control_room.store_threads import StoreThreads
+from orchestrator.control_room.store_threads import CALLER, StoreThreads
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import RETRY_AFTER_S, GatewayError, NotFound, Unauthenticated
@@ -176,7 +176,9 @@ async def _answer(
 ) -> Response:
     method = request.http.method
     route = methods["GET" if method == "HEAD" else method]
-    by_key = request.admitted.slot.client.name.startswith(KEY_PREFIX)
+    name = request.admitted.slot.client.name
+    CALLER.set(name)
+    by_key = name.startswith(KEY_PREFIX)
     request.admitted.is_audited = by_key or not route.is_background
     with store_errors():
         is_open = route.role is Role.NOBODY

@@ -21,6 +21,7 @@ class AdmittedRequest:
     Attributes:
         service: The service that admitted it.
         slot: Slot of the call.
+        address: IP address of the caller, as a trusted proxy tells it; empty if it is not known.
         model: Name of the model; empty before the call is parsed.
         id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
         plates: Number of plates in the responses.
@@ -29,6 +30,7 @@ class AdmittedRequest:
 
     service: DataPlane
     slot: Slot
+    address: str = ""
     model: str = ""
     id: str = ""
     plates: int = 0

@@ -36,6 +36,7 @@ from orchestrator.gateway.policy.clients import Client, client_at
 from orchestrator.gateway.policy.connections import Connections
 from orchestrator.gateway.policy.custom_models import check_by_metadata
 from orchestrator.gateway.policy.slots import Slot
+from orchestrator.gateway.policy.trusted_proxies import TrustedProxies
 from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.gateway.upstream.health import Canary, plate_reading
 from orchestrator.gateway.upstream.triton import Triton
@@ -87,6 +88,7 @@ class DataPlane:
         self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
+        self.proxies = TrustedProxies(options.trusted_proxies)
         self.connections = self._allow(self.limits.connections)
         self.probes = self._allow(PROBES)
         self.metrics = Metrics(self.admission.counts)
@@ -95,7 +97,7 @@ class DataPlane:
         self._keys = KeyFile(options.keys) if options.keys else None
 
     def _allow(self, connections: int) -> Connections:
-        return Connections(connections, self.limits.client_connections)
+        return Connections(connections, self.limits.client_connections, self.proxies)
 
     def leave(self) -> None:
         """Reject new calls and stop retries, because the process is to end."""
@@ -124,7 +126,7 @@ class DataPlane:
         Args:
             protocol: Protocol of the call, one of `metrics.PROTOCOLS`.
             kind: Kind of the request, from a small set.
-            address: IP address of the caller; empty if it is not known.
+            address: IP address at the other end of the connection; empty if it is not known.
             headers: Lower-case names and values of the headers.
             identify: Finds out who calls without a key; None for calls that need one.
 
@@ -132,7 +134,8 @@ class DataPlane:
             PlateError: The caller or its call is rejected.
         """
         begun = time.monotonic()
-        admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)))
+        address = self.proxies.client_of(address, headers)
+        admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)), address)
         outcome = CANCELLED  # unless the call ends otherwise
         try:
             client = await self._find_client(headers, admitted.slot.client, identify)
@@ -150,11 +153,9 @@ class DataPlane:
     async def _find_client(
         self, headers: Headers, address: Client, identify: Identify | None
     ) -> Client:
-        if identify is not None and not has_key(headers):
-            self.admission.check_rate(address)  # before a lookup that costs more than a key's
-            if (client := await identify(headers, address)) is not None:
-                return client
-        return self._authenticate(headers, address)
+        if identify is None or has_key(headers):
+            return self._authenticate(headers, address)
+        return await identify(headers, address) or self._authenticate(headers, address)
 
     def _authenticate(self, headers: Headers, address: Client) -> Client:
         keys = self._keys.keys() if self._keys else None

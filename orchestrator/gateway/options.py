@@ -161,6 +161,7 @@ class GatewayOptions:
         metrics: Separate address of the metrics for Prometheus. If None, there is none.
         allowed_hosts: Further names that a Host header may have.
         cors_origins: Other sites whose pages may call, `https://shop.example`.
+        trusted_proxies: Addresses, or networks, of proxies that tell their clients' addresses.
         keys: File of the API keys.
         wants_keys: Every call needs a key.
         certificate: File of the TLS certificate and its chain. If None, there is no TLS.
@@ -184,6 +185,7 @@ class GatewayOptions:
     metrics: Address | None = Address("127.0.0.1", 8002)
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     keys: Path | None = None
     wants_keys: bool = False
     certificate: Path | None = None

@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from orchestrator.cameras.store.errors import StoreUnavailable
-from orchestrator.control_room.store_threads import BULK, QUICK, SEARCH, CallKind, StoreThreads
+from orchestrator.control_room.store_threads import (
+    BULK,
+    CALLER,
+    QUICK,
+    SEARCH,
+    CallKind,
+    StoreThreads,
+)
 from orchestrator.gateway.errors import ServiceFull
 
 ONE = CallKind("one", threads=1, most_waiting=1, timeout_s=20.0)
 OTHER = CallKind("other", threads=1, most_waiting=1, timeout_s=20.0)
+THREE = CallKind("three", threads=3, most_waiting=8, timeout_s=20.0)
+TURNS = CallKind("turns", threads=1, most_waiting=8, timeout_s=20.0)
 BRIEF = CallKind("brief", threads=1, most_waiting=1, timeout_s=0.01)
 
 
@@ -44,7 +54,7 @@ class Hold:
 def play(act: Callable[[StoreThreads, Hold], Awaitable[None]]) -> None:
     async def run() -> None:
         store: Any = PreparedStore()
-        threads, hold = StoreThreads(store, (ONE, OTHER, BRIEF)), Hold()
+        threads, hold = StoreThreads(store, (ONE, OTHER, THREE, TURNS, BRIEF)), Hold()
         try:
             await act(threads, hold)
         finally:
@@ -131,5 +141,44 @@ def test_a_caller_that_hangs_up_makes_room() -> None:
         hold.goes_on.set()
         assert await threads.run(lambda: "next", ONE) == "next"
         assert await slow == "held"
+
+    play(act)
+
+
+def ask(
+    threads: StoreThreads, caller: str, call: Callable[[], Any], kind: CallKind = THREE
+) -> asyncio.Task[Any]:
+    async def run() -> Any:
+        CALLER.set(caller)
+        return await threads.run(call, kind)
+
+    return asyncio.create_task(run())
+
+
+def test_one_caller_never_has_all_threads_nor_all_places() -> None:
+    async def act(threads: StoreThreads, hold: Hold) -> None:
+        greedy = [ask(threads, "greedy", hold) for _ in range(9)]
+        assert await asyncio.to_thread(hold.begun.wait, 20)
+        assert await ask(threads, "other", lambda: "answered") == "answered"
+        refused = [one for one in greedy if one.done()]
+        assert [type(one.exception()) for one in refused] == [ServiceFull] * 5  # 2 run, 2 wait
+        hold.goes_on.set()
+        assert [await one for one in greedy if one not in refused] == ["held"] * 4
+
+    play(act)
+
+
+def test_callers_take_turns() -> None:
+    async def act(threads: StoreThreads, hold: Hold) -> None:
+        order: list[str] = []
+        holding = ask(threads, "a", hold, TURNS)
+        await asyncio.sleep(0)
+        asked = [
+            ask(threads, name, partial(order.append, name), TURNS) for name in ("a", "a", "b", "c")
+        ]
+        await asyncio.sleep(0)
+        hold.goes_on.set()
+        await asyncio.gather(holding, *asked)
+        assert order == ["b", "c", "a", "a"]
 
     play(act)

@@ -56,7 +56,7 @@ class Sessions:
         same = people.c.password_hash == checked_hash
         same = sa.and_(people.c.name == name, same, people.c.is_disabled.is_(False))
         row = {
-            "token_digest": _digest(token),
+            "token_digest": digest_of(token),
             "person": name,
             "created_s": now_s,
             "expires_s": now_s + lifetime_s,
@@ -77,7 +77,7 @@ class Sessions:
         """Return the person of a session, as the person is now; None if it has ended."""
         joined = sa.select(people).join(sessions, sessions.c.person == people.c.name)
         found = joined.where(
-            sessions.c.token_digest == _digest(token),
+            sessions.c.token_digest == digest_of(token),
             sessions.c.expires_s > self._clock(),
             self._kept() < KEPT_UNTIL,
             people.c.is_disabled.is_(False),
@@ -86,10 +86,18 @@ class Sessions:
             row = connection.execute(found).mappings().first()
         return to_person(row) if row else None
 
+    def digests(self) -> frozenset[bytes]:
+        """Return the digests of the tokens of all sessions that have not ended."""
+        found = sa.select(sessions.c.token_digest).where(
+            sessions.c.expires_s > self._clock(), self._kept() < KEPT_UNTIL
+        )
+        with self._database.reading() as connection:
+            return frozenset(connection.execute(found).scalars())
+
     def end(self, token: str) -> None:
         """End a session."""
         with self._database.writing() as connection:
-            ended = sessions.c.token_digest == _digest(token)
+            ended = sessions.c.token_digest == digest_of(token)
             connection.execute(sa.delete(sessions).where(ended))
 
 
@@ -104,5 +112,6 @@ def _delete_old(connection: sa.Connection, name: str, now_s: float, kept_s: floa
     connection.execute(sa.delete(sessions).where(old))
 
 
-def _digest(token: str) -> bytes:
+def digest_of(token: str) -> bytes:
+    """Return the digest by which the database knows a token."""
     return hashlib.sha256(token.encode()).digest()

@@ -13,9 +13,13 @@ from orchestrator.control_room.store_threads import StoreThreads
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.errors import GatewayError, QuotaExceeded, Unauthenticated
 
-ATTEMPTS_OF_A_NAME, ATTEMPTS_OF_AN_ADDRESS = 10, 30
-NAME_INTERVAL_S, ADDRESS_INTERVAL_S = 30.0, 10.0
-"""Seconds after which one more attempt is allowed: at most 2,890 a day for a name."""
+MAX_ATTEMPTS, INTERVAL_S = 10, 30.0
+"""Failed logins of a name from one address, and seconds after which one more is allowed."""
+MAX_ATTEMPTS_OF_NAME, NAME_INTERVAL_S = 100, 10.0
+"""The same from all addresses: at most 8,740 a day. One address cannot use them up, so a stranger
+does not keep a person from logging in elsewhere."""
+MAX_ATTEMPTS_OF_ADDRESS, ADDRESS_INTERVAL_S = 30, 10.0
+"""The same of one address, with any names."""
 
 
 class LoginFailed(Unauthenticated):
@@ -69,7 +73,7 @@ class Logins:
         Args:
             name: The name as it was typed.
             password: The password.
-            address: Name of the client at the caller's address.
+            address: Name of the client at the caller's address; empty if many callers share it.
 
         Raises:
             LoginFailed: The name or the password is wrong, or the person is disabled.
@@ -96,7 +100,7 @@ class Logins:
             name: Name of the person.
             old: The present password.
             new: The new password.
-            address: Name of the client at the caller's address.
+            address: Name of the client at the caller's address; empty if many callers share it.
 
         Raises:
             ParameterError: The new password is too short or too long, or the old one.
@@ -144,9 +148,17 @@ class Logins:
         return login
 
 
-def limits_of(name: str, address: str) -> tuple[AttemptLimit, AttemptLimit]:
-    """Return the limits on logins of a name, and on those from an address."""
-    return (
-        AttemptLimit(f"name {name}", ATTEMPTS_OF_A_NAME, NAME_INTERVAL_S),
-        AttemptLimit(f"address {address}", ATTEMPTS_OF_AN_ADDRESS, ADDRESS_INTERVAL_S),
+def limits_of(name: str, address: str) -> tuple[AttemptLimit, ...]:
+    """Return the limits on logins of a name from an address, of the name, and of the address.
+
+    Args:
+        name: The name as it was typed, in lower case.
+        address: Name of the client at the caller's address. If it is empty, many callers share the
+            address; then it has no limit of its own.
+    """
+    limits = (
+        AttemptLimit(f"name {name} at {address}", MAX_ATTEMPTS, INTERVAL_S),
+        AttemptLimit(f"name {name}", MAX_ATTEMPTS_OF_NAME, NAME_INTERVAL_S),
+        AttemptLimit(f"address {address}", MAX_ATTEMPTS_OF_ADDRESS, ADDRESS_INTERVAL_S),
     )
+    return limits if address else limits[:2]

@@ -11,19 +11,22 @@ from orchestrator.cameras.configuration import ControlRoomSettings
 from orchestrator.cameras.store.errors import StoreError, StoreUnavailable
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.cameras.store.scope import EVERYTHING
-from orchestrator.control_room.access.cookies import CSRF_HEADER, is_csrf_valid, read_token
+from orchestrator.control_room.access.cookies import CSRF_HEADER, csrf_of, is_csrf_valid, read_token
 from orchestrator.control_room.access.logins import Logins
 from orchestrator.control_room.access.own_pages import check_own_page, is_direct, is_own_page
 from orchestrator.control_room.access.passwords import PasswordChecker
 from orchestrator.control_room.access.principals import LOCAL, Principal, Role
-from orchestrator.control_room.store_threads import QUICK, StoreThreads
-from orchestrator.gateway.errors import GatewayError, Unauthenticated
+from orchestrator.control_room.access.session_filter import SessionFilter
+from orchestrator.control_room.store_threads import CALLER, QUICK, StoreThreads
+from orchestrator.gateway.errors import GatewayError, ServiceFull, Unauthenticated
 from orchestrator.gateway.http.endpoint import HttpRequest
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.clients import KEY_PREFIX, PERSON_PREFIX, Client
 from orchestrator.system.loopback import is_own
 
 HOUR_S = 3600
+TIMEOUT_S = 5.0
+"""Longest time for the database to tell whose a session is."""
 READING = ("GET", "HEAD", "OPTIONS")
 """Methods that change nothing, so that they need no CSRF token."""
 HOW_TO_ADD = "plates people add CAMERAS.toml NAME --role administrator"
@@ -91,7 +94,8 @@ class AccessPolicy:
         self._entrance = entrance
         self._people, self._sessions = store.people, store.sessions
         # Threads of their own: sessions are found while all other threads search.
-        self._threads = StoreThreads(store, (QUICK,))
+        self._threads = StoreThreads(store, (replace(QUICK, timeout_s=TIMEOUT_S),))
+        self._filter = SessionFilter(self._read_digests)
         self.passwords = PasswordChecker(entrance.processes)
         self.logins = Logins(store, self._threads, self.passwords, settings.session_hours * HOUR_S)
 
@@ -113,10 +117,14 @@ class AccessPolicy:
         if token is None or not is_own_page(given):
             return None
         try:
+            if not await self._filter.may_be_known(token):
+                return None
+            CALLER.set(f"session {csrf_of(token)}")  # a stranger at this address has another turn
             person = await self._threads.run(lambda: self._sessions.find(token))
         except StoreError as error:
             raise SessionsUnavailable(f"sessions cannot be checked: {error}", 1.0) from error
         if person is None:
+            self._filter.forget(token)
             return None
         name = PERSON_PREFIX + person.name
         return replace(address, name=name, role=person.role, groups=person.groups)
@@ -126,14 +134,19 @@ class AccessPolicy:
     ) -> Client | None:
         """Return the client of a person who sends a picture from a page of ours.
 
-        The CSRF token is not needed where everybody may send pictures: without it, the sender is
-        an address like others.
+        The CSRF token is not needed where everybody may send pictures: without it, or while the
+        database is away, the sender is an address like others.
 
         Raises:
             ForeignRequest: The picture comes without the CSRF token, to a service that wants keys.
             SessionsUnavailable: The database cannot be used now.
         """
-        person = await self.find_person(headers, address)
+        try:
+            person = await self.find_person(headers, address)
+        except (SessionsUnavailable, ServiceFull):
+            if self._entrance.wants_keys:
+                raise
+            return None
         if person is None or self._has_csrf(_to_headers(headers)):
             return person
         if self._entrance.wants_keys:
@@ -192,12 +205,18 @@ class AccessPolicy:
         assert token is not None  # it has led to the person
         return is_csrf_valid(token, headers.get(CSRF_HEADER, ""))
 
+    async def _read_digests(self) -> frozenset[bytes]:
+        CALLER.set("")
+        return await self._threads.run(self._sessions.digests)
+
     async def _refusal(self) -> GatewayError:
         try:
-            has_people = bool(await self._threads.run(lambda: self._people.all(EVERYTHING)))
+            wants_login = self._entrance.wants_keys or bool(
+                await self._threads.run(lambda: self._people.all(EVERYTHING))
+            )
         except StoreUnavailable:
-            has_people = True
-        if has_people or self._entrance.wants_keys:
+            wants_login = True
+        if wants_login:
             return Unauthenticated("wanted a person who has logged in, or a key with a role")
         return Forbidden(
             "nobody can log in yet. On the machine of the service, add the first person: "

@@ -77,10 +77,9 @@ async def change_password(request: RoomRequest) -> Response:
 
 
 def _address_of(request: RoomRequest) -> str:
-    """Return the name of the client at the caller's address."""
-    http = request.request.http
-    host = http.client.host if http.client else ""
-    return client_at(host, request.request.service.limits).name
+    """Return the name of the client at the caller's address; empty for a proxy of many callers."""
+    address, service = request.request.admitted.address, request.request.service
+    return "" if service.proxies.trusts(address) else client_at(address, service.limits).name
 
 
 def _begun(request: RoomRequest, login: Login) -> Response:

@@ -59,7 +59,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._held = bytearray()
         self._socket = transport
         super().connection_made(_Closing(transport, self.finish))  # type: ignore[arg-type]
-        self.address = client_at(self.client[0] if self.client else "::", self.limits).name
+        peer = self.client[0] if self.client else "::"
+        is_shared = self.all.proxies.trusts(peer)
+        self.address = "" if is_shared else client_at(peer, self.limits).name
         self._expect(self.limits.header_s)
         self.all.add(self)
 

@@ -23,7 +23,9 @@ from orchestrator.protocol.inference import USUAL_COST, Cost
 SENT_AT_ONCE = 20
 """Rejections a second that are sent without a delay."""
 DELAY_S = 1.0
-MOST_DELAYED, MOST_DELAYED_OF_ONE = 2000, 50
+MOST_DELAYED, MOST_DELAYED_OF_ONE = 2000, 125
+"""Most rejections that are delayed, of all and of one client: half the connections of an address,
+so that others behind the same address still connect."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Protocol
 
+from orchestrator.gateway.policy.trusted_proxies import TrustedProxies
+
 
 class Connection(Protocol):
     """A connection that may have to be closed."""
 
     @property
     def address(self) -> str:
-        """Name of the client at the other end."""
+        """Name of the client at the other end; empty if many clients share it."""
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -24,6 +26,7 @@ class Connections:
     Args:
         most: Most connections in total.
         most_of_one: Most connections from one address.
+        proxies: Proxies whose connections are those of many clients.
 
     Attributes:
         dropped: Number of connections that were closed: to make room, after a timeout, or for not
@@ -31,8 +34,9 @@ class Connections:
         is_leaving: The process is to end. Callers must connect to another one from now on.
     """
 
-    def __init__(self, most: int, most_of_one: int) -> None:
+    def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
+        self.proxies = proxies or TrustedProxies()
         self._open: set[Connection] = set()
         self._idle: dict[Connection, None] = {}  # the longest idle comes first
         self._by_address: Counter[str] = Counter()
@@ -46,7 +50,8 @@ class Connections:
         self._open.add(connection)
         self._by_address[connection.address] += 1
         self.rest(connection)
-        if self._by_address[connection.address] > self._most_of_one:
+        count = self._by_address[connection.address]
+        if connection.address and count > self._most_of_one:
             self._drop(one for one in self._idle if one.address == connection.address)
         elif len(self._open) > self._most:
             self._drop(self._idle)

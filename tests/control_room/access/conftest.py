@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.control_room.access.rooms import Room, open_with_keys
+from tests.gateway.conftest import pytest_pyfunc_call as pytest_pyfunc_call
 
 
 @pytest.fixture

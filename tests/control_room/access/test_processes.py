@@ -81,7 +81,7 @@ def test_the_audit_names_the_person(served: Served) -> None:
 
 
 def test_processes_share_the_limit_on_failed_logins(served: Served) -> None:
-    of_name, _ = limits_of("clara", "")
+    of_name, *_ = limits_of("clara", "127.0.0.1")
     assert served.log_in("clara")[0] == 401
     assert served.store.login_attempts.take([replace(of_name, attempts=1)]) > 0
     served.store.login_attempts.take([replace(of_name, interval_s=3600)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.control_room.access.logins import ATTEMPTS_OF_A_NAME
+from orchestrator.control_room.access.logins import MAX_ATTEMPTS
 from tests.control_room.access.rooms import (
     ANNA,
     BORIS,
@@ -99,8 +99,8 @@ def test_a_change_needs_the_token(room: Room) -> None:
 def test_attempts_are_limited_like_those_of_a_login(room: Room) -> None:
     csrf = room.log_in(BORIS.name)
     wrong: dict[str, Any] = {"json": CHANGE | {"old_password": "wrong"}, "headers": csrf}
-    statuses = [room.client.put(PATH, **wrong).status_code for _ in range(ATTEMPTS_OF_A_NAME + 1)]
-    assert statuses == [403] * ATTEMPTS_OF_A_NAME + [429]
+    statuses = [room.client.put(PATH, **wrong).status_code for _ in range(MAX_ATTEMPTS + 1)]
+    assert statuses == [403] * MAX_ATTEMPTS + [429]
 
 
 def test_a_key_has_no_password(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.control_room.access.logins import NAME_INTERVAL_S, limits_of
+from orchestrator.control_room.access.logins import INTERVAL_S, limits_of
 from tests.control_room.access.rooms import (
     ANNA,
     OTHERS,
@@ -173,25 +173,49 @@ def test_an_error_repeats_no_password(open_session: tuple[Room, dict[str, str]])
 
 
 def test_many_failures_of_a_name_have_to_wait(room: Room) -> None:
-    of_name, _ = limits_of("anna", "127.0.0.1")
-    room.store.login_attempts.take([replace(of_name, interval_s=8 * NAME_INTERVAL_S)])
+    of_name, *_ = limits_of("anna", "127.0.0.1")
+    room.store.login_attempts.take([replace(of_name, interval_s=8 * INTERVAL_S)])
     answers = [room.client.post("/v1/session", json=WRONG) for _ in range(3)]
     assert [one.status_code for one in answers] == [401, 401, 429]
-    assert 1 <= int(answers[-1].headers["retry-after"]) <= NAME_INTERVAL_S
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= INTERVAL_S
     assert room.client.post("/v1/session", json=RIGHT).status_code == 429
     other = {"name": "boris", "password": PASSWORD}
     assert room.client.post("/v1/session", json=other).status_code == 200
 
 
 def test_many_failures_from_an_address_have_to_wait(room: Room) -> None:
-    _, of_address = limits_of("anna", "127.0.0.1")
+    *_, of_address = limits_of("anna", "127.0.0.1")
     room.store.login_attempts.take([replace(of_address, interval_s=3600)])
     assert room.client.post("/v1/session", json=RIGHT).status_code == 429
 
 
+def test_a_stranger_elsewhere_does_not_keep_a_person_from_logging_in(tmp_path: Path) -> None:
+    with open_room(tmp_path, trusted_proxies=("127.0.0.0/8",)) as room:
+        stranger, anna = ({"x-forwarded-for": f"203.0.113.{last}"} for last in (1, 2))
+        of_name, *_ = limits_of("anna", "203.0.113.1")
+        room.store.login_attempts.take([replace(of_name, interval_s=9 * INTERVAL_S)])
+        answers = [room.client.post("/v1/session", json=WRONG, headers=stranger) for _ in range(2)]
+        assert [one.status_code for one in answers] == [401, 429]
+        assert room.client.post("/v1/session", json=RIGHT, headers=anna).status_code == 200
+
+
+def test_the_address_of_a_proxy_is_never_locked_out(tmp_path: Path) -> None:
+    with open_room(tmp_path, trusted_proxies=("127.0.0.1",)) as room:
+        *_, of_address = limits_of("anna", "127.0.0.1")
+        room.store.login_attempts.take([replace(of_address, interval_s=3600)])
+        assert room.client.post("/v1/session", json=RIGHT).status_code == 200
+
+
+def test_an_address_that_nobody_trusted_tells_is_no_way_around_the_limit(room: Room) -> None:
+    *_, of_address = limits_of("anna", "127.0.0.1")
+    room.store.login_attempts.take([replace(of_address, interval_s=3600)])
+    told = {"x-forwarded-for": "203.0.113.1"}
+    assert room.client.post("/v1/session", json=RIGHT, headers=told).status_code == 429
+
+
 def test_logins_that_succeed_need_not_wait(room: Room) -> None:
-    of_name, _ = limits_of("anna", "127.0.0.1")
-    room.store.login_attempts.take([replace(of_name, interval_s=9 * NAME_INTERVAL_S)])
+    of_name, *_ = limits_of("anna", "127.0.0.1")
+    room.store.login_attempts.take([replace(of_name, interval_s=9 * INTERVAL_S)])
     answers = [room.client.post("/v1/session", json=RIGHT) for _ in range(3)]
     assert [one.status_code for one in answers] == [200, 200, 200]
 

@@ -48,10 +48,10 @@ async def test_no_more_than_2000_are_delayed() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_one_client_has_at_most_50_delayed_rejections() -> None:
+async def test_one_client_has_at_most_125_delayed_rejections() -> None:
     admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
-    greedy = await reject(admitting, 20 + 50 + 3)
-    assert [task.done() for task in greedy] == [True] * 20 + [False] * 50 + [True] * 3
+    greedy = await reject(admitting, 20 + 125 + 3)
+    assert [task.done() for task in greedy] == [True] * 20 + [False] * 125 + [True] * 3
     other = asyncio.create_task(admitting.delay_rejection("other"))
     await settle()
     assert not other.done()
