@@ -292,6 +292,8 @@ class GatewayFlags:
     def _check_files(self) -> None:
         if self.keys is not None:
             read_keys(self.keys)
+        if self.cameras is not None:
+            _check_cameras(self.cameras)
         if self.audit is not None:
             check_writable("audit", self.audit)
         _check_pair(self.certificate, self.private_key)
@@ -299,6 +301,13 @@ class GatewayFlags:
 
 def _absolute(file: Path | None) -> Path | None:
     return file and file.absolute()
+
+
+def _check_cameras(file: Path) -> None:
+    """Check the file now: a running service goes on without a file that has become wrong."""
+    from orchestrator.cameras.configuration import read_configuration
+
+    read_configuration(file)
 
 
 def _check_pair(certificate: Path | None, private_key: Path | None) -> None:

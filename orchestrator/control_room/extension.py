@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,21 @@ from orchestrator.cameras.background_tasks import BackgroundTasks
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.exposed_passwords import warn_of_readers
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.scope import EVERYTHING
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.endpoint import ControlRoom, to_routes
 from orchestrator.control_room.pages.routes import page_routes
 from orchestrator.control_room.rest.change_feed import ChangeFeed
 from orchestrator.control_room.rest.openapi import describe
 from orchestrator.control_room.rest.routes import rest_routes
-from orchestrator.errors import SettingsError
+from orchestrator.errors import PlateError, SettingsError
 from orchestrator.gateway.data_plane import DataPlane, Identify
 from orchestrator.gateway.http.openapi_schemas import ApiPart
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.system.file_stamps import stamp_of
 
-LOG = logging.getLogger(__name__)
-RELOAD_EVERY_S = 2.0
+RELOAD_EVERY_S, CHECK_EVERY_S = 2.0, 5.0
+DATABASE = "database"
 
 
 class ControlRoomExtension:
@@ -41,6 +41,7 @@ class ControlRoomExtension:
     def __init__(self, room: ControlRoom, file: Path) -> None:
         self._room, self._file = room, file
         self._feed = ChangeFeed(room)
+        self._tasks = BackgroundTasks()
         self._routes = rest_routes(self._feed)
 
     def routes(self, service: DataPlane) -> Sequence[Route]:
@@ -66,14 +67,45 @@ class ControlRoomExtension:
         self._room.access.close()
         self._room.store.close()
 
+    def broken_parts(self) -> list[str]:
+        """Return the names of tasks that have failed; the log says why."""
+        failed = (one for one in self._tasks.statuses if one.last_error or not one.is_up)
+        return [f"control room: {one.name}" for one in failed]
+
     async def _run_tasks(self) -> None:
-        tasks = BackgroundTasks()
-        tasks.start("live events", self._feed.run)
-        tasks.start("file of cameras", lambda: _follow(self._room, self._file))
+        self._tasks.start("live events", self._feed.run)
+        self._tasks.start("file of cameras", self._follow)
+        self._tasks.start(DATABASE, self._check_database)
         try:
             await asyncio.Event().wait()
         finally:
-            await tasks.stop()
+            await self._tasks.stop()
+
+    async def _check_database(self) -> None:
+        """Note from time to time whether the database can be used."""
+        room = self._room
+        while True:
+            error = None
+            try:
+                await room.threads.run(lambda: room.store.lists.describe(EVERYTHING))
+            except PlateError as raised:
+                error = raised
+            self._tasks.note(DATABASE, error, "the database of the passes cannot be used")
+            await asyncio.sleep(CHECK_EVERY_S)
+
+    async def _follow(self) -> None:
+        """Follow changes of the file of cameras. A wrong file changes nothing."""
+        stamp = stamp_of(self._file)
+        while True:
+            await asyncio.sleep(RELOAD_EVERY_S)
+            if (now := stamp_of(self._file)) == stamp:
+                continue
+            stamp, error = now, None
+            try:
+                self._room.configuration = read_configuration(self._file)
+            except SettingsError as raised:
+                error = raised
+            self._tasks.note("file of cameras", error, "cameras are not read again")
 
 
 def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
@@ -89,17 +121,3 @@ def open_control_room(options: GatewayOptions) -> ControlRoomExtension:
     access = AccessPolicy(Entrance.of(options), store, configuration.control_room)
     room = ControlRoom(configuration, store, access)
     return ControlRoomExtension(room, options.cameras)
-
-
-async def _follow(room: ControlRoom, file: Path) -> None:
-    """Follow changes of the file of cameras. A wrong file changes nothing."""
-    stamp = stamp_of(file)
-    while True:
-        await asyncio.sleep(RELOAD_EVERY_S)
-        if (now := stamp_of(file)) == stamp:
-            continue
-        stamp = now
-        try:
-            room.configuration = read_configuration(file)
-        except SettingsError as error:
-            LOG.error("cameras are not read again: %s", error)

@@ -88,16 +88,16 @@ class DataPlane:
         self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
+        of_one = self.limits.client_connections
         self.proxies = TrustedProxies(options.trusted_proxies)
-        self.connections = self._allow(self.limits.connections)
-        self.probes = self._allow(PROBES)
+        self.connections = Connections(self.limits.connections, of_one, self.proxies)
+        self.probes = Connections(PROBES, of_one)
         self.metrics = Metrics(self.admission.counts)
+        self.is_extension_away = False
+        self.broken: Callable[[], Sequence[str]] = tuple  # parts beside recognition
         self._moves: set[asyncio.Task[None]] = set()
         self._audit = Audit(options.audit)
         self._keys = KeyFile(options.keys) if options.keys else None
-
-    def _allow(self, connections: int) -> Connections:
-        return Connections(connections, self.limits.client_connections, self.proxies)
 
     def leave(self) -> None:
         """Reject new calls and stop retries, because the process is to end."""
@@ -126,7 +126,7 @@ class DataPlane:
         Args:
             protocol: Protocol of the call, one of `metrics.PROTOCOLS`.
             kind: Kind of the request, from a small set.
-            address: IP address at the other end of the connection; empty if it is not known.
+            address: IP address of the connection's other end; empty if it is not known.
             headers: Lower-case names and values of the headers.
             identify: Finds out who calls without a key; None for calls that need one.
 

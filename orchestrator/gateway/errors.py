@@ -114,6 +114,12 @@ class Evicted(ServiceFull):
     reason = "evicted"
 
 
+class ExtensionAway(GatewayError):
+    """The control room cannot be opened now. Recognition goes on."""
+
+    status, code, reason = 503, "UNAVAILABLE", "away"
+
+
 class DeadlineExceeded(GatewayError):
     """The answer did not come in time."""
 

@@ -50,7 +50,7 @@ UNLESS_SET = {
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
 MAX_REPLACED, REPLACED_S = 5, 60.0
-"""Most processes that are replaced within this time. If there are more, all are started again."""
+"""Most processes that are replaced within this time. The others serve alone after that."""
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
 """Start of the last line, if a process itself reports why it ends."""
@@ -67,6 +67,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._held: list[str] | None = []
+        self._has_ended = False
         self._ran = time.monotonic()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
@@ -92,9 +93,16 @@ class Worker:
     def write(self, line: str) -> None:
         """Write a line to the process's standard input, if the process still reads it."""
         assert self.process.stdin is not None
-        with contextlib.suppress(OSError):  # it may have ended
+        with contextlib.suppress(OSError, ValueError):  # it may have ended
             self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill the process, once."""
+        if not self._has_ended:
+            self._has_ended = True
+            _end(self.process, 0.0)
+            self.close()
 
     def close(self) -> None:
         """Close the process's standard input."""
@@ -138,32 +146,31 @@ class Gateway:
     _replaced: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACED))
 
     def monitor(self) -> bool:
-        """Tell whether the gateway serves. If not, it must be restarted.
-
-        A process that is lost beside others is replaced; the calls of the others go on.
-        """
+        """Tell whether the gateway serves. A process that is lost beside others is replaced."""
         lost = [number for number, worker in enumerate(self.workers) if not worker.is_well()]
-        return len(lost) < len(self.workers) and all(map(self._replace, lost))
-
-    def _replace(self, number: int) -> bool:
-        """Start a process in the place of a lost one. Return False if that does not help."""
-        now, lost = time.monotonic(), self.workers[number]
-        if len(self._replaced) == MAX_REPLACED and now - self._replaced[0] < REPLACED_S:
+        if len(lost) == len(self.workers):
             return False
+        for number in lost:
+            self._replace(number)
+        return True
+
+    def _replace(self, number: int) -> None:
+        """Start a process in the place of a lost one, unless that did not help lately."""
+        now, lost = time.monotonic(), self.workers[number]
+        lost.end()  # a suspended one would get a part of all connections
+        if len(self._replaced) == MAX_REPLACED and now - self._replaced[0] < REPLACED_S:
+            return
         self._replaced.append(now)
-        _end(lost.process, 0.0)
-        lost.close()
         logger.error("one of the gateway's processes is replaced: %s", lost.reason())
         mark_process_dead(lost.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
         try:
             self.workers[number] = launch(self.command, self.options, self.counts)
         except ServerError as error:
             logger.error("%s", error)
-            return False
+            return
         if self._moved:
             self.workers[number].write(event_to_json(self._moved))
         self.workers[number].release()
-        return True
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until every address of the gateway accepts connections.

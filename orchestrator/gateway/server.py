@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Awaitable, Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,10 @@ from starlette.types import ASGIApp
 from orchestrator.errors import ServerError
 from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.extension_host import ExtensionHost
 from orchestrator.gateway.grpc.server import Servicer, make_server
-from orchestrator.gateway.http.app import make_app, make_metrics_app
-from orchestrator.gateway.http.extension import Extension, OpenExtension
+from orchestrator.gateway.http.app import make_metrics_app
+from orchestrator.gateway.http.extension import OpenExtension
 from orchestrator.gateway.http.protocol import guarded
 from orchestrator.gateway.ipc import listen
 from orchestrator.gateway.options import WORK_S, Address, GatewayOptions
@@ -77,11 +78,12 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     certificate = _certificate_of(options)
     service = DataPlane(options, certificate)
-    extension = open_extension() if open_extension else None
-    servers = list(_http_servers(service, extension))
+    host = ExtensionHost(service, open_extension)
+    await host.start()
+    servers = list(_http_servers(service, host))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
-    duties = [*_duties(service, extension)]
+    duties = [service.watch(), service.canary.watch(), listen(service), host.run()]
     if certificate:
         certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
         duties.append(certificate.watch())
@@ -98,16 +100,10 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks, *([rpc.stop(WORK_S)] if rpc else []))
-    if extension:
-        await extension.close()
+    await host.close()
     await service.close()
     if failures:
         raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
-
-
-def _duties(service: DataPlane, extension: Extension | None) -> Iterator[Coroutine[Any, Any, None]]:
-    yield from (service.watch(), service.canary.watch(), listen(service))
-    yield from extension.duties() if extension else ()
 
 
 async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
@@ -121,10 +117,10 @@ async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asynci
 
 
 def _http_servers(
-    service: DataPlane, extension: Extension | None
+    service: DataPlane, callers_app: ASGIApp
 ) -> Iterator[tuple[HttpServer, list[socket.socket]]]:
-    app, options = make_app(service, extension), service.options
-    callers = _http_server(app, service, service.connections, options.certificate)
+    options = service.options
+    callers = _http_server(callers_app, service, service.connections, options.certificate)
     yield callers, _listen_everywhere(options.http, options)
     if options.metrics:
         app = make_metrics_app(service)

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway import launcher
-from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.gateway.launcher import MAX_REPLACED, Gateway, start
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.protocol.gateway_events import TritonMoved, event_from_json
 from orchestrator.supervisor.ports import free_ports
@@ -129,13 +129,27 @@ def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gatew
     until(lambda: not gateway.monitor(), "the loss to be seen")
 
 
-def test_a_gateway_whose_processes_end_again_and_again_must_be_restarted(
-    gateway: Gateway,
+def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gateway.command = [sys.executable, "-c", "raise SystemExit(3)"]
+    first, second = pids(gateway)
+    tried = {second}
+
+    def has_given_up() -> bool:
+        assert gateway.monitor()
+        tried.add(pids(gateway)[1])
+        return len(tried) > MAX_REPLACED and not gateway.workers[1].is_running()
+
+    command, gateway.command = gateway.command, [sys.executable, "-c", "raise SystemExit(3)"]
     gateway.workers[1].process.kill()
-    until(lambda: not gateway.monitor(), "the end of the attempts")
-    assert gateway.workers[0].is_running()
+    until(has_given_up, "the last attempt")
+    assert gateway.monitor()
+    assert pids(gateway)[0] == first
+    assert pids(gateway)[1] in tried
+    gateway.send(TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics"))
+    gateway.command = command
+    monkeypatch.setattr(launcher, "REPLACED_S", 0.0)  # it is later
+    until(lambda: gateway.monitor() and gateway.workers[1].is_running(), "another attempt")
 
 
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:

@@ -13,10 +13,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway.data_plane import DataPlane
-from orchestrator.gateway.errors import LEAVING, GatewayError, MethodNotAllowed, NotFound, Outcome
+from orchestrator.gateway.errors import (
+    LEAVING,
+    ExtensionAway,
+    GatewayError,
+    MethodNotAllowed,
+    NotFound,
+    Outcome,
+)
 from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
 from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
-from orchestrator.gateway.http.extension import Extension
+from orchestrator.gateway.http.extension import Extension, contain
 from orchestrator.gateway.http.openapi_schemas import NO_PART
 from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
@@ -42,7 +49,7 @@ def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
         *(extension.routes(service) if extension else ()),
     ]
     if service.options.has_plates:
-        identify = extension.identify if extension else None
+        identify = contain(extension.identify) if extension else None
         describe = extension.describe if extension else lambda: NO_PART
         routes += rest_routes.infer_routes(service, identify)
         routes += snapshot_routes.routes(service)
@@ -101,7 +108,8 @@ def _health_routes(service: DataPlane) -> list[Route]:
 
     async def readyz(_request: Request) -> Response:
         if await service.is_ready():
-            return _to_json(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
+            broken, age_s = [*service.broken()], round(canary.age_s, 1)
+            return _to_json(Ready(status="ready", canary_age_s=age_s, broken=broken))
         return rest_routes.render_error(_not_ready(canary.age_s))
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
@@ -156,6 +164,8 @@ async def _reject_route(service: DataPlane, request: Request, error: Exception) 
     async def reject(_request: HttpRequest) -> Response:
         if "Allow" in headers:
             raise MethodNotAllowed(f"method: wanted {headers['Allow']}, got {request.method}")
+        if service.is_extension_away:
+            raise ExtensionAway("the control room cannot be opened now; the log says why", 5.0)
         raise NotFound(f"no such path: {path[:200]}")
 
     kind = getattr(request.scope.get("endpoint"), "kind", "other")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from starlette.routing import Route
 
-from orchestrator.gateway.data_plane import DataPlane, Identify
+from orchestrator.errors import PlateError
+from orchestrator.gateway.data_plane import DataPlane, Headers, Identify
 from orchestrator.gateway.http.openapi_schemas import ApiPart
+from orchestrator.gateway.policy.clients import Client
+
+logger = logging.getLogger(__name__)
 
 
 class Extension(Protocol):
@@ -27,9 +32,29 @@ class Extension(Protocol):
     def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         """Return what runs in the background until it is cancelled."""
 
+    def broken_parts(self) -> Sequence[str]:
+        """Return what does not work now, in words that everybody may read; none if all works."""
+
     async def close(self) -> None:
         """Release everything, after the last answer."""
 
 
+def contain(identify: Identify | None) -> Identify | None:
+    """Return a function that knows nobody where `identify` fails by a fault of its own."""
+    if identify is None:
+        return None
+
+    async def find(headers: Headers, address: Client) -> Client | None:
+        try:
+            return await identify(headers, address)
+        except PlateError:
+            raise
+        except Exception:
+            logger.exception("callers cannot be identified by the extension")
+            return None
+
+    return find
+
+
 OpenExtension = Callable[[], Extension]
-"""Opens an extension inside the gateway's event loop."""
+"""Opens an extension in a thread. It may block and fail; then it is called again."""

@@ -249,3 +249,8 @@ class Ready(Model):
     canary_age_s: float = Field(
         ge=0, description="Seconds since the canary picture was last read", examples=[3.1]
     )
+    broken: list[str] = Field(
+        default=[],
+        description="Parts beside recognition that do not work now; recognition goes on",
+        examples=[[]],
+    )
