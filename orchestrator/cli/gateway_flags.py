@@ -236,12 +236,14 @@ class GatewayFlags:
     def _fit_limits(self, triton: ServerOptions) -> Limits:
         """Return the limits of requests, as far as this machine's cores and memory allow them."""
         from orchestrator.supervisor.plate_models import count_ours
+        from orchestrator.supervisor.preflight import shared_bytes_of_call
 
         capacity = triton.capacity()
         limits = Limits().updated(self.limits)
         if not limits.calls:
             limits = replace(limits, calls=CALLS_A_PICTURE * capacity.pictures)
-        return fit(limits, usable_memory(), count_ours(capacity), self.processes)
+        workers, shared_bytes = count_ours(capacity), shared_bytes_of_call(triton)
+        return fit(limits, usable_memory(), workers, self.processes, shared_bytes)
 
     def _find_addresses(self, triton: ServerOptions) -> tuple[Address, Address | None, Address]:
         """Return the addresses to listen on for HTTP, gRPC and metrics.

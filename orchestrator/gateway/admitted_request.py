@@ -37,7 +37,7 @@ class AdmittedRequest:
     is_audited: bool = True
 
     def expect(self, size: int) -> None:
-        """Reserve memory for a body of a size in bytes, before it is read if possible.
+        """Reserve memory for a body, or for as many bytes of it as have arrived.
 
         Raises:
             ServiceFull: There is no room.

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from orchestrator.errors import PlateError
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.http.extension import Extension, OpenExtension
@@ -100,6 +101,8 @@ def _logged(what: str) -> Iterator[None]:
     """Log an exception of the block instead of raising it."""
     try:
         yield
+    except PlateError as error:
+        logger.error("%s: %s", what, error)
     except Exception as error:
         logger.exception("%s: %s", what, error)
 

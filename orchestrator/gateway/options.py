@@ -24,7 +24,8 @@ class Limits:
     """The limits for all callers together and for each client. Defaults fit a small camera site.
 
     Attributes:
-        body_mb: Largest body of a call, MiB.
+        body_mb: Largest body of a call, MiB: the pixels of a picture of 24 megapixels fit into it.
+            No body is larger than `memory_mb`.
         pixels: Largest picture, width x height. The model's own limit also applies.
         crop_pixels: Largest crop of a plate for `plate_reader`.
         pictures: Most pictures in one multipart body.
@@ -48,7 +49,7 @@ class Limits:
         client_rate: Most calls of one client a second. As many may come at once after a pause.
     """
 
-    body_mb: int = 32
+    body_mb: int = 80
     pixels: int = 50_000_000
     crop_pixels: int = 1_000_000
     pictures: int = 16
@@ -73,14 +74,10 @@ class Limits:
         for one in fields(self):
             least = 0 if one.name in WORKED_OUT else 0.001 if one.type == "float" else 1
             check_range(one.name, getattr(self, one.name), least, 1_000_000_000)
-        if self.memory_mb < self.body_mb:
-            raise SettingsError(
-                f"memory_mb: wanted room for a body of {self.body_mb}, got {self.memory_mb}"
-            )
 
     @property
     def body_bytes(self) -> int:
-        return self.body_mb * MIB
+        return min(self.body_mb, self.memory_mb) * MIB
 
     @property
     def memory_bytes(self) -> int:

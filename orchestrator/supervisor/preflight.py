@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,6 +156,19 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
             f"{folder}: wanted {wanted >> 20} MB for {workers} workers, got {free >> 20} MB; "
             "with Docker use --shm-size=512m, in Kubernetes mount a memory volume there"
         )
+
+
+def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:
+    """Return the shared memory that is left for the tensors of one call, in bytes.
+
+    The region of each worker grows with its largest call, and does not shrink.
+
+    Raises:
+        ServerError: There is no shared memory.
+    """
+    capacity = options.capacity()
+    left = _free_bytes(folder) - count_ours(capacity) * SHM_PER_WORKER
+    return sys.maxsize if capacity.on_gpu else max(0, left) // max(1, capacity.pictures)
 
 
 def _free_bytes(folder: Path) -> int:

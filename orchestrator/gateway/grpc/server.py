@@ -17,17 +17,11 @@ from urllib.parse import unquote
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
-from orchestrator.errors import PlateError, RequestError
-from orchestrator.gateway.errors import (
-    LEAVING,
-    BodyTimeout,
-    BodyTooLarge,
-    ServiceFull,
-    UnsupportedMedia,
-    outcome_of,
-)
+from orchestrator.errors import PlateError
+from orchestrator.gateway.errors import BodyTooLarge, UnsupportedMedia, outcome_of
+from orchestrator.gateway.grpc.message_reads import MessageReads
 from orchestrator.gateway.ops.tracing import trace_of
-from orchestrator.gateway.options import UPLOAD_S, Address, Limits
+from orchestrator.gateway.options import Address, Limits
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 
@@ -104,7 +98,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     def __init__(self, service: DataPlane, limits: Limits) -> None:
         self._service = service
         self.limits = limits
-        self._reading: set[asyncio.Task[Any]] = set()
+        self._reads = MessageReads(limits)
         self._handlers = {
             "ServerLive": self._handle(self._server_live),
             "ServerReady": self._handle(self._server_ready),
@@ -132,7 +126,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         async def respond(context: Any) -> Any:
             async with self._admit(kind, context) as admitted:
                 with admitted.receive():
-                    message = await self._read(context)
+                    message = await self._reads.read(context)
                 if len(message) > LARGEST_METADATA_REQUEST:
                     raise BodyTooLarge(
                         f"message: wanted up to {LARGEST_METADATA_REQUEST} bytes, got more"
@@ -170,36 +164,14 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return grpc.stream_unary_rpc_method_handler(handle)
 
     def leave(self) -> None:
-        """Stop waiting for messages after `UPLOAD_S` seconds, because the process is to end."""
-        asyncio.get_running_loop().call_later(UPLOAD_S, self._stop_reading)
-
-    def _stop_reading(self) -> None:
-        for task in self._reading:
-            task.cancel()
-
-    async def _read(self, context: Any) -> bytes:
-        """Return the single message of a call."""
-        task = asyncio.ensure_future(context.read())
-        self._reading.add(task)
-        try:
-            done, _ = await asyncio.wait([task], timeout=self.limits.body_s)
-        finally:
-            self._reading.discard(task)
-            task.cancel()
-        if not done:
-            raise BodyTimeout(f"message: wanted within {self.limits.body_s:g} s, got a part")
-        if task.cancelled():
-            raise ServiceFull(LEAVING.message, LEAVING.retry_after_s)
-        message = task.result()
-        if not isinstance(message, bytes):
-            raise RequestError("message: wanted one, got none")
-        return message
+        """Stop waiting for messages soon, because the process is to end."""
+        self._reads.leave()
 
     async def _infer(self, context: Any) -> Any:
         trace = trace_of(dict(_headers_of(context)))
         async with self._admit("infer", context) as admitted:
             with admitted.receive():
-                message = await self._read(context)
+                message = await self._reads.read(context)
             admitted.expect(len(message))  # known only now: HTTP/2 announces no size
             return to_response(await admitted.infer(to_call(parse_request(message), trace)))
 

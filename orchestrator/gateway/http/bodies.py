@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import anyio
 from starlette.requests import ClientDisconnect, Request
@@ -39,17 +39,29 @@ def announced_size(headers: Mapping[str, str], most: int) -> int:
     return int(length)
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
+async def read_body(request: Request, limits: Limits, grow: Callable[[int], None]) -> bytes:
     """Return the body.
+
+    Args:
+        request: The request.
+        limits: Limits of the gateway.
+        grow: Takes the bytes that have arrived, and may refuse to hold more.
 
     Raises:
         BodyTimeout: The body did not come in time.
         Cancelled: The caller hung up.
+        GatewayError: `grow` raised it.
     """
+    parts: list[bytes] = []
+    size = 0
     try:
         with anyio.fail_after(limits.body_s):
-            return await request.body()
+            async for part in request.stream():
+                size += len(part)
+                grow(size)
+                parts.append(part)
     except TimeoutError as error:
         raise BodyTimeout(f"body: wanted all of it within {limits.body_s:g} s") from error
     except ClientDisconnect as error:
         raise Cancelled("the caller hung up") from error
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -57,16 +57,16 @@ class HttpRequest:
         self.admitted.id = self.http.state.request_id = request_id
 
     async def body(self) -> bytes:
-        """Reserve memory for the body, read it and return it.
+        """Read the body and return it. Each part takes memory as it arrives.
 
         Raises:
             PlateError: The body is too large, too slow, compressed or of unknown size, or the call
                 was evicted.
         """
         limits = self.service.limits
-        self.admitted.expect(announced_size(self.http.headers, limits.body_bytes))
+        announced_size(self.http.headers, limits.body_bytes)
         with self.admitted.receive():
-            return await read_body(self.http, limits)
+            return await read_body(self.http, limits, self.admitted.expect)
 
 
 @dataclass(frozen=True)

@@ -98,13 +98,13 @@ class Admission:
             self._slots.remove(slot)
 
     def reserve(self, slot: Slot, size: int) -> None:
-        """Reserve memory for the announced body of a call, in bytes, before it is read.
+        """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
 
         Raises:
             QuotaExceeded: The bodies of this client fill half of the memory.
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
-        self._slots.reserve(slot, size)
+        self._slots.reserve(slot, size, self._clock())
 
     @contextmanager
     def receive(self, slot: Slot) -> Iterator[None]:
@@ -115,7 +115,7 @@ class Admission:
         """
         self._slots.check(slot)
         with anyio.CancelScope() as scope:
-            slot.evict, slot.is_receiving = scope.cancel, True
+            slot.evict, slot.is_receiving, slot.marked_s = scope.cancel, True, self._clock()
             try:
                 yield
             finally:

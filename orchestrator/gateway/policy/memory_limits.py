@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import replace
 
 from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.policy.costs import COPIES
 from orchestrator.system.memory import LEAST_BYTES, budget
 
 BODIES = 5
 """Bodies of all calls get this fraction (1/5) of the memory for pictures in work. A body that
 waits takes three times its bytes: the body, its pictures, and the tensors for Triton."""
+LEAST_BODY_MB = 32
+"""Bodies of this size are taken however small the memory."""
 BYTES_A_PIXEL = 8
 """Memory of a usual photo in work, for each pixel: the decoded picture and copies of its file."""
 
 logger = logging.getLogger(__name__)
 
 
-def fit(limits: Limits, memory_bytes: int, workers: int, processes: int) -> Limits:
+def _fit_body(limits: Limits, what: str, most_mb: int) -> Limits:
+    if limits.body_mb <= most_mb:
+        return limits
+    logger.warning(
+        "bodies of more than %d MiB are refused, of the %d that are allowed: there is no more %s "
+        "for one call. With Docker, --shm-size=512m gives shared memory",
+        most_mb,
+        limits.body_mb,
+        what,
+    )
+    return replace(limits, body_mb=max(1, most_mb))
+
+
+def fit(
+    limits: Limits, memory_bytes: int, workers: int, processes: int, shared_bytes: int = sys.maxsize
+) -> Limits:
     """Return limits with which pictures in work, and bodies, fit into the memory.
 
     If `picture_mb` is given, it is kept, and so is the bodies' memory. A picture that does not fit
@@ -28,9 +47,12 @@ def fit(limits: Limits, memory_bytes: int, workers: int, processes: int) -> Limi
         memory_bytes: Memory of the container or machine.
         workers: Worker processes of Triton.
         processes: Processes of the gateway.
+        shared_bytes: Shared memory that each worker may use for one call, see `shared_memory`.
     """
+    limits = _fit_body(limits, "shared memory (/dev/shm)", shared_bytes // MIB)
     if not limits.picture_mb:
         picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB
+        limits = _fit_body(limits, "memory", max(LEAST_BODY_MB, picture_mb // COPIES))
         memory_mb = max(limits.body_mb, picture_mb // BODIES)
         memory_mb = min(limits.memory_mb, memory_mb)
         limits = replace(limits, picture_mb=picture_mb, memory_mb=memory_mb)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from orchestrator.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
@@ -12,6 +13,9 @@ from orchestrator.gateway.policy.clients import GATE, Client
 
 KEPT = 8
 """This fraction (1/8) of slots and memory is reserved for gates."""
+
+MEASURE_S = 1.0
+"""Least time over which the rate of an upload is measured."""
 
 
 def open_to(priority: int, whole: int) -> int:
@@ -25,7 +29,10 @@ class Slot:
 
     Attributes:
         client: Client of the call.
-        size: Reserved memory for the body, bytes; 0 before the reservation.
+        size: Reserved memory for the bytes of the body that have arrived.
+        marked_s: Time at which the body began to arrive, or its rate was measured last.
+        marked_size: Bytes that had arrived at that time.
+        rate: Bytes a second before that time; infinite until it was measured.
         evict: Ends the call's upload or its wait. If None, it does neither now.
         is_receiving: The call's body is being read.
         paid: Calls that were counted for it in advance, and not yet used.
@@ -33,9 +40,23 @@ class Slot:
 
     client: Client
     size: int = 0
+    marked_s: float = 0.0
+    marked_size: int = 0
+    rate: float = math.inf
     evict: Callable[[], object] | None = None
     is_receiving: bool = False
     paid: float = 1.0
+
+    def measure_rate(self, now_s: float) -> float:
+        """Return the rate at which the body arrives; at most once a second it is measured anew.
+
+        So an upload that sent much at first, and nothing since, is slow after a second.
+        """
+        passed_s = now_s - self.marked_s
+        if passed_s >= MEASURE_S:
+            self.rate = (self.size - self.marked_size) / passed_s
+            self.marked_s, self.marked_size = now_s, self.size
+        return self.rate
 
 
 class Slots:
@@ -80,22 +101,62 @@ class Slots:
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
 
-    def reserve(self, slot: Slot, size: int) -> None:
-        """Reserve memory for the body of a call, in bytes.
+    def reserve(self, slot: Slot, size: int, now_s: float = 0.0) -> None:
+        """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
+
+        Args:
+            slot: Slot of the call.
+            size: All its bytes.
+            now_s: Time of a clock that nobody sets.
 
         Raises:
             QuotaExceeded: The bodies of this client fill half of the memory.
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
         self.check(slot)
-        own = sum(one.size for one in self._inside if one.client.name == slot.client.name)
-        if own and own + size > self._limits.memory_bytes // 2:
+        name = slot.client.name
+        others = sum(one.size for one in self._inside if one.client.name == name) - slot.size
+        if others and others + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
             )
-        self._make_room(slot, size=size)
+        more = size - slot.size
+        self._drop_slow(slot, more, now_s)
+        self._make_room(slot, size=more)
         slot.size = size
-        self.bytes += size
+        self.bytes += more
+
+    def _drop_slow(self, slot: Slot, size: int, now_s: float) -> None:
+        """Evict slow uploads, the slowest first, until a call has room.
+
+        So nobody can hold the memory by parts of bodies that never end. An upload is slow if a body
+        of the largest size would not come in time at its rate.
+        """
+        missing = self.bytes + size - self._memory_of(slot)
+        if missing <= 0:
+            return
+        least_rate = self._limits.body_bytes / self._limits.body_s
+        slow = sorted(
+            (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),
+            key=lambda one: one.rate,
+        )
+        if sum(one.size for one in slow) < missing:
+            return
+        for one in slow:
+            if missing > 0:
+                missing -= one.size
+                self._evict(one)
+
+    def _uploads_beside(self, slot: Slot) -> Iterator[Slot]:
+        """Yield the uploads that hold memory and have no better priority than a call."""
+        for one in self._inside:
+            is_upload = one.is_receiving and one.evict is not None and one.size > 0
+            if is_upload and one is not slot and one.client.priority >= slot.client.priority:
+                yield one
+
+    def _memory_of(self, slot: Slot) -> int:
+        limits = self._limits
+        return max(limits.body_bytes, open_to(slot.client.priority, limits.memory_bytes))
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
@@ -109,8 +170,7 @@ class Slots:
 
     def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
         """Evict calls of worse priority until there is room; evict none if that is not enough."""
-        limits, priority = self._limits, slot.client.priority
-        memory = max(limits.body_bytes, open_to(priority, limits.memory_bytes))
+        limits, priority, memory = self._limits, slot.client.priority, self._memory_of(slot)
         if calls:
             calls += len(self._inside) - open_to(priority, limits.calls + limits.waiting)
         if size:
@@ -147,4 +207,7 @@ class Slots:
 
 def evicted() -> Evicted:
     """Return the refusal of a call that was evicted."""
-    return Evicted("a call of better priority took the place; try again later", RETRY_AFTER_S)
+    return Evicted(
+        "a call of better priority took the place, or other uploads the memory; try again",
+        RETRY_AFTER_S,
+    )

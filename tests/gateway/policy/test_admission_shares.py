@@ -1,13 +1,15 @@
 """Nobody holds what others need: places and memory for gates, turns for every client."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from orchestrator.gateway.errors import Evicted, QuotaExceeded, ServiceFull
-from orchestrator.gateway.options import MIB
+from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.gateway.policy.fair_queue import FairOrder
+from orchestrator.gateway.policy.slots import Slot, Slots
 from orchestrator.protocol.inference import Cost
 from tests.gateway.stories import NOTHING, Clock, Story, admission, client, enter, settle
 
@@ -201,3 +203,55 @@ def test_a_call_that_lost_its_place_receives_nothing() -> None:
         pass
     with pytest.raises(Evicted), admitting.receive(slot):
         pytest.fail("a call without a place receives")
+
+
+class TestUploads:
+    """Bodies take memory as they arrive, and the slow ones lose it when it is short."""
+
+    def slots(self, count: int) -> tuple[Slots, list[Slot], list[str]]:
+        """Return slots, of which each belongs to another client and receives since second 0."""
+        slots, evicted = Slots(Limits(calls=50, memory_mb=8, body_mb=4)), list[str]()
+        uploads = [Slot(client(f"c{number}"), is_receiving=True) for number in range(count)]
+        for one in uploads:
+            one.evict = partial(evicted.append, one.client.name)
+            slots.add(one)
+        return slots, uploads, evicted
+
+    def test_announced_bodies_take_nothing_before_they_arrive(self) -> None:
+        slots, uploads, _ = self.slots(30)
+        for one in uploads:
+            slots.reserve(one, 10)
+        assert slots.bytes == 300
+        slots.reserve(uploads[0], 20)
+        assert slots.bytes == 310
+
+    @pytest.mark.parametrize("dripped", [0, 1000], ids=["stalled", "dripping"])
+    def test_an_upload_that_sent_much_and_then_little_loses_its_memory(self, dripped: int) -> None:
+        slots, uploads, evicted = self.slots(3)
+        slots.reserve(uploads[0], 3 * MIB, now_s=0.5)
+        slots.reserve(uploads[1], 4 * MIB - 5000, now_s=0.5)
+        with pytest.raises(ServiceFull, match="memory for bodies"):  # both were fast until now
+            slots.reserve(uploads[2], 2 * MIB, now_s=2.0)
+        slots.reserve(uploads[0], 3 * MIB + dripped, now_s=2.5)
+        with pytest.raises(ServiceFull, match="memory for bodies"):
+            slots.reserve(uploads[2], 4 * MIB, now_s=2.9)  # too early to tell
+        slots.reserve(uploads[2], 2 * MIB, now_s=3.1)
+        assert evicted in (["c0"], ["c1"])
+        assert slots.bytes < 7 * MIB
+
+    def test_an_upload_that_goes_on_keeps_its_memory(self) -> None:
+        slots, uploads, evicted = self.slots(3)
+        for now_s in range(1, 20):
+            slots.reserve(uploads[0], now_s * MIB // 6, now_s=now_s)
+            slots.reserve(uploads[1], now_s * MIB // 6, now_s=now_s)
+            with pytest.raises(ServiceFull):
+                slots.reserve(uploads[2], 8 * MIB, now_s=now_s)
+        assert evicted == []
+
+    def test_a_call_in_work_keeps_its_body(self) -> None:
+        slots, uploads, evicted = self.slots(2)
+        slots.reserve(uploads[0], 4 * MIB - 1)
+        uploads[0].is_receiving = False
+        with pytest.raises(ServiceFull, match="memory for bodies"):
+            slots.reserve(uploads[1], 4 * MIB, now_s=100.0)
+        assert evicted == []

@@ -22,7 +22,30 @@ def test_a_large_machine_lowers_nothing(caplog) -> None:
 def test_two_gib_take_a_photo_of_48_megapixels(caplog) -> None:
     limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
     assert cost_of(7 * MIB, Header(8000, 6000)).bytes <= limits.picture_bytes
-    assert (limits.pixels, caplog.messages) == (50_000_000, [])
+    assert limits.pixels == 50_000_000
+    assert not [one for one in caplog.messages if one.startswith("pictures")]
+
+
+def test_a_body_fits_the_memory_of_one_call(caplog) -> None:
+    limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
+    assert 36 < limits.body_mb < 80  # the pixels of a usual phone
+    assert cost_of(limits.body_bytes).bytes <= limits.picture_bytes
+    (sentence,) = caplog.messages
+    assert sentence.startswith(f"bodies of more than {limits.body_mb} MiB are refused")
+
+
+def test_a_body_fits_the_shared_memory_of_a_worker(caplog) -> None:
+    limits = fit(Limits(), 64 * GIB, WORKERS, processes=1, shared_bytes=20 * MIB)
+    assert limits.body_mb == 20
+    (sentence,) = caplog.messages
+    assert "no more shared memory (/dev/shm) for one call" in sentence
+    assert "--shm-size=512m" in sentence
+
+
+def test_pixels_of_24_megapixels_fit_the_default() -> None:
+    head = 1000
+    limits = fit(Limits(), 8 * GIB, WORKERS, processes=4, shared_bytes=128 * MIB).share(4)
+    assert 6000 * 4000 * 3 + head <= limits.body_bytes
 
 
 def test_bodies_take_a_part_of_what_pictures_get() -> None:
@@ -48,7 +71,7 @@ def test_pictures_that_do_not_fit_are_refused_with_a_sentence(caplog, processes:
     assert 1_000_000 < limits.pixels < 50_000_000
     largest = cost_of(0, Header(limits.pixels, 1))
     assert largest.bytes <= limits.share(processes).picture_bytes
-    (sentence,) = caplog.messages
+    (sentence,) = (one for one in caplog.messages if one.startswith("pictures"))
     assert sentence.startswith(f"pictures of more than {limits.pixels} pixels are refused")
     assert "of 1536 MiB of memory in all" in sentence
 
