@@ -142,9 +142,10 @@ KINDS = {
         "There is no capacity for anybody's call now. Wait for as long as Retry-After says.",
     ),
     "evicted": ProblemKind(
-        "A call of better priority has the place",
+        "Another call has the place",
         (503,),
-        "There was no capacity for both. Wait for as long as Retry-After says.",
+        "There was no capacity for both: a call of better priority took the place, or the body "
+        "came too slowly while memory was short. Wait for as long as Retry-After says.",
     ),
     "away": ProblemKind(
         "The service is away",

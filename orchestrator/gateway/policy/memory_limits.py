@@ -31,7 +31,7 @@ def _fit_body(limits: Limits, what: str, most_mb: int) -> Limits:
         limits.body_mb,
         what,
     )
-    return replace(limits, body_mb=max(1, most_mb))
+    return replace(limits, body_mb=most_mb)
 
 
 def fit(
@@ -49,7 +49,8 @@ def fit(
         processes: Processes of the gateway.
         shared_bytes: Shared memory that each worker may use for one call, see `shared_memory`.
     """
-    limits = _fit_body(limits, "shared memory (/dev/shm)", shared_bytes // MIB)
+    shared_mb = max(LEAST_BODY_MB, shared_bytes // MIB)
+    limits = _fit_body(limits, "shared memory (/dev/shm)", shared_mb)
     if not limits.picture_mb:
         picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB
         limits = _fit_body(limits, "memory", max(LEAST_BODY_MB, picture_mb // COPIES))

@@ -35,8 +35,8 @@ def test_a_body_fits_the_memory_of_one_call(caplog) -> None:
 
 
 def test_a_body_fits_the_shared_memory_of_a_worker(caplog) -> None:
-    limits = fit(Limits(), 64 * GIB, WORKERS, processes=1, shared_bytes=20 * MIB)
-    assert limits.body_mb == 20
+    limits = fit(Limits(), 64 * GIB, WORKERS, processes=1, shared_bytes=50 * MIB)
+    assert limits.body_mb == 50
     (sentence,) = caplog.messages
     assert "no more shared memory (/dev/shm) for one call" in sentence
     assert "--shm-size=512m" in sentence
