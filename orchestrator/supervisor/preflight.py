@@ -25,6 +25,8 @@ from orchestrator.system.memory import MIB, least_bytes, usable_memory
 from orchestrator.system.optional_dependencies import check_packages
 
 SHM_PER_WORKER = 16 * 1024 * 1024
+SHM_COPIES = 2.4
+"""Shared memory that a call takes, in sizes of its picture: 77 MB for unpacked pixels of 32 MB."""
 """Bytes of shared memory for each worker. The start takes half of them; the other half is for a
 picture of two megapixels."""
 DEVICES = ("auto", "cpu", "gpu")
@@ -159,7 +161,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
 
 
 def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:
-    """Return the shared memory that is left for the tensors of one call, in bytes.
+    """Return the size of the largest call whose tensors fit into the shared memory, in bytes.
 
     The region of each worker grows with its largest call, and does not shrink.
 
@@ -168,7 +170,8 @@ def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:
     """
     capacity = options.capacity()
     left = _free_bytes(folder) - count_ours(capacity) * SHM_PER_WORKER
-    return sys.maxsize if capacity.on_gpu else max(0, left) // max(1, capacity.pictures)
+    left_for_one = max(0, left) / max(1, capacity.pictures)
+    return sys.maxsize if capacity.on_gpu else int(left_for_one / SHM_COPIES)
 
 
 def _free_bytes(folder: Path) -> int:

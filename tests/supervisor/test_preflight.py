@@ -1,5 +1,6 @@
 """Checks before a start."""
 
+import shutil
 import socket
 from dataclasses import replace
 from importlib import metadata
@@ -48,6 +49,13 @@ def test_too_little_shared_memory_is_told_before_the_start() -> None:
     with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
         preflight.check_shared_memory(options, Path("/proc"))  # which has no room at all
     preflight.check_shared_memory(options, Path("/dev/shm"))
+
+
+def test_the_largest_call_fits_into_the_shared_memory_that_workers_leave() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    assert preflight.shared_bytes_of_call(options, Path("/proc")) == 0
+    free = shutil.disk_usage("/dev/shm").free
+    assert 0 < preflight.shared_bytes_of_call(options, Path("/dev/shm")) < free / 3
 
 
 def test_too_little_memory_is_told_before_the_start() -> None:

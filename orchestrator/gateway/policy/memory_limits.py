@@ -26,7 +26,7 @@ def _fit_body(limits: Limits, what: str, most_mb: int) -> Limits:
         return limits
     logger.warning(
         "bodies of more than %d MiB are refused, of the %d that are allowed: there is no more %s "
-        "for one call. With Docker, --shm-size=512m gives shared memory",
+        "for one call. With Docker, --shm-size=1g gives shared memory",
         most_mb,
         limits.body_mb,
         what,
@@ -47,7 +47,7 @@ def fit(
         memory_bytes: Memory of the container or machine.
         workers: Worker processes of Triton.
         processes: Processes of the gateway.
-        shared_bytes: Shared memory that each worker may use for one call, see `shared_memory`.
+        shared_bytes: Size of the largest call that fits into the shared memory of the workers.
     """
     shared_mb = max(LEAST_BODY_MB, shared_bytes // MIB)
     limits = _fit_body(limits, "shared memory (/dev/shm)", shared_mb)

@@ -39,7 +39,7 @@ def test_a_body_fits_the_shared_memory_of_a_worker(caplog) -> None:
     assert limits.body_mb == 50
     (sentence,) = caplog.messages
     assert "no more shared memory (/dev/shm) for one call" in sentence
-    assert "--shm-size=512m" in sentence
+    assert "--shm-size=1g" in sentence
 
 
 def test_pixels_of_24_megapixels_fit_the_default() -> None:
