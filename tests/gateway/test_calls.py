@@ -155,7 +155,7 @@ def test_requests_in_small_pieces_are_answered(gateway: Running) -> None:
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
-        pytest.param({"Content-Length": str(40 * MIB)}, 413, id="too large"),
+        pytest.param({"Content-Length": str(90 * MIB)}, 413, id="too large"),
         pytest.param({"Transfer-Encoding": "chunked"}, 411, id="in chunks"),
         pytest.param({"Content-Encoding": "gzip"}, 415, id="compressed"),
     ],

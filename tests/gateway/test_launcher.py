@@ -126,7 +126,9 @@ def test_a_process_that_replaces_another_knows_where_triton_is(
 def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
     for worker in gateway.workers:
         worker.process.kill()
-    until(lambda: not gateway.monitor(), "the loss to be seen")
+    for worker in gateway.workers:
+        worker.process.wait()
+    assert not gateway.monitor()
 
 
 def test_a_process_that_ends_again_and_again_leaves_the_others_alone(

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from orchestrator.errors import ModelError, Overloaded, PictureError, PlateError
-from orchestrator.settings import Settings
+from orchestrator.imaging.headers import check_file
+from orchestrator.settings import REQUEST_PARAMETERS, Settings
 from orchestrator.triton.memory_faults import free_memory, has_broken_context, is_out_of_memory
 
 
@@ -47,6 +48,27 @@ def rejection_of(parameters: dict[str, Any]) -> PlateError:
 )
 def test_the_words_of_a_request_break_nothing(error: Exception) -> None:
     assert (is_out_of_memory(error), has_broken_context(error)) == (False, False)
+
+
+WORDS = ("CUDA error", "out of memory", "c10::Error: CUDA driver error", "std::bad_alloc")
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("name", [*REQUEST_PARAMETERS, *WORDS])
+def test_no_parameter_breaks_anything_by_its_words(name: str, words: str) -> None:
+    error = rejection_of({name: words})
+    assert (is_out_of_memory(error), has_broken_context(error)) == (False, False)
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(
+    "file", [b"%b", b"\xff\xd8\xff\xfe\x00\x20%b", b"\x89PNG\r\n\x1a\n%b", b"BM%b", b"RIFF%bWEBP"]
+)
+def test_no_file_breaks_anything_by_its_words(file: bytes, words: str) -> None:
+    with pytest.raises(PlateError) as raised:
+        check_file(file % words.encode(), 1_000_000)
+    assert not is_out_of_memory(raised.value)
+    assert not has_broken_context(raised.value)
 
 
 def test_the_words_of_a_called_model_count() -> None:

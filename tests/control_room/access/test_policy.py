@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +20,7 @@ from orchestrator.cameras.store.errors import StoreUnavailable
 from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.people import Person
 from orchestrator.cameras.store.sessions import Sessions
+from orchestrator.control_room.access import policy
 from orchestrator.control_room.access.own_pages import is_direct
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.access.principals import Role
@@ -306,6 +308,24 @@ def test_a_database_that_is_away_is_told_and_pictures_without_cookies_go_on(
         assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
 
 
+@pytest.mark.parametrize("method", ["digests", "find"])
+def test_a_database_that_hangs_stops_no_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(policy, "TIMEOUT_S", 0.1)
+    with open_room(tmp_path, http=OTHERS) as room:
+        room.log_in()
+        monkeypatch.setattr(Sessions, method, lambda *_: goes_on.wait(20) and None)
+        if method == "digests":
+            room.client.cookies.clear()
+            room.client.cookies.set("plates_session", "A" * 43)
+        picture = {"content": b"", "headers": {"content-type": "image/jpeg"}}
+        assert room.client.post("/v1/recognize", **picture).status_code == 400  # no picture
+        assert asker(room)[0] == 503
+        goes_on.set()
+
+
 def fail(_sessions: Sessions, _token: str) -> None:
     raise StoreUnavailable("connection refused")
 
@@ -324,12 +344,12 @@ def test_a_long_answer_learns_that_its_session_has_ended(tmp_path: Path) -> None
         store.people.add(ANNA, HASH, TESTER)
         token = "A" * 43
         store.sessions.begin("anna", HASH, token, 3600)
-        policy = AccessPolicy(Entrance(True, True, False), store, ControlRoomSettings())
+        access = AccessPolicy(Entrance(True, True, False), store, ControlRoomSettings())
         client = Client("person:anna", 1, 1.0, role="administrator")
         caller = Caller(client, {"cookie": f"plates_session={token}", "host": "localhost"})
-        assert asyncio.run(policy.is_current(caller))
+        assert asyncio.run(access.is_current(caller))
         store.people.change(replace(ANNA, role="viewer"), TESTER)
-        assert not asyncio.run(policy.is_current(caller))  # another role
+        assert not asyncio.run(access.is_current(caller))  # another role
         store.people.remove("anna", TESTER)
-        assert not asyncio.run(policy.is_current(caller))
-        policy.close()
+        assert not asyncio.run(access.is_current(caller))
+        access.close()
