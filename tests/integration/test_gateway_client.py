@@ -30,8 +30,8 @@ GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs"
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 """A picture that is on its way still when its key is refused."""
 
-TOO_LARGE = np.zeros((3000, 4000, 3), np.uint8)
-"""36 MB; the gateway takes 32 MiB."""
+TOO_LARGE = np.zeros((6000, 5000, 3), np.uint8)
+"""90 MB; the gateway takes 80 MiB."""
 
 
 @contextmanager

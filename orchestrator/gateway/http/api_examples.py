@@ -75,7 +75,7 @@ PROBLEMS: Mapping[str, tuple[Outcome, ...]] = {
     "401": (Outcome(401, "UNAUTHENTICATED", "key", "wanted a valid key, got none"),),
     "408": (Outcome(408, "DEADLINE_EXCEEDED", "slow", "body: wanted within 30 s, got a part"),),
     "411": (Outcome(411, "INVALID_ARGUMENT", "encoding", "wanted Content-Length, got none"),),
-    "413": (Outcome(413, "RESOURCE_EXHAUSTED", "size", "body: wanted up to 32 MiB, got 40 MiB"),),
+    "413": (Outcome(413, "RESOURCE_EXHAUSTED", "size", "body: wanted up to 80 MiB, got 90 MiB"),),
     "415": (
         Outcome(415, "UNIMPLEMENTED", "encoding", "content type: wanted image/*, got text/plain"),
     ),

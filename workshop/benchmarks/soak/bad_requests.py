@@ -26,8 +26,8 @@ SOON_S = 0.01
 """The time after which callers hang up; the call is in progress by then."""
 NO_PICTURE = b"this is no picture"
 MANY_WH = (8000, 8000)
-LONG_BYTES = 33 * 2**20
-"""The size of a body that is too large: the gateway accepts 32 MiB."""
+LONG_BYTES = 81 * 2**20
+"""The size of a body that is too large: the gateway accepts 80 MiB."""
 INVALID, MISSING, LONG = "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED"
 Build = Callable[[list[Tensor]], Request]
 BadRequests = dict[str, tuple[Request, str, str]]
