@@ -131,7 +131,7 @@ def test_notes_of_lists_and_reasons_of_gates_lose_the_plate(store: PassStore) ->
         "B007KM17": "",
     }
     assert [one.note for one in store.get("a", REQUESTER).hits] == ["once deleted"]
-    (kept,) = store.openings.page().openings
+    (kept,) = store.openings.page(EVERYTHING).openings
     assert kept == replace(opening, reason="deleted stands before it")
 
 
