@@ -6,7 +6,16 @@ import pytest
 
 from orchestrator.networks.export import Networks
 from tests.real_networks import load_int8
-from workshop.evaluation.borders import KINDS, Count, Drawn, count_texts, describe, draw_plates
+from workshop.evaluation.borders import (
+    KINDS,
+    SURE,
+    Count,
+    Drawn,
+    Shown,
+    count_texts,
+    describe,
+    draw_plates,
+)
 
 PARTS = (0.04, 0.1)
 """Shares of a plate beyond a border; without its third digit, a region's code is another one."""
@@ -27,10 +36,10 @@ def test_a_plate_across_a_border_is_read_as_itself_or_not_at_all(
     kind: str, plates: Sequence[Drawn], networks: Networks
 ) -> None:
     texts = {
-        (drawn.text, text)
+        (drawn.text, shown.text)
         for drawn in plates
         for part in PARTS
-        for text in KINDS[kind](drawn, part, networks)
+        for shown in KINDS[kind](drawn, part, networks)
     }
     assert {(own, text) for own, text in texts if text not in ("", own)} == set()
 
@@ -40,7 +49,8 @@ def test_a_plate_that_the_border_of_a_region_cuts_is_read(
     side: str, plates: Sequence[Drawn], networks: Networks
 ) -> None:
     look = KINDS[f"region, {side}"]
-    assert [look(drawn, 0.25, networks) for drawn in plates] == [[one.text] for one in plates]
+    read = [[shown.text for shown in look(drawn, 0.25, networks)] for drawn in plates]
+    assert read == [[drawn.text] for drawn in plates]
 
 
 def test_each_kind_of_border_is_counted(networks: Networks) -> None:
@@ -50,10 +60,15 @@ def test_each_kind_of_border_is_counted(networks: Networks) -> None:
     }
 
 
-def test_texts_of_other_plates_are_told() -> None:
+def test_texts_of_other_plates_are_told_with_their_scores() -> None:
     count = Count()
-    count.add("A123BC777", ["A123BC777", ""])
-    count.add("A123BC777", ["", "A123BC77"])
+    count.add("A123BC777", [Shown("A123BC777", 0.9), Shown("", 0.0)])
+    count.add("A123BC777", [Shown("", 0.0), Shown("A123BC77", 0.7)])
     count.add("A123BC777", [])
-    assert (count.read, count.unread, count.others) == (1, 1, ["A123BC777: A123BC77"])
-    assert describe({"tiles": count}).splitlines()[-1] == "tiles: A123BC777: A123BC77"
+    assert (count.read, count.unread, count.sure) == (1, 1, 0)
+    count.add("A123BC777", [Shown("A123BC77", SURE)])
+    assert count.sure == 1
+    assert describe({"tiles": count}).splitlines()[-2:] == [
+        "tiles: A123BC777: A123BC77, 0.70",
+        "tiles: A123BC777: A123BC77, 0.90",
+    ]
