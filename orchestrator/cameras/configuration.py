@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.cameras import setting_sizes as sizes
 from orchestrator.cameras.camera_urls import check_url, encode_login
 from orchestrator.cameras.gate_settings import Gate as Gate
 from orchestrator.cameras.hours import Schedule as Schedule
+from orchestrator.cameras.setting_sizes import at_most, check_sizes
 from orchestrator.errors import SettingsError
 from orchestrator.system.address_checks import check_address
 from orchestrator.system.toml_files import (
@@ -39,9 +41,10 @@ class Zone:
     """
 
     name: str
-    polygon: tuple[Point, ...]
+    polygon: tuple[Point, ...] = field(metadata=at_most(sizes.MAX_POINTS))
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         _check_points(f"zone {self.name}", self.polygon, least=3)
 
 
@@ -58,6 +61,7 @@ class Line:
     points: tuple[Point, ...]
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         _check_points(f"line {self.name}", self.points, least=2, most=2)
 
 
@@ -93,10 +97,10 @@ class Camera:
     text_threshold: float = 0.6
     agreement_threshold: float = 0.9
     motion_threshold: float = 0.002
-    zones: tuple[Zone, ...] = ()
+    zones: tuple[Zone, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
     only_in_zones: bool = False
-    masks: tuple[Zone, ...] = ()
-    lines: tuple[Line, ...] = ()
+    masks: tuple[Zone, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
+    lines: tuple[Line, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
     schedule: Schedule = field(default_factory=Schedule)
     lists: tuple[str, ...] = ()
     retention_days: float | None = None
@@ -105,6 +109,7 @@ class Camera:
     tls_ca_file: Path | None = None
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         if self.tls_ca_file and not self.verify_tls:
             raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
@@ -155,6 +160,7 @@ class Store:
     blur: str = SURROUNDINGS
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         if self.blur not in BLURS:
             raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {show(self.blur)}")
         check_range("retention_days", self.retention_days, 0, 36500)
@@ -181,12 +187,13 @@ class Sink:
     type: str
     url: str
     events: tuple[str, ...] = ("agreed", "closed")
-    cameras: tuple[str, ...] = ()
+    cameras: tuple[str, ...] = field(default=(), metadata=at_most(sizes.MAX_CAMERAS))
     secrets: tuple[str, ...] = field(default=(), repr=False)
     private_addresses: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         _check_name(self.name)
         check_address(f"sink {self.name}: url", self.url)
         known = ("agreed", "updated", "closed")
@@ -208,6 +215,7 @@ class ControlRoomSettings:
     session_hours: float = 12.0
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         check_range("session_hours", self.session_hours, 0.1, 24 * 365)
 
 
@@ -227,17 +235,18 @@ class Configuration:
         metrics_host: Address on which the metrics are served.
     """
 
-    cameras: tuple[Camera, ...]
+    cameras: tuple[Camera, ...] = field(metadata=at_most(sizes.MAX_CAMERAS))
     service: str | None = None
     store: Store = field(default_factory=Store)
-    sinks: tuple[Sink, ...] = ()
-    gates: tuple[Gate, ...] = ()
+    sinks: tuple[Sink, ...] = field(default=(), metadata=at_most(sizes.MAX_SINKS))
+    gates: tuple[Gate, ...] = field(default=(), metadata=at_most(sizes.MAX_GATES))
     control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
     cameras_per_watcher: int = 0
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         if not self.cameras:
             raise SettingsError("cameras: wanted at least one, got none")
         _check_unique("camera", [camera.name for camera in self.cameras])

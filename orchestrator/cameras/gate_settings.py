@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.cameras.hours import Schedule
+from orchestrator.cameras.setting_sizes import check_sizes
 from orchestrator.errors import SettingsError
 from orchestrator.system.address_checks import check_address
 from orchestrator.system.toml_files import check_range, show
@@ -61,6 +62,7 @@ class Gate:
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        check_sizes(self)
         where = f"gate {self.name}: "
         if not self.name or len(self.name) > 100 or not self.name.isprintable():
             raise SettingsError(

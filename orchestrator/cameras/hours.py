@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import time
 
+from orchestrator.cameras.setting_sizes import check_sizes
 from orchestrator.errors import SettingsError
 from orchestrator.system.toml_files import show
 
@@ -30,6 +31,7 @@ class Schedule:
             if day not in DAYS:
                 raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {show(day)}")
         to_minutes(self.start), to_minutes(self.end)
+        check_sizes(self)
 
 
 def to_minutes(text: str) -> int:

@@ -22,6 +22,7 @@ else:
 T = TypeVar("T")
 MAX_BITS = 1024
 """Size of a whole number; larger ones fit no setting, and cannot all be printed."""
+MAX_FILE_BYTES = 8 * 2**20
 MAX_SHOWN = 100
 """Letters of a wrong value that a message shows."""
 
@@ -41,10 +42,13 @@ def read_table(kind: type[T], file: Path) -> T:
             a value.
     """
     try:
-        data = file.read_bytes()
+        with file.open("rb") as opened:
+            data = opened.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"{file}: wanted a TOML file, got {reason}") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise SettingsError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
     try:
         content = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
