@@ -20,6 +20,7 @@ class Described:
         query: Schema of the query; None if it takes none.
         body: Schema of the JSON body; None if it takes none.
         text_body: Content type of a body that is not JSON.
+        max_text_bytes: Largest size of such a body.
         media: Other content types of the answer, with what they hold.
         status: HTTP status of the answer.
         creates: True if the status may also be 201.
@@ -35,6 +36,7 @@ class Described:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     text_body: str = ""
+    max_text_bytes: int = 0
     media: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
     creates: bool = False

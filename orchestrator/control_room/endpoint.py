@@ -13,6 +13,7 @@ from starlette.routing import Route
 from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera, Configuration
 from orchestrator.cameras.store.errors import (
+    ChangedMeanwhile,
     NameTaken,
     RejectedValue,
     SharedList,
@@ -209,7 +210,7 @@ def store_errors() -> Iterator[None]:
     Raises:
         NotFound: There is no pass, list, camera or person of this name in the scope.
         Forbidden: Cameras of other groups use a list, too.
-        Conflict: A name is taken, or the change would leave no administrator.
+        Conflict: A name is taken, others change the same list, or no administrator would be left.
         DatabaseAway: The database cannot be used now.
         ParameterError: The database does not accept a value.
     """
@@ -219,7 +220,7 @@ def store_errors() -> Iterator[None]:
         raise NotFound(str(error)) from error
     except SharedList as error:
         raise Forbidden(str(error)) from error
-    except (NameTaken, LastAdministrator) as error:
+    except (NameTaken, LastAdministrator, ChangedMeanwhile) as error:
         raise Conflict(str(error)) from error
     except StoreUnavailable as error:
         raise DatabaseAway(str(error), RETRY_AFTER_S) from error

@@ -28,7 +28,6 @@ import typer
 
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.scenery import scene
 
@@ -123,7 +122,7 @@ def main(
         file.write_text(CONFIGURATION.format(port=port))
         with closing(open_store(read_configuration(file).store, file.parent)) as store:
             store.lists.create("residents")
-            store.lists.put("residents", [ListEntry(text) for text in texts])
+            store.lists.import_csv("residents", "\n".join(["text", *texts]))
         command = [str(Path(sys.executable).with_name("plates")), "watch", str(file), "-q"]
         watching = subprocess.Popen([*command, *(["--url", url] if url else [])])
         try:

@@ -13,7 +13,7 @@ from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.store import erasures
 from orchestrator.cameras.store.addressed_events import AddressedEvent
-from orchestrator.cameras.store.database import Database, insert
+from orchestrator.cameras.store.database import SEARCH_S, Database, insert
 from orchestrator.cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
 from orchestrator.cameras.store.migrations import upgrade
 from orchestrator.cameras.store.pass_writer import PassWriter
@@ -171,8 +171,9 @@ class BufferedWriter:
     def _write(self, events: Sequence[AddressedEvent]) -> None:
         self.prepare()
         kept_s = self.kept.now_s()
-        with self.database.reading() as connection:  # else pictures without passes would be left
-            before = read_round(connection)
+        with self.database.reading(SEARCH_S) as connection:  # without the lock of a writer
+            self.rows.lookup.refresh(connection)
+            before = read_round(connection)  # else pictures without passes would be left
         shown = self.rows.pictures(events)
         put_all(self.pictures, shown)
         with self.database.writing() as connection:

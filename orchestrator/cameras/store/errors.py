@@ -27,3 +27,7 @@ class NameTaken(StoreError):  # noqa: N818 - named after the cause
 
 class SharedList(StoreError):  # noqa: N818 - named after the cause
     """Cameras of other groups use a list, too, so that one group may not change it."""
+
+
+class ChangedMeanwhile(StoreError):  # noqa: N818 - named after the cause
+    """Somebody else has changed a list during a call. Nothing was changed; a retry may help."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 import sqlalchemy as sa
 
 from orchestrator.cameras.store.schema import NUMBER, passes
-from orchestrator.cameras.store.scope import Scope
+from orchestrator.cameras.store.scope import EVERYTHING, Scope
+from orchestrator.errors import ParameterError
 
 HOUR_S = 3600
 
@@ -22,12 +23,16 @@ class CountQuery:
         until_s: Unix time; passes that were first seen earlier.
         cameras: Names of cameras; all if empty.
         offset_s: Seconds that local time is ahead of UTC.
+        limit: Most counts; None for all.
+        after: Key of the last count of the page before.
     """
 
     from_s: float | None = None
     until_s: float | None = None
     cameras: tuple[str, ...] = ()
     offset_s: int = 0
+    limit: int | None = None
+    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,10 @@ class HourCount:
     hour: int
     count: int
 
+    @property
+    def key(self) -> str:
+        return f"{self.day}T{self.hour:02}"
+
 
 @dataclass(frozen=True)
 class CameraCount:
@@ -52,6 +61,10 @@ class CameraCount:
     camera: str
     count: int
 
+    @property
+    def key(self) -> str:
+        return self.camera
+
 
 def count_by_hour(connection: sa.Connection, query: CountQuery, scope: Scope) -> list[HourCount]:
     """Return the counts of all hours that have passes, in their order.
@@ -59,6 +72,9 @@ def count_by_hour(connection: sa.Connection, query: CountQuery, scope: Scope) ->
     The index of times leads from one hour with passes to the next one, and each hour is counted
     in the index. A GROUP BY over all hours would sort all passes.
     """
+    if query.after:
+        from_s = _end_of(query.after) - query.offset_s
+        query = replace(query, from_s=max(from_s, query.from_s or from_s))
     time_s, in_time = passes.c.first_seen_s, _in_time(query)
     # Not the hour of min(): SQLite's floor() of NULL is an error.
     first = sa.select(_hour(time_s, query)).where(*in_time).order_by(time_s).limit(1)
@@ -74,9 +90,11 @@ def count_by_hour(connection: sa.Connection, query: CountQuery, scope: Scope) ->
         time_s < ends * HOUR_S - query.offset_s,
         *_conditions(query, scope),
     )
-    statement = sa.select(hours.c.hour, counted.scalar_subquery())
-    rows = connection.execute(statement.where(hours.c.hour.is_not(None)))
-    return [_to_hour(hour, count) for hour, count in rows if count]
+    count = counted.scalar_subquery()
+    statement = sa.select(hours.c.hour, count).where(hours.c.hour.is_not(None))
+    if query.cameras or scope != EVERYTHING:  # else each hour has passes
+        statement = statement.where(count > 0)
+    return [_to_hour(*row) for row in connection.execute(statement.limit(query.limit))]
 
 
 def _hour(time_s: sa.ColumnElement[float], query: CountQuery) -> sa.ColumnElement[int]:
@@ -89,7 +107,10 @@ def count_by_camera(
     """Return the counts of all cameras that have passes, by their names."""
     camera = passes.c.camera
     statement = sa.select(camera, sa.func.count()).where(*_conditions(query, scope))
-    rows = connection.execute(statement.group_by(camera).order_by(camera))
+    if query.after:
+        statement = statement.where(camera > query.after)
+    statement = statement.group_by(camera).order_by(camera).limit(query.limit)
+    rows = connection.execute(statement)
     return [CameraCount(*row) for row in rows]
 
 
@@ -114,3 +135,12 @@ def _in_time(query: CountQuery) -> list[sa.ColumnElement[bool]]:
 def _to_hour(hours: int, count: int) -> HourCount:
     at = datetime.fromtimestamp(hours * HOUR_S, timezone.utc)
     return HourCount(at.date().isoformat(), at.hour, count)
+
+
+def _end_of(hour: str) -> float:
+    """Return the Unix time at which an hour ends, given as its key."""
+    try:
+        start = datetime.strptime(hour, "%Y-%m-%dT%H").replace(tzinfo=timezone.utc)
+    except ValueError as error:
+        raise ParameterError(f"cursor: wanted one of a page, got {hour!r}") from error
+    return start.timestamp() + HOUR_S

@@ -12,6 +12,10 @@ from orchestrator.errors import ParameterError
 LIMIT = 50
 MOST = 1000
 """Most passes on one page."""
+MAX_NAMES = 200
+"""Most cameras, or zones, of a search."""
+MAX_PARTS = 10
+"""Most parts of a text. Each is looked up in the index of texts."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,9 @@ class PassQuery:
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MOST:
             raise ParameterError(f"limit: wanted 1 to {MOST}, got {self.limit}")
+        for name, most in (("cameras", MAX_NAMES), ("zones", MAX_NAMES), ("parts", MAX_PARTS)):
+            if (count := len(getattr(self, name))) > most:
+                raise ParameterError(f"{name}: wanted at most {most}, got {count}")
         if self.direction not in ("", "towards", "away"):
             raise ParameterError(f"direction: wanted towards or away, got {self.direction!r}")
         if self.edits and not self.text:

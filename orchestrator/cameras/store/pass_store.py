@@ -165,7 +165,7 @@ class PassStore:
         Raises:
             StoreError: The database cannot be used; the lists stay as they were.
         """
-        with self._database.reading() as connection:
+        with self._database.reading(SEARCH_S) as connection:
             lookup.refresh(connection)
 
     def export(self, query: PassQuery, target: Path, requester: Requester) -> int:

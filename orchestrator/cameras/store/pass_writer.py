@@ -15,7 +15,7 @@ from orchestrator.cameras.events import to_document
 from orchestrator.cameras.store.addressed_events import AddressedEvent
 from orchestrator.cameras.store.database import among
 from orchestrator.cameras.store.lease_fence import LeaseFence
-from orchestrator.cameras.store.list_lookup import ListLookup
+from orchestrator.cameras.store.list_lookup import ListHit, ListLookup, Question
 from orchestrator.cameras.store.pass_rows import (
     describe_hits,
     to_hit_rows,
@@ -37,6 +37,7 @@ from orchestrator.cameras.store.schema import (
 
 PARTS = (readings, pass_zones, list_hits)
 """Tables whose rows are written again with each event of their pass."""
+Hits = Mapping[Question, Mapping[int, ListHit]]
 REPLACED = replace_by("id", passes, "number", "stored_s", "epoch", "run")
 
 
@@ -86,16 +87,17 @@ class PassWriter:
         events: Sequence[AddressedEvent],
         kept_s: float | None,
     ) -> None:
-        self.lookup.refresh(connection, _read_lists(connection, events))
+        _add_cameras(connection, events)
+        hits = self.lookup.match_stored(connection, map(_question, events))
         latest = _latest(events)
         known = _read_known(connection, [*latest])
         newer = [one for one in latest.values() if _is_news(one, known.get(one.event.passed.id))]
         _write_passes(connection, newer, known, kept_s)
         numbers = {key: row.number for key, row in known.items()}
         numbers |= _read_numbers(connection, [key for key in latest if key not in known])
-        self._write_parts(connection, newer, numbers, known)
+        self._write_parts(connection, newer, numbers, known, hits)
         told = [one for one in events if not _is_late(one, known.get(one.event.passed.id))]
-        self._write_deliveries(connection, told, numbers, kept_s)
+        self._write_deliveries(connection, told, numbers, kept_s, hits)
         self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
 
     def _write_parts(
@@ -104,16 +106,16 @@ class PassWriter:
         events: Sequence[AddressedEvent],
         numbers: dict[str, int],
         known: Mapping[str, Any],
+        hits: Hits,
     ) -> None:
         """Write the readings, zones and hits of passes, in place of those that are there."""
         rows: dict[sa.Table, list[Row]] = {table: [] for table in PARTS}
         for one in events:
             passed = one.event.passed
             number = numbers[passed.id]
-            hits = self.lookup.match(passed.camera, passed.text, one.time_s)
             rows[readings] += to_reading_rows(passed, number)
             rows[pass_zones] += to_zone_rows(passed, number)
-            rows[list_hits] += to_hit_rows(passed, number, hits)
+            rows[list_hits] += to_hit_rows(passed, number, hits[_question(one)])
         again = [numbers[key] for one in events if (key := one.event.passed.id) in known]
         for table, added in rows.items():
             if again:
@@ -126,12 +128,15 @@ class PassWriter:
         events: Sequence[AddressedEvent],
         numbers: dict[str, int],
         kept_s: float | None,
+        hits: Hits,
     ) -> None:
         rows = [
             row
             for one in events
             if one.sinks
-            for row in self._delivery_rows(one, numbers[one.event.passed.id], kept_s)
+            for row in _delivery_rows(
+                one, numbers[one.event.passed.id], kept_s, hits[_question(one)]
+            )
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))
 
@@ -150,18 +155,6 @@ class PassWriter:
             if (passed := one.event.passed).id in changed
         ]
         write_rows(connection, pass_changes, rows)
-
-    def _delivery_rows(
-        self, addressed: AddressedEvent, number: int, kept_s: float | None
-    ) -> list[Row]:
-        passed = addressed.event.passed
-        hits = self.lookup.match(passed.camera, passed.text, addressed.time_s)
-        document = to_document(addressed.event)
-        document["data"]["lists"] = describe_hits(hits)
-        common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
-        due_s = addressed.stored_s if kept_s is None else kept_s
-        times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
-        return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]
 
 
 def _split_by_lease(events: Sequence[AddressedEvent]) -> Iterator[list[AddressedEvent]]:
@@ -212,16 +205,14 @@ def _deletion(dialect: str, table: sa.Table) -> sa.Delete:
     return sa.delete(table).where(among(dialect, table.c.pass_number, "numbers"))
 
 
-def _read_lists(
-    connection: sa.Connection, events: Sequence[AddressedEvent]
-) -> dict[str, Sequence[str]]:
-    """Return the lists of the events' cameras; cameras that are not known are added."""
+def _add_cameras(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
+    """Add the cameras of events that are not known; they have no lists."""
     names = sorted({one.event.passed.camera for one in events})
-    found = connection.execute(_cameras(connection.dialect.name), {"names": names})
-    lists = {row.name: row.lists for row in found}
-    missing = [{"name": name, "lists": []} for name in names if name not in lists]
+    known = {
+        row.name for row in connection.execute(_cameras(connection.dialect.name), {"names": names})
+    }
+    missing = [{"name": name, "lists": []} for name in names if name not in known]
     write_rows(connection, cameras, missing, keep_first("name"))
-    return lists
 
 
 def _read_known(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Any]:
@@ -282,3 +273,19 @@ def _remove_replaced_pictures(
     }
     removals = [{"digest": digest} for digest in sorted(replaced)]
     write_rows(connection, picture_removals, removals, keep_first("digest"))
+
+
+def _question(addressed: AddressedEvent) -> Question:
+    passed = addressed.event.passed
+    return passed.camera, passed.text, addressed.time_s
+
+
+def _delivery_rows(
+    addressed: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
+) -> list[Row]:
+    document = to_document(addressed.event)
+    document["data"]["lists"] = describe_hits(hits)
+    common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
+    due_s = addressed.stored_s if kept_s is None else kept_s
+    times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
+    return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]

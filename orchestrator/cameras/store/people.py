@@ -22,7 +22,8 @@ ADMINISTRATOR = ROLES[-1]
 NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 RESERVED = ("local", "nobody")
 """Names that stand in the audit for callers who have not logged in."""
-MOST_GROUPS, LONGEST_GROUP = 100, 100
+MAX_PEOPLE = 1000
+MAX_GROUPS, MAX_GROUP_LENGTH = 100, 100
 
 
 class LastAdministrator(StoreError):  # noqa: N818 - named after the cause
@@ -51,8 +52,8 @@ class Person:
             raise ParameterError(f"name: wanted {wanted}, not {RESERVED}, got {self.name[:100]!r}")
         if self.role not in ROLES:
             raise ParameterError(f"role: wanted one of {', '.join(ROLES)}, got {self.role!r}")
-        if len(self.groups) > MOST_GROUPS or not all(map(_is_group, self.groups)):
-            wanted = f"at most {MOST_GROUPS} names of groups"
+        if len(self.groups) > MAX_GROUPS or not all(map(_is_group, self.groups)):
+            wanted = f"at most {MAX_GROUPS} names of groups"
             raise ParameterError(f"groups: wanted {wanted}, got {[*self.groups]}"[:300])
 
     @property
@@ -100,9 +101,13 @@ class People:
 
         Raises:
             NameTaken: There is one of this name.
+            ParameterError: There are too many.
         """
         row = _to_row(person) | {"password_hash": password_hash, "created_s": self._clock()}
         with self._database.writing() as connection:
+            known = connection.scalar(sa.select(sa.func.count()).select_from(people)) or 0
+            if known >= MAX_PEOPLE:
+                raise ParameterError(f"people: wanted at most {MAX_PEOPLE}, got one more")
             added = insert(connection, people).values(row)
             added = added.on_conflict_do_nothing(index_elements=[people.c.name])
             if connection.execute(added.returning(people.c.name)).first() is None:
@@ -216,4 +221,4 @@ def _check_change(
 
 
 def _is_group(name: str) -> bool:
-    return 0 < len(name) <= LONGEST_GROUP and name.isprintable()
+    return 0 < len(name) <= MAX_GROUP_LENGTH and name.isprintable()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store.list_editions import MAX_ENTRIES
 from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.text_patterns import check_edits, clean_text
 from orchestrator.errors import ParameterError
@@ -20,8 +21,12 @@ LAST_S = 253402300799.0
 """Last second of the year 9999. No later time can be shown."""
 COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
-LONGEST_NOTE = 2000
-"""Characters of a note. Each event of a pass that hits the entry has it."""
+MAX_NOTE_LENGTH = 2000
+"""Most characters of a note. Each event of a pass that hits the entry has it."""
+MAX_FILE_ROWS = MAX_ENTRIES
+"""Most rows of a CSV file. Its entries are one list."""
+MAX_FILE_BYTES = 16 * 2**20
+LINE = re.compile(r".*\n|.+")
 
 
 def check_entry(entry: ListEntry) -> ListEntry:
@@ -34,8 +39,10 @@ def check_entry(entry: ListEntry) -> ListEntry:
     if not text:
         raise ParameterError("text: wanted a plate's text, got none")
     check_edits(text, entry.edits)
-    if len(entry.note) > LONGEST_NOTE:
-        raise ParameterError(f"note: wanted at most {LONGEST_NOTE} characters, got more")
+    if len(entry.note) > MAX_NOTE_LENGTH:
+        raise ParameterError(
+            f"note: wanted at most {MAX_NOTE_LENGTH} characters, got {len(entry.note)}"
+        )
     _check_time("valid_from", entry.valid_from_s)
     _check_time("valid_until", entry.valid_until_s)
     return replace(entry, text=text)
@@ -50,34 +57,40 @@ def _check_time(name: str, time_s: float | None) -> None:
         raise ParameterError(f"{name}: wanted {wanted}, got {time_s}") from error
 
 
-def parse_csv(content: str) -> list[ListEntry]:
-    """Return the entries of a CSV file with the columns `COLUMNS`.
+def parse_csv(content: str) -> dict[str, ListEntry]:
+    """Return the entries of a CSV file with the columns `COLUMNS`, by text; the last row counts.
 
     Raises:
-        ParameterError: A row is wrong; the message names its line.
+        ParameterError: A row is wrong, or there are too many; the message names the line.
     """
-    rows = csv.DictReader(io.StringIO(content.removeprefix("\ufeff")), strict=True)
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
+    lines = LINE.finditer(content, content.startswith("\ufeff"))
+    rows = csv.DictReader((line.group() for line in lines), strict=True)
     try:
         columns = rows.fieldnames or ()
     except csv.Error as error:
         raise ParameterError(f"line 1: {error}") from error
     if set(columns) - set(COLUMNS) or "text" not in columns:
-        raise ParameterError(f"columns: wanted {', '.join(COLUMNS)}, got {rows.fieldnames}")
-    entries: list[ListEntry] = []
+        raise ParameterError(
+            f"columns: wanted {', '.join(COLUMNS)}, got {', '.join(columns)[:200]}"
+        )
+    entries: dict[str, ListEntry] = {}
     try:
-        for row in rows:
-            entries.append(_from_csv(row))
+        for count, row in enumerate(rows, 1):
+            if count > MAX_FILE_ROWS:
+                raise ParameterError(f"rows: wanted at most {MAX_FILE_ROWS}, got more")
+            entry = _from_csv(row)
+            entries[entry.text] = entry
     except (ValueError, csv.Error, ParameterError) as error:
         raise ParameterError(f"line {rows.line_num}: {error}") from error
     return entries
 
 
-def write_csv(entries: Iterable[ListEntry]) -> str:
-    """Return entries as a CSV file."""
+def write_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows of a CSV file."""
     file = io.StringIO()
-    rows = csv.writer(file, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    rows.writerows(map(_to_csv, entries))
+    csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()
 
 
@@ -93,7 +106,8 @@ def _from_csv(row: dict[str, str]) -> ListEntry:
     )
 
 
-def _to_csv(entry: ListEntry) -> tuple[str | int, ...]:
+def to_row(entry: ListEntry) -> tuple[str | int, ...]:
+    """Return an entry as a row of a CSV file."""
     times = (entry.valid_from_s, entry.valid_until_s)
     shown = ("" if one is None else to_rfc3339(one) for one in times)
     return (entry.text, to_cell(entry.note), *shown, entry.edits)

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store import audit
-from orchestrator.cameras.store.database import Database, insert
-from orchestrator.cameras.store.errors import NameTaken, SharedList, StoreError, UnknownName
-from orchestrator.cameras.store.list_lookup import ListEntry, read_entries
-from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.plate_entries import check_entry, parse_csv, write_csv
+from orchestrator.cameras.store import audit, list_editions
+from orchestrator.cameras.store.database import SEARCH_S, Database, insert
+from orchestrator.cameras.store.entry_pages import EntryPage, EntryQuery, read_page
+from orchestrator.cameras.store.errors import (
+    ChangedMeanwhile,
+    NameTaken,
+    SharedList,
+    StoreError,
+    UnknownName,
+)
+from orchestrator.cameras.store.list_editions import (
+    BATCH,
+    count_again,
+    lock_current,
+    write_entries,
+)
+from orchestrator.cameras.store.list_lookup import ListEntry, current_entries, read_entries
+from orchestrator.cameras.store.list_settings import PlateList, check_number, to_list_row
+from orchestrator.cameras.store.pass_query import MOST, Requester
+from orchestrator.cameras.store.plate_entries import (
+    COLUMNS,
+    check_entry,
+    parse_csv,
+    to_row,
+    write_csv,
+)
 from orchestrator.cameras.store.revisions import new_revision
 from orchestrator.cameras.store.schema import list_entries, lists
 from orchestrator.cameras.store.scope import EVERYTHING, Scope
 from orchestrator.cameras.store.search import find_list
 from orchestrator.cameras.store.text_patterns import clean_text
 from orchestrator.errors import ParameterError
-
-
-@dataclass(frozen=True)
-class PlateList:
-    """A list of plates.
-
-    Attributes:
-        name: Its name.
-        note: Its purpose.
-        retention_days: How long passes that hit it are kept; None for their cameras' time.
-        entries: Number of its entries.
-    """
-
-    name: str
-    note: str
-    retention_days: float | None
-    entries: int
 
 
 class PlateLists:
@@ -61,32 +63,39 @@ class PlateLists:
 
         Raises:
             StoreError: There is one of this name, or the database cannot be used.
-            ParameterError: The name is empty.
+            ParameterError: The name or note is empty or too long, or there are too many lists.
         """
-        if not name.strip():
-            raise ParameterError("name: wanted a text, got none")
-        row = _to_row(name, note, retention_days)
+        row = to_list_row(name, note, retention_days)
         with self._database.writing() as connection:
+            check_number(connection, name)
             statement = insert(connection, lists).values(row)
             statement = statement.on_conflict_do_nothing(index_elements=[lists.c.name])
             if connection.execute(statement.returning(lists.c.id)).first() is None:
                 raise StoreError(f"there is a list {name!r} already")
 
     def delete(self, name: str, requester: Requester | None = None) -> None:
-        """Delete a list with its entries and hits; passes stay."""
+        """Delete a list with its entries and hits; passes stay.
+
+        It is empty at once. Its rows go in short transactions, and then the list itself.
+        """
         with self._database.writing() as connection:
-            number = _find_to_change(connection, name, requester)
-            connection.execute(sa.delete(lists).where(lists.c.id == number))
+            edition = lock_current(connection, _find_to_change(connection, name, requester))
+            chosen = lists.c.id == edition.list_id
+            emptied = sa.update(lists).where(chosen).values(last_edition=lists.c.last_edition + 1)
+            connection.execute(emptied)
+            values = {"edition": lists.c.last_edition, "entries": 0, "revision": new_revision()}
+            connection.execute(sa.update(lists).where(chosen).values(values))
             self._record(connection, requester, "delete list", {"list_name": name})
+        list_editions.clear(self._database, edition.list_id)
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(lists).where(chosen))
 
     def describe(self, scope: Scope) -> list[PlateList]:
         """Return the lists of a scope, by name."""
-        entries = sa.func.count(list_entries.c.text).label("entries")
-        columns = (lists.c.name, lists.c.note, lists.c.retention_days)
-        statement = sa.select(*columns, entries, lists.c.groups)
-        statement = statement.join_from(lists, list_entries, isouter=True)
+        columns = (lists.c.name, lists.c.note, lists.c.retention_days, lists.c.entries)
+        statement = sa.select(*columns, lists.c.groups).order_by(lists.c.name)
         with self._database.reading() as connection:
-            rows = connection.execute(statement.group_by(lists.c.id).order_by(lists.c.name))
+            rows = connection.execute(statement)
             return [PlateList(*row) for *row, owners in rows if scope.sees_list(row[0], owners)]
 
     def save(
@@ -97,17 +106,17 @@ class PlateLists:
         Until a camera uses the list, it belongs to the groups of the requester who creates it.
 
         Raises:
-            ParameterError: The name is empty.
+            ParameterError: The name or note is empty or too long, or there are too many lists.
             NameTaken: Another group has a list of this name, or its cameras use one.
             SharedList: Cameras of other groups use the list, too.
         """
-        if not name.strip():
-            raise ParameterError("name: wanted a text, got none")
+        row = to_list_row(name, note, retention_days)
         with self._database.writing() as connection:
             try:
                 number = _find_to_change(connection, name, requester)
             except UnknownName:
-                self._add(connection, _to_row(name, note, retention_days), _scope_of(requester))
+                check_number(connection, name)
+                self._add(connection, row, _scope_of(requester))
             else:
                 changed = sa.update(lists).where(lists.c.id == number)
                 connection.execute(changed.values(note=note, retention_days=retention_days))
@@ -127,13 +136,23 @@ class PlateLists:
             return list(connection.execute(sa.select(lists.c.name).order_by("name")).scalars())
 
     def entries(self, name: str, scope: Scope) -> list[ListEntry]:
-        """Return the entries of a list, by text.
+        """Return all entries of a list, by text.
 
         Raises:
             UnknownName: There is none of this name in the scope.
         """
-        with self._database.reading() as connection:
-            return read_entries(connection, find_list(connection, name, scope))
+        with self._database.reading(SEARCH_S) as connection:
+            number = find_list(connection, name, scope)
+            return [*read_entries(connection, current_entries(number))]
+
+    def page(self, name: str, query: EntryQuery, scope: Scope) -> EntryPage:
+        """Return some entries of a list, by text. At most `query.limit` of them are in memory.
+
+        Raises:
+            UnknownName: There is none of this name in the scope.
+        """
+        with self._database.reading(SEARCH_S) as connection:
+            return read_page(connection, find_list(connection, name, scope), query)
 
     def put(
         self, name: str, entries: Iterable[ListEntry], requester: Requester | None = None
@@ -146,24 +165,24 @@ class PlateLists:
         Raises:
             ParameterError: An entry's text cannot be on a plate, or another field does not fit.
         """
-        checked = [check_entry(entry) for entry in entries]
+        checked = {entry.text: entry for entry in map(check_entry, entries)}
+        if len(checked) > BATCH:
+            raise ParameterError(f"entries: wanted at most {BATCH} at once, got {len(checked)}")
         with self._database.writing() as connection:
-            number = _find_to_change(connection, name, requester)
-            renew_revisions(connection, [number])
-            _put(connection, number, checked)
-            for entry in checked:
-                query = {"list_name": name, "text": entry.text}
+            self._put(connection, _find_to_change(connection, name, requester), checked)
+            for text in checked:
+                query = {"list_name": name, "text": text}
                 self._record(connection, requester, "put entry", query)
-        return checked
+        return [*checked.values()]
 
     def remove(self, name: str, text: str, requester: Requester | None = None) -> bool:
         """Remove an entry. Return whether there was one. Hits of stored passes stay."""
         cleaned = clean_text(text)
         with self._database.writing() as connection:
-            number = _find_to_change(connection, name, requester)
-            renew_revisions(connection, [number])
-            entry = sa.and_(list_entries.c.list_id == number, list_entries.c.text == cleaned)
+            edition = lock_current(connection, _find_to_change(connection, name, requester))
+            entry = sa.and_(_of(edition), list_entries.c.text == cleaned)
             removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
+            count_again(connection, edition.list_id, -removed)
             query = {"list_name": name, "text": cleaned}
             self._record(connection, requester, "remove entry", query, removed)
         return removed > 0
@@ -188,31 +207,63 @@ class PlateLists:
             The number of its entries.
 
         Raises:
-            ParameterError: A row is wrong; then nothing is changed.
+            ParameterError: A row is wrong, or there are too many; then nothing is changed.
+            ChangedMeanwhile: Another import has begun; nothing is changed by this one.
         """
         entries = parse_csv(content)
-        with self._database.writing() as connection:
-            number = _find_to_change(connection, name, requester)
-            renew_revisions(connection, [number])  # it also makes other writers of the list wait
-            if replacing:
-                connection.execute(sa.delete(list_entries).where(list_entries.c.list_id == number))
-            _put(connection, number, entries)
-            self._record(connection, requester, "import list", {"list_name": name}, len(entries))
+
+        def find(connection: sa.Connection) -> int:
+            return _find_to_change(connection, name, requester)
+
+        def record(connection: sa.Connection) -> None:
+            find(connection)  # the requester may have lost the list meanwhile
+            query = {"list_name": name}
+            self._record(connection, requester, "import list", query, len(entries))
+
+        if len(entries) <= BATCH and not replacing:
+            with self._database.writing() as connection:
+                self._put(connection, find(connection), entries)
+                record(connection)
+        else:
+            list_editions.write_edition(
+                self._database, find, entries, record, keeps_others=not replacing
+            )
         return len(entries)
 
-    def export_csv(self, name: str, requester: Requester) -> str:
-        """Return a list as a CSV file, and record it in the audit."""
+    def export_csv(self, name: str, requester: Requester) -> Iterator[str]:
+        """Return a list as the parts of a CSV file, and record it in the audit.
+
+        Raises:
+            ChangedMeanwhile: An import has replaced the entries before the end.
+        """
         with self._database.writing() as connection:
-            entries = read_entries(connection, find_list(connection, name, requester.scope))
-            audit.record(
-                connection,
-                requester,
-                "export list",
-                {"list_name": name},
-                count=len(entries),
-                now_s=self._clock(),
+            edition = lock_current(connection, find_list(connection, name, requester.scope))
+            count = connection.scalar(
+                sa.select(lists.c.entries).where(lists.c.id == edition.list_id)
             )
-        return write_csv(entries)
+            self._record(connection, requester, "export list", {"list_name": name}, count or 0)
+        yield write_csv([COLUMNS])
+        query = EntryQuery(limit=MOST)
+        while True:
+            page = self.page(name, query, requester.scope)
+            with self._database.reading() as connection:
+                in_place = sa.select(lists.c.edition).where(lists.c.id == edition.list_id)
+                if connection.scalar(in_place) != edition.number:
+                    raise ChangedMeanwhile(f"list {name}: its entries were replaced; try again")
+            yield write_csv(map(to_row, page.entries))
+            if not page.cursor:
+                return
+            query = EntryQuery(limit=MOST, cursor=page.cursor)
+
+    def _put(
+        self, connection: sa.Connection, number: int, entries: Mapping[str, ListEntry]
+    ) -> None:
+        """Write some entries into the edition that is in place."""
+        edition = lock_current(connection, number)
+        known = sa.and_(_of(edition), list_entries.c.text.in_([*entries]))
+        count = connection.scalar(sa.select(sa.func.count()).where(known)) or 0
+        count_again(connection, edition.list_id, len(entries) - count)
+        write_entries(connection, edition, [*entries.values()])
 
     def _record(
         self,
@@ -225,6 +276,11 @@ class PlateLists:
         """Record a change in the audit, if it is known who made it."""
         if requester is not None:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
+
+
+def _of(edition: list_editions.Edition) -> sa.ColumnElement[bool]:
+    entry = list_entries.c
+    return sa.and_(entry.list_id == edition.list_id, entry.edition == edition.number)
 
 
 def _find_to_change(connection: sa.Connection, name: str, requester: Requester | None) -> int:
@@ -242,26 +298,3 @@ def _find_to_change(connection: sa.Connection, name: str, requester: Requester |
 
 def _scope_of(requester: Requester | None) -> Scope:
     return requester.scope if requester else EVERYTHING
-
-
-def renew_revisions(connection: sa.Connection, numbers: Iterable[int]) -> None:
-    """Give lists other revisions, by which other processes see that they have changed."""
-    for number in sorted(numbers):  # all writers lock the lists in the same order
-        update = sa.update(lists).where(lists.c.id == number)
-        connection.execute(update.values(revision=new_revision()))
-
-
-def _to_row(name: str, note: str, retention_days: float | None) -> dict[str, Any]:
-    row = {"name": name, "note": note, "retention_days": retention_days}
-    return {**row, "revision": new_revision()}
-
-
-def _put(connection: sa.Connection, number: int, entries: Sequence[ListEntry]) -> None:
-    rows = [vars(entry) | {"list_id": number} for entry in entries]
-    if not rows:
-        return
-    statement = insert(connection, list_entries)
-    keys = [list_entries.c.list_id, list_entries.c.text]
-    names = [one.name for one in list_entries.c if not one.primary_key]
-    values = {name: statement.excluded[name] for name in names}
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)

@@ -8,15 +8,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.cameras.store import gate_openings
-from orchestrator.cameras.store.database import Database
+from orchestrator.cameras.store.database import LONG_S, Database
+from orchestrator.cameras.store.list_editions import count_again
 from orchestrator.cameras.store.opening_log import OpeningLog
 from orchestrator.cameras.store.pass_query import PassDetails, to_found
-from orchestrator.cameras.store.plate_lists import renew_revisions
 from orchestrator.cameras.store.retention import BATCH, delete_passes, in_steps
 from orchestrator.cameras.store.schema import (
     camera_stills,
     list_entries,
     list_hits,
+    lists,
     passes,
     readings,
 )
@@ -96,10 +97,25 @@ def delete_openings_of(database: Database, log: OpeningLog, text: str) -> int:
 
 
 def delete_entries_of(database: Database, text: str) -> int:
-    """Delete a plate from all lists, and its hits by other texts. Return the number of entries."""
+    """Delete a plate from all lists, and its hits by other texts. Return the number of entries.
+
+    It goes from editions of imports, too, also from those that have ended by an error.
+    """
+    entry = list_entries.c
+    with database.reading(LONG_S) as connection:  # it reads all entries, and holds no lock
+        found = sa.select(entry.list_id, entry.edition).where(entry.text == text)
+        keys = {tuple(row) for row in connection.execute(found)}
     with database.writing() as connection:
-        named = sa.select(list_entries.c.list_id).where(list_entries.c.text == text)
-        renew_revisions(connection, connection.execute(named).scalars().all())
-        entries = connection.execute(sa.delete(list_entries).where(list_entries.c.text == text))
+        current = sa.select(lists.c.id, lists.c.edition, lists.c.last_edition).with_for_update()
+        rows = connection.execute(current.order_by(lists.c.id)).all()
+        in_place = {(row.id, row.edition) for row in rows}
+        keys |= in_place | {(row.id, row.last_edition) for row in rows}
+        count = 0
+        for key in sorted(keys):
+            chosen = sa.and_(entry.list_id == key[0], entry.edition == key[1], entry.text == text)
+            removed = connection.execute(sa.delete(list_entries).where(chosen)).rowcount
+            if removed and key in in_place:
+                count_again(connection, key[0], -removed)
+                count += removed
         connection.execute(sa.delete(list_hits).where(list_hits.c.entry_text == text))
-        return entries.rowcount
+    return count

@@ -56,11 +56,11 @@ def replace_by(key: str, table: sa.Table, *kept: str) -> str:
     """Return the clause that replaces a row when another one has its key.
 
     Args:
-        key: The column of the key.
+        key: The column of the key, or several with commas between them.
         table: The table.
         kept: Columns whose values stay.
     """
-    changed = [one.name for one in table.c if one.name not in (key, *kept)]
+    changed = [one.name for one in table.c if one.name not in (*key.split(", "), *kept)]
     values = ", ".join(f"{name} = excluded.{name}" for name in changed)
     return f" ON CONFLICT ({key}) DO UPDATE SET {values}"
 

@@ -132,6 +132,9 @@ lists = sa.Table(
     sa.Column("retention_days", TIME),
     sa.Column("revision", NUMBER, nullable=False),
     sa.Column("groups", sa.JSON),
+    sa.Column("edition", NUMBER, nullable=False, server_default="0"),
+    sa.Column("last_edition", NUMBER, nullable=False, server_default="0"),
+    sa.Column("entries", NUMBER, nullable=False, server_default="0"),
     sa.Index("ix_lists_name", "name", unique=True),
     sqlite_autoincrement=True,
 )
@@ -140,6 +143,7 @@ list_entries = sa.Table(
     "list_entries",
     METADATA,
     sa.Column("list_id", NUMBER, sa.ForeignKey("lists.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("edition", NUMBER, primary_key=True),
     sa.Column("text", TEXT, primary_key=True),
     sa.Column("note", TEXT, nullable=False),
     sa.Column("valid_from_s", TIME),

@@ -119,7 +119,7 @@ def import_list(
     with show_errors(verbose=False), open_camera_store(store) as opened:
         if name not in opened.lists.names():
             opened.lists.create(name)
-        content = file.read_text(encoding="utf-8-sig")
+        content = _read_csv(file)
         requester = requester_of("-")
         count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
         typer.echo(f"plates put into {name}: {count}", err=True)
@@ -137,6 +137,17 @@ def replay(
         since_s = time.time() - days * DAY_S
         count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
+
+
+def _read_csv(file: Path) -> str:
+    """Return the content of a file of entries."""
+    from orchestrator.cameras.store.plate_entries import MAX_FILE_BYTES
+
+    with file.open("rb") as opened:
+        content = opened.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
+    return content.decode("utf-8-sig")
 
 
 def _to_unix(text: str | None) -> float | None:

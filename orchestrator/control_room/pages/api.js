@@ -49,6 +49,18 @@ export async function get(path, query, options = {}) {
   return (await send("GET", path, { query, ...options })).json();
 }
 
+// Returns all things of an answer that comes in pages, such as `lists`.
+export async function getAll(path, name, query) {
+  const all = [];
+  let cursor = "";
+  do {
+    const page = await get(path, { ...query, limit: 1000, cursor });
+    all.push(...page[name]);
+    ({ cursor } = page);
+  } while (cursor);
+  return all;
+}
+
 export async function put(path, value) {
   const response = await send("PUT", path, { body: JSON.stringify(value), kind: "application/json" });
   return response.status === 204 ? undefined : response.json();

@@ -1,6 +1,6 @@
 // The cameras page: a card for each camera, kept up to date, and the editor of its areas.
 
-import { get } from "./api.js";
+import { get, getAll } from "./api.js";
 import { cardOf, updateCard } from "./camera_cards.js";
 import { openEditor } from "./areas.js";
 import { showHeader, tell } from "./header.js";
@@ -14,7 +14,7 @@ const FRESH_MS = 10_000;
 const cards = new Map(); // by camera
 
 async function refresh() {
-  const { cameras } = await get("v1/cameras");
+  const cameras = await getAll("v1/cameras", "cameras");
   for (const [name, card] of cards) if (!cameras.some((one) => one.name === name)) card.remove();
   cameras.forEach(show);
   find("no-cameras").hidden = cameras.length > 0;

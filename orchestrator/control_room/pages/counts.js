@@ -1,6 +1,6 @@
 // Counts of passes beside a search: by hour as a heat map, and by camera as bars.
 
-import { get } from "./api.js";
+import { getAll } from "./api.js";
 import { drawHeatMap } from "./heat_map.js";
 import { element, find, words } from "../page/words.js";
 
@@ -15,11 +15,11 @@ export async function showCounts(query, narrow) {
   const { from, until } = rangeOf(query);
   const asked = { camera: query.camera, from: from.toISOString(), until: until.toISOString() };
   const [hours, cameras] = await Promise.all([
-    get("v1/passes/counts", { by: "hour", ...asked, offset_minutes: REST_MINUTES || undefined }),
-    get("v1/passes/counts", { by: "camera", ...asked }),
+    getAll("v1/passes/counts", "counts", { by: "hour", ...asked, offset_minutes: REST_MINUTES || undefined }),
+    getAll("v1/passes/counts", "counts", { by: "camera", ...asked }),
   ]);
-  drawHeatMap(find("heat-map"), { counts: hours.counts.map(toLocal), from, until }, narrow);
-  showCameras(cameras.counts, narrow);
+  drawHeatMap(find("heat-map"), { counts: hours.map(toLocal), from, until }, narrow);
+  showCameras(cameras, narrow);
 }
 
 // Whole days of the reader's zone: those of the search, or the last two weeks.

@@ -6,34 +6,59 @@ import { tell } from "./header.js";
 import { may } from "./session.js";
 import { announce, element, find, notify, say } from "../page/words.js";
 
-const DRAWN = 400; // rows; the others come by the filter
+const PAGE = 200; // entries
+const TYPING_MS = 300; // no letter for so long: the filter is complete
 
 let list = "";
 let entries = [];
+let cursor = "";
+let asked = 0; // the last request; answers to earlier ones are not shown
+let typing = 0;
 let onCount = () => {};
 
 const pathOf = (text) => `v1/lists/${encodeURIComponent(list)}/entries${text ? `/${encodeURIComponent(text)}` : ""}`;
 
 export async function openEntries(name, counted) {
   [list, onCount] = [name, counted];
-  const answer = await get(pathOf(""));
-  if (name !== list) return; // another list was chosen meanwhile
-  entries = answer.entries;
+  clearTimeout(typing);
+  await load();
+}
+
+export function filterEntries() {
+  clearTimeout(typing);
+  typing = setTimeout(() => load().catch(tell), TYPING_MS);
+}
+
+async function load(from = "") {
+  asked += 1;
+  const own = asked;
+  const page = await get(pathOf(""), { part: find("filter").value.trim(), limit: PAGE, cursor: from });
+  if (own !== asked) return;
+  const known = new Set(page.entries.map(({ text }) => text)); // one may have been added here
+  const before = from ? entries.filter(({ text }) => !known.has(text)) : [];
+  entries = [...before, ...page.entries];
+  ({ cursor } = page);
   showEntries();
 }
 
-export function showEntries() {
-  const wanted = find("filter").value.trim().toUpperCase();
-  const shown = entries.filter(({ text, note }) => text.includes(wanted) || note.toUpperCase().includes(wanted));
-  find("no-entries").hidden = shown.length > 0;
-  find("entries").replaceChildren(...shown.slice(0, DRAWN).map(rowFor));
-  if (shown.length > DRAWN) find("entries").append(restOf(shown.length - DRAWN));
+function showEntries() {
+  find("no-entries").hidden = entries.length > 0;
+  find("entries").replaceChildren(...entries.map(rowFor), ...(cursor ? [moreRow()] : []));
 }
 
-function restOf(count) {
+function moreRow() {
   const row = element("tr");
-  const cell = element("td", say("more_entries", { count }), "faint");
+  const cell = element("td");
+  const button = Object.assign(element("button", say("more_entries"), "quiet"), { type: "button" });
+  button.addEventListener("click", async () => {
+    const shown = entries.length;
+    button.disabled = true;
+    await load(cursor).catch(tell);
+    button.disabled = false;
+    find("entries").rows[shown]?.querySelector("button")?.focus();
+  });
   cell.colSpan = 6;
+  cell.append(button);
   row.append(cell);
   return row;
 }
@@ -69,12 +94,12 @@ async function keep(given, before) {
   if (before.text && kept.text !== before.text) await remove(pathOf(before.text));
   const others = entries.filter((one) => one.text !== before.text && one.text !== kept.text);
   entries = [...others, kept].sort((one, other) => (one.text < other.text ? -1 : 1));
+  await onCount();
   showAgain(kept.text);
 }
 
 function showAgain(text) {
   showEntries();
-  onCount(entries.length);
   announce(say("saved"));
   const row = [...find("entries").rows].find((one) => one.dataset.text === text);
   row?.querySelector("button")?.focus();
@@ -89,7 +114,7 @@ async function drop(row, { text }) {
     row.remove();
     next?.querySelector("button")?.focus();
     find("no-entries").hidden = find("entries").rows.length > 0;
-    onCount(entries.length);
+    await onCount();
     announce(say("entry_removed", { text }));
   } catch (problem) {
     tell(problem);

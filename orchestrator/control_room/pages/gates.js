@@ -1,6 +1,6 @@
 // The gates, and what was opened for whom.
 
-import { address, get } from "./api.js";
+import { address, get, getAll } from "./api.js";
 import { showHeader, tell } from "./header.js";
 import { outcomeOf, reasonOf } from "./openings.js";
 import { clockOf, dayOf, secondsTold } from "./times.js";
@@ -14,7 +14,7 @@ let cursor = "";
 let hasMore = false; // the reader has asked for older ones; they stay
 
 async function showGates() {
-  const { gates } = await get("v1/gates");
+  const gates = await getAll("v1/gates", "gates");
   find("no-gates").hidden = gates.length > 0;
   find("gates").replaceChildren(...gates.map(cardOf));
 }

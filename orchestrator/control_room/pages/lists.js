@@ -1,9 +1,9 @@
 // The lists page: the names at the side, and one list with its entries.
 
-import { address, get, put, remove } from "./api.js";
+import { address, getAll, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { saveAnswer } from "./downloads.js";
-import { addEntry, openEntries, showEntries } from "./entries.js";
+import { addEntry, filterEntries, openEntries } from "./entries.js";
 import { showHeader, tell } from "./header.js";
 import { connectImport } from "./imports.js";
 import { keepQuery } from "./language.js";
@@ -17,7 +17,7 @@ let current = new URLSearchParams(location.search).get("list") ?? "";
 const pathOf = (name) => `v1/lists/${encodeURIComponent(name)}`;
 
 async function refresh() {
-  ({ lists } = await get("v1/lists"));
+  lists = await getAll("v1/lists", "lists");
   if (!lists.some(({ name }) => name === current)) current = lists[0]?.name ?? "";
   showNames();
   await showList();
@@ -77,9 +77,8 @@ async function whileInert(work) {
   }
 }
 
-function countAgain(count) {
-  const list = lists.find(({ name }) => name === current);
-  if (list) list.entries = count;
+async function countAgain() {
+  lists = await getAll("v1/lists", "lists");
   showNames();
 }
 
@@ -149,7 +148,7 @@ find("list-settings").addEventListener("click", doing(changeSettings));
 find("list-delete").addEventListener("click", doing(drop));
 find("list-export").addEventListener("click", doing(() => saveAnswer(`${pathOf(current)}/entries`, { format: "csv" }, `${current}.csv`)));
 find("add-entry").addEventListener("click", () => addEntry());
-find("filter").addEventListener("input", () => showEntries());
+find("filter").addEventListener("input", () => filterEntries());
 if (may("editor")) connectImport(() => current, refresh);
 window.addEventListener("popstate", () => {
   current = new URLSearchParams(location.search).get("list") ?? "";

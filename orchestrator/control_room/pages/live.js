@@ -1,6 +1,6 @@
 // The live page: passes as they come.
 
-import { get } from "./api.js";
+import { get, getAll } from "./api.js";
 import * as chime from "./chime.js";
 import { showHeader, tell } from "./header.js";
 import { clearRows, knows, pauseRows, showLatest, showOnlyHits, take } from "./live_rows.js";
@@ -58,7 +58,7 @@ function showAway(cameras) {
 }
 
 async function showCameras() {
-  const { cameras } = await get("v1/cameras");
+  const cameras = await getAll("v1/cameras", "cameras");
   const known = new Set([...find("camera").options].map(({ value }) => value));
   find("camera").append(...cameras.filter(({ name }) => !known.has(name)).map(({ name }) => new Option(name, name)));
   showAway(cameras);

@@ -1,6 +1,6 @@
 // The people who may sign in, and the audit of what was searched. For administrators.
 
-import { get, put, remove } from "./api.js";
+import { get, getAll, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
 import { LEAST_PASSWORD } from "./own_password.js";
@@ -14,7 +14,7 @@ const PAGE = 50;
 let cursor = "";
 
 async function showPeople() {
-  const { people } = await get("v1/people");
+  const people = await getAll("v1/people", "people");
   find("no-people").hidden = people.length > 0;
   find("people").replaceChildren(...people.map(rowOf));
 }

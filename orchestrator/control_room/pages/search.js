@@ -1,6 +1,6 @@
 // The search page. Its address holds the query, so that a search can be kept and shared.
 
-import { get } from "./api.js";
+import { get, getAll } from "./api.js";
 import { showCounts } from "./counts.js";
 import { saveAnswer, savePasses } from "./downloads.js";
 import { showHeader, tell } from "./header.js";
@@ -74,7 +74,7 @@ function narrow(change) {
 }
 
 async function fillChoices() {
-  const [{ cameras }, { lists }] = await Promise.all([get("v1/cameras"), get("v1/lists")]);
+  const [cameras, lists] = await Promise.all([getAll("v1/cameras", "cameras"), getAll("v1/lists", "lists")]);
   const zones = new Set(cameras.flatMap((camera) => (camera.zones ?? []).map(({ name }) => name)));
   const choices = { camera: cameras.map(({ name }) => name), list: lists.map(({ name }) => name), zone: [...zones] };
   for (const [id, names] of Object.entries(choices)) {

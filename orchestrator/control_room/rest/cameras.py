@@ -15,11 +15,12 @@ from orchestrator.control_room.rest.documents import to_camera
 from orchestrator.control_room.rest.exchange import (
     answer,
     body_of,
+    page_of,
     path_value,
     query_of,
     requester_of,
 )
-from orchestrator.control_room.rest.queries import AreasBody, Query
+from orchestrator.control_room.rest.queries import AreasBody, NamesQuery, Query
 from orchestrator.control_room.rest.schemas import CameraAnswer, CamerasAnswer
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.system.toml_files import build
@@ -40,12 +41,11 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
 
 
 async def list_all(request: RoomRequest) -> Response:
-    """Return the cameras that the principal may see."""
-    query_of(request, Query)
-    room = request.room
-    known = await room.threads.run(lambda: read_cameras(room))
-    shown = tuple(known[one.name] for one in request.cameras if one.name in known)
-    return answer(CamerasAnswer(cameras=shown))
+    """Return a page of the cameras that the principal may see."""
+    page, cursor = page_of(request.cameras, query_of(request, NamesQuery))
+    known = await request.room.threads.run(lambda: read_cameras(request.room))
+    shown = tuple(known[one.name] for one in page if one.name in known)
+    return answer(CamerasAnswer(cameras=shown, cursor=cursor))
 
 
 async def get(request: RoomRequest) -> Response:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from orchestrator.cameras.store.pass_query import Requester
 from orchestrator.control_room.endpoint import RoomRequest
-from orchestrator.control_room.rest.queries import Query
+from orchestrator.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
 from orchestrator.control_room.rest.reasons import read_reason
 from orchestrator.control_room.store_threads import SEARCH
 from orchestrator.errors import ParameterError
@@ -18,11 +18,20 @@ from orchestrator.gateway.errors import UnsupportedMedia
 from orchestrator.gateway.http.bodies import announced_size
 from orchestrator.gateway.http.schemas import Model
 
-MOST_BYTES = 64 * 1024
+MAX_BYTES = 64 * 1024
 """Largest JSON body: the event loop, which recognition shares, reads it."""
 JSON, CSV = "application/json", "text/csv"
 NO_REASON = "-"
 
+
+class Named(Protocol):
+    """A thing with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+NamedT = TypeVar("NamedT", bound=Named)
 QueryT = TypeVar("QueryT", bound=Query)
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
@@ -52,7 +61,7 @@ async def body_of(
     request: RoomRequest,
     kind: type[BodyT],
     *,
-    most: int = MOST_BYTES,
+    most: int = MAX_BYTES,
     hides_values: bool = False,
 ) -> BodyT:
     """Return the JSON body of a request; an empty body is an empty object.
@@ -114,8 +123,32 @@ def wants_csv(request: RoomRequest, wanted: str | None) -> bool:
 
 
 def path_value(request: RoomRequest, name: str) -> str:
-    """Return a part of the path."""
-    return str(request.request.http.path_params[name])
+    """Return a part of the path.
+
+    Raises:
+        ParameterError: It is too long.
+    """
+    value = str(request.request.http.path_params[name])
+    if len(value) > MAX_NAME_LENGTH:
+        raise ParameterError(
+            f"{name}: wanted at most {MAX_NAME_LENGTH} characters, got {len(value)}"
+        )
+    return value
+
+
+def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, ...], str]:
+    """Return a page of things with names, and the cursor of the next one; `""` after the last.
+
+    Raises:
+        ParameterError: The cursor names nothing that is there.
+    """
+    names, start = [one.name for one in items], 0
+    if asked.cursor:
+        if asked.cursor not in names:
+            raise ParameterError(f"cursor: wanted one of a page, got {asked.cursor!r}")
+        start = names.index(asked.cursor) + 1
+    end = start + asked.limit
+    return tuple(items[start:end]), names[end - 1] if end < len(names) else ""
 
 
 def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:

@@ -6,29 +6,26 @@ from starlette.responses import Response
 
 from orchestrator.control_room.endpoint import RoomRequest
 from orchestrator.control_room.rest.documents import to_opening
-from orchestrator.control_room.rest.exchange import answer, query_of, requester_of
-from orchestrator.control_room.rest.queries import PageQuery, Query
+from orchestrator.control_room.rest.exchange import answer, page_of, query_of, requester_of
+from orchestrator.control_room.rest.queries import NamesQuery, PageQuery
 from orchestrator.control_room.rest.schemas import GateAnswer, GatesAnswer, OpeningsPage
 
 
 async def list_all(request: RoomRequest) -> Response:
-    """Return the gates whose cameras the principal may see."""
-    query_of(request, Query)
-    scope, gates = request.scope, request.room.configuration.gates
-    return answer(
-        GatesAnswer(
-            gates=tuple(
-                GateAnswer(
-                    name=one.name,
-                    type=one.type,
-                    cameras=tuple(name for name in one.cameras if scope.sees(name)),
-                    lists=tuple(filter(scope.uses, one.lists)),
-                )
-                for one in gates
-                if any(map(scope.sees, one.cameras))
-            )
+    """Return a page of the gates whose cameras the principal may see."""
+    asked, scope = query_of(request, NamesQuery), request.scope
+    gates = [one for one in request.room.configuration.gates if any(map(scope.sees, one.cameras))]
+    page, cursor = page_of(gates, asked)
+    answers = tuple(
+        GateAnswer(
+            name=one.name,
+            type=one.type,
+            cameras=tuple(name for name in one.cameras if scope.sees(name)),
+            lists=tuple(filter(scope.uses, one.lists)),
         )
+        for one in page
     )
+    return answer(GatesAnswer(gates=answers, cursor=cursor))
 
 
 async def list_openings(request: RoomRequest) -> Response:

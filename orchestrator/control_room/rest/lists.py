@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack
+
 from starlette.responses import Response
 
 from orchestrator.cameras.events import to_rfc3339
+from orchestrator.cameras.store.entry_pages import EntryQuery
 from orchestrator.cameras.store.errors import UnknownName
 from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.cameras.store.plate_lists import PlateList
+from orchestrator.cameras.store.list_settings import PlateList
+from orchestrator.cameras.store.plate_entries import MAX_FILE_BYTES
 from orchestrator.control_room.endpoint import RoomRequest
+from orchestrator.control_room.rest.csv_export import EXPORTS
 from orchestrator.control_room.rest.exchange import (
     CSV,
     answer,
@@ -16,6 +22,7 @@ from orchestrator.control_room.rest.exchange import (
     attachment,
     body_of,
     check_type,
+    page_of,
     path_value,
     query_of,
     requester_of,
@@ -26,6 +33,7 @@ from orchestrator.control_room.rest.queries import (
     EntryBody,
     ImportQuery,
     ListBody,
+    NamesQuery,
     Query,
 )
 from orchestrator.control_room.rest.schemas import (
@@ -35,17 +43,20 @@ from orchestrator.control_room.rest.schemas import (
     ListAnswer,
     ListsAnswer,
 )
-from orchestrator.control_room.store_threads import BULK
+from orchestrator.control_room.rest.streams import StreamedResponse, client_of
+from orchestrator.control_room.store_threads import BULK, SEARCH
 from orchestrator.errors import ParameterError
+from orchestrator.gateway.http.bodies import announced_size
 
 NO_CONTENT = 204
 
 
 async def list_all(request: RoomRequest) -> Response:
-    """Return all lists."""
-    query_of(request, Query)
-    lists = await request.room.threads.run(lambda: request.room.store.lists.describe(request.scope))
-    return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in lists)))
+    """Return a page of the lists."""
+    asked, lists = query_of(request, NamesQuery), request.room.store.lists
+    described = await request.room.threads.run(lambda: lists.describe(request.scope))
+    page, cursor = page_of(described, asked)
+    return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in page), cursor=cursor))
 
 
 async def put_list(request: RoomRequest) -> Response:
@@ -70,17 +81,37 @@ async def delete_list(request: RoomRequest) -> Response:
 
 
 async def list_entries(request: RoomRequest) -> Response:
-    """Return the entries of a list; a CSV file is an export."""
+    """Return a page of the entries of a list; a CSV file of all is an export."""
     asked = query_of(request, EntriesQuery)
     name, lists = path_value(request, "name"), request.room.store.lists
     if wants_csv(request, asked.format):
         requester = requester_of(request, asked, must_tell=True)
-        file = await request.room.threads.run(lambda: lists.export_csv(name, requester), BULK)
-        return Response(file, media_type=CSV, headers=attachment("list.csv"))
-    return await answer_in_thread(
-        request,
-        lambda: EntriesAnswer(entries=tuple(map(_to_entry, lists.entries(name, request.scope)))),
-    )
+        return await _export(request, lists.export_csv(name, requester))
+
+    def read() -> EntriesAnswer:
+        page = lists.page(name, EntryQuery(asked.part, asked.limit, asked.cursor), request.scope)
+        return EntriesAnswer(entries=tuple(map(_to_entry, page.entries)), cursor=page.cursor)
+
+    return await answer_in_thread(request, read)
+
+
+async def _export(request: RoomRequest, parts: Iterator[str]) -> Response:
+    """Return the parts of a file. The first one is made before the answer begins."""
+    run = request.room.threads.run
+    with ExitStack() as place:
+        place.enter_context(EXPORTS.open(client_of(request)))
+        first = await run(lambda: next(parts, ""), SEARCH)
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            part = first
+            while part:
+                yield part.encode()
+                part = await run(lambda: next(parts, ""), SEARCH)
+
+        headers = attachment("list.csv")
+        return StreamedResponse(
+            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
+        )
 
 
 async def put_entry(request: RoomRequest) -> Response:
@@ -110,6 +141,7 @@ async def import_entries(request: RoomRequest) -> Response:
     asked, name = query_of(request, ImportQuery), path_value(request, "name")
     requester = requester_of(request, asked)
     check_type(request, CSV)
+    announced_size(request.request.http.headers, MAX_FILE_BYTES)
     try:
         content = (await request.body()).decode("utf-8-sig")
     except UnicodeDecodeError as error:

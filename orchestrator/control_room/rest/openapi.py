@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.endpoint import RoomRoute
-from orchestrator.control_room.rest.queries import Query
+from orchestrator.control_room.rest.queries import MAX_NAME_LENGTH, Query
 from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http.openapi_schemas import ApiPart, describe_models
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
@@ -102,7 +102,11 @@ def _operation(path: str, described: Described) -> Json:
         operation["requestBody"] = {
             "required": True,
             "description": "A file with a line of columns",
-            "content": {described.text_body: {"schema": {"type": "string"}}},
+            "content": {
+                described.text_body: {
+                    "schema": {"type": "string", "maxLength": described.max_text_bytes}
+                }
+            },
         }
     return operation
 
@@ -110,7 +114,7 @@ def _operation(path: str, described: Described) -> Json:
 def _parameters(path: str, described: Described) -> Iterator[Json]:
     for name in re.findall(r"{(\w+)}", path):
         about, example = NAMES[described.tag] if name == "name" else PATH_VALUES[name]
-        schema = {"type": "string", "minLength": 1}
+        schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
         yield {"name": name, "in": "path", "required": True, "description": about} | {
             "schema": schema,
             "example": example,

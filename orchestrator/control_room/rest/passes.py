@@ -97,13 +97,21 @@ async def _picture(request: RoomRequest, kind: Literal["crop", "frame"]) -> Resp
 
 
 async def count(request: RoomRequest) -> Response:
-    """Return counts of passes by hour or by camera."""
+    """Return a page of the counts of passes by hour or by camera."""
     asked = query_of(request, CountsQuery)
     scope = requester_of(request, asked).scope
-    query = CountQuery(asked.from_s, asked.until_s, asked.camera, 60 * asked.offset_minutes)
+    query = CountQuery(
+        asked.from_s,
+        asked.until_s,
+        asked.camera,
+        60 * asked.offset_minutes,
+        limit=asked.limit + 1,
+        after=asked.cursor,
+    )
     reader = request.room.store.reader
     read = reader.count_by_hour if asked.by == "hour" else reader.count_by_camera
-    counts = await request.room.threads.run(
-        lambda: [vars(one) for one in read(query, scope)], SEARCH
-    )
-    return answer(PassCounts.model_validate({"by": asked.by, "counts": tuple(counts)}))
+    counts = await request.room.threads.run(lambda: [*read(query, scope)], SEARCH)
+    page = counts[: asked.limit]
+    cursor = page[-1].key if len(counts) > asked.limit else ""
+    shown = tuple(map(vars, page))
+    return answer(PassCounts.model_validate({"by": asked.by, "counts": shown, "cursor": cursor}))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.people import Person
+from orchestrator.cameras.store.people import MAX_GROUP_LENGTH, MAX_GROUPS, Person
 from orchestrator.control_room.access.passwords import LONGEST, check_password
 from orchestrator.control_room.access.policy import Forbidden
 from orchestrator.control_room.access.principals import Role
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.endpoint import RoomRequest, RoomRoute
-from orchestrator.control_room.rest.exchange import body_of, query_of, requester_of
-from orchestrator.control_room.rest.queries import Query
+from orchestrator.control_room.rest.exchange import (
+    body_of,
+    page_of,
+    path_value,
+    query_of,
+    requester_of,
+)
+from orchestrator.control_room.rest.queries import NamesQuery, Query
 from orchestrator.errors import ParameterError
 
 RoleName = Literal["viewer", "editor", "administrator"]
@@ -27,8 +33,10 @@ class PersonChange(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: RoleName = Field(description="The role")
-    groups: tuple[str, ...] = Field(
-        (), description="Groups of cameras that the person sees; empty for all"
+    groups: tuple[Annotated[str, Field(max_length=MAX_GROUP_LENGTH)], ...] = Field(
+        (),
+        max_length=MAX_GROUPS,
+        description="Groups of cameras that the person sees; empty for all",
     )
     password: str | None = Field(
         None,
@@ -54,23 +62,25 @@ class ShownPerson(BaseModel):
 
 
 class ShownPeople(BaseModel):
-    """All people whom an administrator may change."""
+    """People whom an administrator may change."""
 
     people: list[ShownPerson] = Field(description="People by name")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 async def show_all(request: RoomRequest) -> Response:
     """List people. An administrator of some groups sees the people of these groups alone."""
-    query_of(request, Query)
-    people = request.room.store.people
-    shown = await request.room.threads.run(lambda: people.all(request.scope))
-    return _to_response(ShownPeople(people=[ShownPerson.model_validate(one) for one in shown]))
+    asked, people = query_of(request, NamesQuery), request.room.store.people
+    found = await request.room.threads.run(lambda: people.all(request.scope))
+    page, cursor = page_of(found, asked)
+    shown = [ShownPerson.model_validate(one) for one in page]
+    return _to_response(ShownPeople(people=shown, cursor=cursor))
 
 
 async def put(request: RoomRequest) -> Response:
     """Add a person, or change one."""
     sent = await body_of(request, PersonChange, hides_values=True)
-    name = request.request.http.path_params["name"]
+    name = path_value(request, "name")
     person = Person(name, sent.role, sent.groups, sent.is_disabled)
     if not request.scope.includes(person.groups):
         groups = ", ".join(request.principal.groups)
@@ -87,7 +97,7 @@ async def put(request: RoomRequest) -> Response:
 
 async def remove(request: RoomRequest) -> Response:
     """Remove a person with all sessions."""
-    name = request.request.http.path_params["name"]
+    name = path_value(request, "name")
     requester, people = _requester_of(request), request.room.store.people
     await request.room.threads.run(lambda: people.remove(name, requester, keeps_administrator=True))
     return Response(status_code=204)
@@ -125,7 +135,9 @@ def _to_response(shown: BaseModel, status: int = 200) -> Response:
 ROUTES = (
     RoomRoute(
         *("GET", "/v1/people", Role.ADMINISTRATOR, show_all),
-        Described("people", "People who may log in", "people", answer=ShownPeople),
+        Described(
+            *("people", "People who may log in", "people"), answer=ShownPeople, query=NamesQuery
+        ),
     ),
     RoomRoute(
         *("PUT", "/v1/people/{name}", Role.ADMINISTRATOR, put),

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from orchestrator.cameras.store.pass_query import LIMIT, MOST
-from orchestrator.cameras.store.plate_entries import end_of_day
-from orchestrator.control_room.rest.schemas import LineFields, ZoneFields
+from orchestrator.cameras.setting_sizes import MAX_AREAS, MAX_POINTS
+from orchestrator.cameras.store.pass_query import LIMIT, MAX_NAMES, MAX_PARTS, MOST
+from orchestrator.cameras.store.plate_entries import MAX_NOTE_LENGTH, end_of_day
+from orchestrator.control_room.rest.schemas import Point
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
 OFFSET = "[Zz]|[+ -][0-9]{2}:[0-9]{2}"
@@ -20,7 +21,12 @@ TIME = re.compile(
 TIME_PATTERN = rf"^{DATE}([Tt ]{CLOCK}({FRACTION})?({OFFSET})?)?$"
 CURSOR = r"^(-?[0-9][0-9.e+-]{0,24}_[0-9]{1,18})?$"
 NUMBERED = r"^[0-9]{0,18}$"
-NAME = r"^\S(.*\S)?$"
+MAX_NAME_LENGTH = 200
+"""Most characters of a name in a query or a path."""
+MAX_TIME_LENGTH = 40
+MAX_CURSOR_LENGTH = MAX_NAME_LENGTH
+NAMES = 100
+"""Things of a page unless the query says otherwise."""
 
 
 def to_unix(value: object) -> object:
@@ -29,8 +35,8 @@ def to_unix(value: object) -> object:
     Raises:
         ValueError: The text has another form, or there is no such day.
     """
-    match = TIME.fullmatch(str(value))
-    if match is None:
+    match = TIME.fullmatch(str(value)[: MAX_TIME_LENGTH + 1])
+    if match is None or len(match[0]) > MAX_TIME_LENGTH:
         raise ValueError("wanted an RFC 3339 time or a date")
     day, clock, fraction, offset = match.group("day", "clock", "fraction", "offset")
     # A plus sign that was not encoded in a query arrives as a space.
@@ -49,16 +55,18 @@ def to_end_unix(value: object) -> object:
 UnixTime = Annotated[
     float,
     BeforeValidator(to_unix),
-    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN}),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
 ]
 """A time of a query or a body: a text for the caller, Unix time for us."""
 EndTime = Annotated[
     float,
     BeforeValidator(to_end_unix),
-    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN}),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
 ]
 """A time at which something ends."""
-Names = Annotated[tuple[str, ...], Field(max_length=200)]
+Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
+Parts = Annotated[tuple[Name, ...], Field(max_length=MAX_PARTS)]
 
 
 class Query(BaseModel):
@@ -89,7 +97,7 @@ class PassesQuery(Period):
         description="The whole text; `*` stands for any characters, `?` for one",
         examples=["A123*"],
     )
-    part: Names = Field((), description="Part of the text; may be repeated", examples=[["123"]])
+    part: Parts = Field((), description="Part of the text; may be repeated", examples=[["123"]])
     edits: int = Field(0, ge=0, le=2, description="Most characters that differ", examples=[1])
     camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
     region: str = Field("", max_length=10, description="Code of the region", examples=["77"])
@@ -99,7 +107,12 @@ class PassesQuery(Period):
         "", description="Motion of the vehicle", examples=["towards"]
     )
     limit: int = Field(LIMIT, ge=1, le=MOST, description="Most passes of a page", examples=[50])
-    cursor: str = Field("", pattern=CURSOR, description="`cursor` of the page before")
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=CURSOR,
+        description="`cursor` of the page before",
+    )
     format: Literal["json", "csv"] | None = Field(
         None, description="`csv` returns all pages as a file", examples=["json"]
     )
@@ -115,6 +128,8 @@ class CountsQuery(Period):
     offset_minutes: int = Field(
         0, ge=-1440, le=1440, description="Minutes that local time is ahead of UTC", examples=[180]
     )
+    limit: int = Field(MOST, ge=1, le=MOST, description="Most counts of a page", examples=[1000])
+    cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
 
 
 class EventsQuery(Query):
@@ -133,14 +148,31 @@ class PageQuery(Query):
     """A page of a list."""
 
     limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
-    cursor: str = Field("", pattern=CURSOR, description="`cursor` of the page before")
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=CURSOR,
+        description="`cursor` of the page before",
+    )
+
+
+class NamesQuery(Query):
+    """A page of things with names."""
+
+    limit: int = Field(NAMES, ge=1, le=MOST, description="Most of a page", examples=[100])
+    cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
 
 
 class AuditPageQuery(Period):
     """A page of the audit."""
 
     limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
-    cursor: str = Field("", pattern=NUMBERED, description="`cursor` of the page before")
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=NUMBERED,
+        description="`cursor` of the page before",
+    )
 
 
 class DeletionQuery(Query):
@@ -149,11 +181,17 @@ class DeletionQuery(Query):
     entries: bool = Field(False, description="Delete it from all lists, too", examples=[False])
 
 
-class EntriesQuery(Query):
-    """The form of a list."""
+class EntriesQuery(NamesQuery):
+    """The wanted entries of a list."""
 
+    part: str = Field(
+        "",
+        max_length=MAX_NAME_LENGTH,
+        description="Part of the text or of the note",
+        examples=["A123"],
+    )
     format: Literal["json", "csv"] | None = Field(
-        None, description="`csv` returns a file", examples=["json"]
+        None, description="`csv` returns all entries as a file", examples=["json"]
     )
 
 
@@ -172,7 +210,9 @@ class Body(BaseModel):
 class ListBody(Body):
     """The settings of a list."""
 
-    note: str = Field("", max_length=2000, description="Its purpose", examples=["house 5"])
+    note: str = Field(
+        "", max_length=MAX_NOTE_LENGTH, description="Its purpose", examples=["house 5"]
+    )
     retention_days: float | None = Field(
         None, ge=0, le=36500, description="Days that its passes are kept", examples=[90.0]
     )
@@ -181,7 +221,9 @@ class ListBody(Body):
 class EntryBody(Body):
     """A plate of a list."""
 
-    note: str = Field("", max_length=2000, description="Shown with a hit", examples=["flat 12"])
+    note: str = Field(
+        "", max_length=MAX_NOTE_LENGTH, description="Shown with a hit", examples=["flat 12"]
+    )
     valid_from: UnixTime | None = Field(
         None, description="First time at which it counts", examples=["2026-11-25"]
     )
@@ -193,9 +235,25 @@ class EntryBody(Body):
     edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
 
 
+class ZoneBody(Body):
+    """A polygon of a camera's frame."""
+
+    name: Name = Field(description="Its name", examples=["entry"])
+    polygon: tuple[Point, ...] = Field(
+        max_length=MAX_POINTS, description="Points as parts of width and height"
+    )
+
+
+class LineBody(Body):
+    """A line across a camera's frame."""
+
+    name: Name = Field(description="Its name", examples=["barrier"])
+    points: tuple[Point, ...] = Field(max_length=2, description="Start and end")
+
+
 class AreasBody(Body):
     """Drawn areas, which replace those of the file."""
 
-    zones: tuple[ZoneFields, ...] = Field((), max_length=100, description="Zones")
-    lines: tuple[LineFields, ...] = Field((), max_length=100, description="Lines")
-    masks: tuple[ZoneFields, ...] = Field((), max_length=100, description="Masks")
+    zones: tuple[ZoneBody, ...] = Field((), max_length=MAX_AREAS, description="Zones")
+    lines: tuple[LineBody, ...] = Field((), max_length=MAX_AREAS, description="Lines")
+    masks: tuple[ZoneBody, ...] = Field((), max_length=MAX_AREAS, description="Masks")

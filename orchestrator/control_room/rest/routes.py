@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from orchestrator.cameras.store.plate_entries import MAX_FILE_BYTES
 from orchestrator.control_room.access.principals import Role
 from orchestrator.control_room.described import Described
 from orchestrator.control_room.endpoint import Handle, RoomRoute
@@ -22,6 +23,7 @@ from orchestrator.control_room.rest import (
 )
 from orchestrator.control_room.rest.change_feed import ChangeFeed
 from orchestrator.control_room.rest.streams import OpenStreams
+from orchestrator.gateway.http.schemas import Model
 
 VIEWER, EDITOR, ADMINISTRATOR = Role.VIEWER, Role.EDITOR, Role.ADMINISTRATOR
 CSV = {"text/csv": "A file with one line for each"}
@@ -132,7 +134,7 @@ def _lists() -> tuple[RoomRoute, ...]:
     return (
         RoomRoute(
             *("GET", "/v1/lists", VIEWER, lists.list_all),
-            Described("lists", "All lists", "lists", answer=schemas.ListsAnswer),
+            _page("lists", "All lists", "lists", schemas.ListsAnswer),
             is_background=True,
         ),
         RoomRoute(
@@ -170,6 +172,8 @@ def _entries() -> tuple[RoomRoute, ...]:
                 answer=schemas.Imported,
                 query=queries.ImportQuery,
                 text_body="text/csv",
+                max_text_bytes=MAX_FILE_BYTES,
+                problems=("409",),
             ),
         ),
         RoomRoute(
@@ -192,7 +196,7 @@ def _cameras() -> tuple[RoomRoute, ...]:
     return (
         RoomRoute(
             *("GET", "/v1/cameras", VIEWER, cameras.list_all),
-            Described("cameras", "All cameras", "cameras", answer=schemas.CamerasAnswer),
+            _page("cameras", "All cameras", "cameras", schemas.CamerasAnswer),
             is_background=True,
         ),
         RoomRoute(
@@ -227,7 +231,7 @@ def _gates() -> tuple[RoomRoute, ...]:
     return (
         RoomRoute(
             *("GET", "/v1/gates", VIEWER, gates.list_all),
-            Described("gates", "All gates", "gates", answer=schemas.GatesAnswer),
+            _page("gates", "All gates", "gates", schemas.GatesAnswer),
             is_background=True,
         ),
         RoomRoute(
@@ -240,3 +244,8 @@ def _gates() -> tuple[RoomRoute, ...]:
             is_background=True,
         ),
     )
+
+
+def _page(name: str, summary: str, tag: str, kind: type[Model]) -> Described:
+    """Describe an operation that gives a page of things with names."""
+    return Described(name, summary, tag, answer=kind, query=queries.NamesQuery)

@@ -160,6 +160,7 @@ class PassCounts(Model):
 
     by: str = Field(description="`hour` or `camera`", examples=["hour"])
     counts: tuple[HourCount | CameraCount, ...] = Field(description="The counts in their order")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class Deletion(Model):
@@ -182,9 +183,10 @@ class ListAnswer(Model):
 
 
 class ListsAnswer(Model):
-    """All lists, by name."""
+    """Lists, by name."""
 
     lists: tuple[ListAnswer, ...] = Field(description="The lists")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class EntryAnswer(Model):
@@ -201,6 +203,7 @@ class EntriesAnswer(Model):
     """The entries of a list, by text."""
 
     entries: tuple[EntryAnswer, ...] = Field(description="The entries")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class Imported(Model):
@@ -252,6 +255,7 @@ class CamerasAnswer(Model):
     """The cameras, in the order of their file."""
 
     cameras: tuple[CameraAnswer, ...] = Field(description="The cameras")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class GateAnswer(Model):
@@ -267,6 +271,7 @@ class GatesAnswer(Model):
     """The gates, in the order of their file."""
 
     gates: tuple[GateAnswer, ...] = Field(description="The gates")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
 class OpeningsPage(Model):

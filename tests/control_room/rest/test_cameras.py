@@ -150,7 +150,7 @@ def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:
 
 
 def test_without_gates_there_are_none(room: Room) -> None:
-    assert room.get("/v1/gates") == {"gates": []}
+    assert room.get("/v1/gates") == {"gates": [], "cursor": ""}
 
 
 def test_the_audit_comes_in_pages(filled: Room) -> None:

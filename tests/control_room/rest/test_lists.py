@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.cameras.store.errors import ChangedMeanwhile
+from orchestrator.cameras.store.plate_entries import MAX_FILE_BYTES
 from tests.control_room.rest.rooms import ADMINISTRATOR, EDITOR, OF_THE_EAST, VIEWER, Room
 
 LIST = "/v1/lists/residents"
@@ -12,7 +14,8 @@ CSV = {"content-type": "text/csv"}
 
 def test_lists_tell_their_entries_and_cameras(filled: Room) -> None:
     shown = {"name": "residents", "note": "house 5", "retention_days": None, "entries": 1}
-    assert filled.get("/v1/lists") == {"lists": [shown | {"cameras": ["gate", "yard"]}]}
+    lists = [shown | {"cameras": ["gate", "yard"]}]
+    assert filled.get("/v1/lists") == {"lists": lists, "cursor": ""}
     filled.enter_as(OF_THE_EAST)
     assert filled.get("/v1/lists")["lists"][0]["cameras"] == ["gate"]
 
@@ -40,7 +43,7 @@ def test_a_list_whose_name_has_a_slash_is_reached(room: Room) -> None:
     assert [one["text"] for one in room.get(f"{path}/entries")["entries"]] == ["A123BC77"]
     assert room.client.delete(f"{path}/entries/A123BC77").status_code == 204
     assert room.client.delete(path).status_code == 204
-    assert room.get("/v1/lists") == {"lists": []}
+    assert room.get("/v1/lists") == {"lists": [], "cursor": ""}
 
 
 def test_a_list_is_made_changed_and_deleted(room: Room) -> None:
@@ -101,6 +104,40 @@ def test_entries_are_imported_and_exported(filled: Room) -> None:
     assert filled.kinds()[0] == ("local", "backup", "export list", 1)
 
 
+def test_entries_come_in_pages_and_by_a_part(filled: Room) -> None:
+    file = "text,note\nB777BB77,Дом 5\nC001CC77,дом 7\n"
+    filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)
+    first = filled.get(f"{LIST}/entries?limit=2")
+    assert [one["text"] for one in first["entries"]] == ["A123BC77", "B777BB77"]
+    second = filled.get(f"{LIST}/entries?limit=2&cursor={first['cursor']}")
+    assert ([one["text"] for one in second["entries"]], second["cursor"]) == (["C001CC77"], "")
+    houses = filled.get(f"{LIST}/entries?part=дом&limit=1")
+    assert ([one["text"] for one in houses["entries"]], houses["cursor"]) == (
+        ["B777BB77"],
+        "B777BB77",
+    )
+
+
+def test_a_long_list_is_exported_in_parts(filled: Room) -> None:
+    texts = [f"B{at:05}" for at in range(1500)]
+    file = "\n".join(["text", *texts, ""])
+    filled.client.post(f"{LIST}/entries?replace=true", content=file, headers=CSV)
+    exported = filled.client.get(f"{LIST}/entries?format=csv")
+    assert [line.split(",")[0] for line in exported.text.splitlines()] == ["text", *texts]
+    assert filled.kinds()[0] == ("local", "-", "export list", 1500)
+
+
+def test_an_import_that_another_one_overtakes_is_a_conflict(
+    filled: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ChangedMeanwhile("another import has begun")
+
+    monkeypatch.setattr(filled.store.lists, "import_csv", fail)
+    answer = filled.client.post(f"{LIST}/entries", content=b"text\n", headers=CSV)
+    assert (answer.status_code, answer.json()["reason"]) == (409, "conflict")
+
+
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [
@@ -109,6 +146,8 @@ def test_entries_are_imported_and_exported(filled: Room) -> None:
         pytest.param(b"text\n\xff\n", "text/csv", 400, id="no UTF-8"),
         pytest.param(b"text\rA1\n", "text/csv", 400, id="an old line end"),
         pytest.param(b"text\nA1\n", "application/json", 415, id="another type"),
+        pytest.param(b"text\n" + b"A1\n" * 100_001, "text/csv", 400, id="too many rows"),
+        pytest.param(b"x" * (MAX_FILE_BYTES + 1), "text/csv", 413, id="too many bytes"),
     ],
 )
 def test_a_wrong_file_changes_nothing(filled: Room, content: bytes, kind: str, status: int) -> None:

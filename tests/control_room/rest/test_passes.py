@@ -121,10 +121,12 @@ def test_counts_by_hour_and_camera(filled: Room) -> None:
     assert filled.get("/v1/passes/counts?offset_minutes=180") == {
         "by": "hour",
         "counts": [{"day": "2025-06-15", "hour": 18, "count": 2}],
+        "cursor": "",
     }
     assert filled.get("/v1/passes/counts?by=camera&camera=gate") == {
         "by": "camera",
         "counts": [{"camera": "gate", "count": 1}],
+        "cursor": "",
     }
 
 

@@ -40,7 +40,7 @@ def test_people_are_listed_without_hashes(unchanged_room: Room) -> None:
     answer = unchanged_room.client.get("/v1/people", headers=OFFICE)
     assert answer.headers["cache-control"] == "no-store"
     anna = {"name": "anna", "role": "administrator", "groups": [], "is_disabled": False}
-    assert answer.json() == {"people": [anna, BORIS_AS_JSON]}
+    assert answer.json() == {"people": [anna, BORIS_AS_JSON], "cursor": ""}
 
 
 def test_a_new_person_can_log_in(room: Room) -> None:
@@ -117,7 +117,10 @@ def test_the_last_administrator_stays(unchanged_room: Room, change: dict[str, ob
 
 
 def test_an_administrator_of_one_group_sees_and_changes_only_its_people(room: Room) -> None:
-    assert room.client.get("/v1/people", headers=NORTH).json() == {"people": [BORIS_AS_JSON]}
+    assert room.client.get("/v1/people", headers=NORTH).json() == {
+        "people": [BORIS_AS_JSON],
+        "cursor": "",
+    }
     assert put(room, "boris", {"role": "editor", "groups": ["north"]}, NORTH) == (200, "")
     # As for a name that is free. Only who adds a person learns that the name is taken.
     assert put(room, "anna", {"role": "viewer", "groups": ["north"]}, NORTH)[0] == 400
