@@ -1,0 +1,60 @@
+"""The upper numbers of the documentation are those of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cameras import setting_sizes
+from orchestrator.cameras.store import (
+    list_editions,
+    list_settings,
+    pass_query,
+    people,
+    plate_entries,
+)
+from orchestrator.control_room.rest import exchange, queries
+from orchestrator.system import toml_files
+
+DOCS = Path(__file__).parents[2] / "docs"
+SECTIONS = {"control-room.md": "## Upper numbers", "cameras.md": "### Upper numbers of the file"}
+
+
+def rows_of(page: str) -> str:
+    """Return the table of a page that has its upper numbers."""
+    _, _, rest = (DOCS / page).read_text().partition(f"\n{SECTIONS[page]}\n")
+    return rest.split("\n#")[0]
+
+
+@pytest.mark.parametrize(
+    ("page", "row", "most"),
+    [
+        ("control-room.md", "lists of a store", list_settings.MAX_LISTS),
+        ("control-room.md", "entries of a list", list_editions.MAX_ENTRIES),
+        ("control-room.md", "entries of all lists", list_editions.MAX_STORED_ENTRIES),
+        ("control-room.md", "rows of a CSV file", plate_entries.MAX_FILE_ROWS),
+        ("control-room.md", "rows of a CSV file", plate_entries.MAX_FILE_BYTES),
+        ("control-room.md", "characters of a note", plate_entries.MAX_NOTE_LENGTH),
+        ("control-room.md", "characters of a name", queries.MAX_NAME_LENGTH),
+        ("control-room.md", "cameras of a search", pass_query.MAX_NAMES),
+        ("control-room.md", "parts of a search", pass_query.MAX_PARTS),
+        ("control-room.md", "things on a page", pass_query.MOST),
+        ("control-room.md", "people;", people.MAX_PEOPLE),
+        ("control-room.md", "people;", people.MAX_GROUPS),
+        ("control-room.md", "bytes of a JSON body", exchange.MAX_BYTES),
+        ("control-room.md", "zones, lines, masks", setting_sizes.MAX_AREAS),
+        ("control-room.md", "zones, lines, masks", setting_sizes.MAX_POINTS),
+        ("cameras.md", "bytes of the file", toml_files.MAX_FILE_BYTES),
+        ("cameras.md", "cameras;", setting_sizes.MAX_CAMERAS),
+        ("cameras.md", "gates ", setting_sizes.MAX_GATES),
+        ("cameras.md", "sinks ", setting_sizes.MAX_SINKS),
+        ("cameras.md", "zones, lines, masks", setting_sizes.MAX_AREAS),
+        ("cameras.md", "points of a zone", setting_sizes.MAX_POINTS),
+        ("cameras.md", "items of each other", setting_sizes.MAX_ITEMS),
+        ("cameras.md", "characters of a text", setting_sizes.MAX_CHARACTERS),
+    ],
+)
+def test_the_documentation_has_the_number(page: str, row: str, most: int) -> None:
+    (line,) = (one for one in rows_of(page).splitlines() if one.startswith(f"| {row}"))
+    assert f"{most:,}" in line.split("|")[2]
