@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,7 +22,7 @@ from orchestrator.cameras.store.factory import open_store
 from orchestrator.cameras.store.people import Person
 from orchestrator.cameras.store.sessions import Sessions
 from orchestrator.control_room.access import policy
-from orchestrator.control_room.access.own_pages import is_direct
+from orchestrator.control_room.access.own_pages import SENT_HEADERS, is_direct
 from orchestrator.control_room.access.policy import AccessPolicy, Entrance
 from orchestrator.control_room.access.principals import Role
 from orchestrator.gateway.policy import clients
@@ -35,6 +36,7 @@ from tests.control_room.access.rooms import (
     open_room,
     open_with_keys,
 )
+from tests.samples import PROJECT
 
 KEY_OF_DESK = {"Authorization": "Bearer desk"}
 
@@ -268,6 +270,25 @@ def test_a_browser_with_all_its_headers_is_local(loopback_room: Room) -> None:
         "x-csrf-token": "",
     }
     assert asker(loopback_room, **headers) == (200, "local")
+
+
+def test_headers_that_our_pages_and_clients_set_are_no_proxys() -> None:
+    """They stand in the scripts of both rooms, in the client and in the API's description."""
+    folders = ("gateway/http/page", "control_room", "client")
+    texts = [
+        file.read_text(encoding="utf-8")
+        for folder in folders
+        for file in (PROJECT / "orchestrator" / folder).rglob("*.*")
+        if file.suffix in {".js", ".py"}
+    ]
+    named = {
+        name.lower()
+        for text in texts
+        for name in re.findall(r"[\"'`](x-[a-z-]+)[\"'`]", text, re.I)
+    }
+    answered = {"x-accel-buffering", "x-content-type-options", "x-codesamples"}
+    assert named - answered >= {"x-reason", "x-csrf-token"}
+    assert [name for name in named - answered if not SENT_HEADERS.fullmatch(name)] == []
 
 
 def test_a_request_by_http_1_0_is_not_local() -> None:
