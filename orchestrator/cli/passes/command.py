@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -134,7 +133,9 @@ def replay(
 ) -> None:
     """Send events to a sink again, also those that were given up."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        since_s = time.time() - days * DAY_S
+        from orchestrator.cameras.clocks import unix_s
+
+        since_s = unix_s() - days * DAY_S
         count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 
+from orchestrator.cameras.clocks import steady_s
 from orchestrator.cameras.store.sessions import digest_of
 
 PAUSE_S = 0.25
@@ -26,7 +26,7 @@ class SessionFilter:
     def __init__(
         self,
         read: Callable[[], Awaitable[frozenset[bytes]]],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = steady_s,
     ) -> None:
         self._read, self._clock = read, clock
         self._known: frozenset[bytes] = frozenset()
