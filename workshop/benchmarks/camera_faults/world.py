@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.cameras.configuration import read_configuration
 from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.list_lookup import ListEntry
 from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.supervisor.ports import free_ports
 from workshop.benchmarks.camera_faults import gstreamer
@@ -274,7 +273,7 @@ def listed_texts() -> list[str]:
 def _write_list(world: World) -> None:
     with MIGRATING, closing(world.open_store()) as store:
         store.lists.create(LIST)
-        store.lists.put(LIST, [ListEntry(text) for text in listed_texts()])
+        store.lists.import_csv(LIST, "\n".join(["text", *listed_texts()]))
 
 
 def _make_commands(world: World, variables: dict[str, str]) -> Iterator[WatchCommand]:
