@@ -22,16 +22,17 @@ ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
 #
 # pip's settings, for networks where packages come from a mirror: --secret id=pip,src=pip.conf
 #
-# More packages, by their extras: --build-arg EXTRAS=cameras,s3 adds some 300 and 160 MB (docs/many-cameras.md).
+# More packages: --build-arg EXTRAS=cameras,s3 adds the package for cameras, S3, and some 300 and 160 MB (docs/many-cameras.md).
 FROM ${PYTHON_IMAGE} AS cpu-packages
 ARG EXTRAS=""
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
+COPY plate_cameras/pyproject.toml plate_cameras/
 COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
 COPY deploy/slim.sh deploy/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
-    mkdir orchestrator && touch orchestrator/__init__.py README.md \
+    mkdir orchestrator && touch orchestrator/__init__.py plate_cameras/__init__.py README.md \
     && python3 scripts/install.py --extras "${EXTRAS}" \
     && sh deploy/slim.sh .venv
 
@@ -40,6 +41,9 @@ FROM cpu-packages AS code
 COPY weights weights
 COPY model_repository model_repository
 COPY orchestrator orchestrator
+COPY plate_cameras plate_cameras
+# Without its packages, the one for cameras is not there at all.
+RUN ls .venv/lib/python3*/site-packages/plates_cameras-*.dist-info >/dev/null 2>&1 || rm -rf plate_cameras/*
 
 
 # Both engines: the CPU that runs the image decides.
@@ -51,12 +55,13 @@ FROM ${PYTHON_IMAGE} AS cpu
 COPY --from=cpu-packages /opt/plates/.venv /opt/plates/.venv
 COPY --from=code /opt/plates/weights /opt/plates/weights
 COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
+COPY --from=code /opt/plates/plate_cameras /opt/plates/plate_cameras
 COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
 # Nobody can write bytecode when the service runs.
-RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator /opt/plates/plate_cameras
 # Docker mounts /tmp so that no program can be run from it: Triton gets its workers' program where it lies.
 WORKDIR /opt/plates
-RUN .venv/bin/python -c "from orchestrator.supervisor import installation as i; i.place_stub(i.find_installation())"
+RUN .venv/bin/python -c "from orchestrator.serving.supervisor import installation as i; i.place_stub(i.find_installation())"
 # The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -67,7 +72,7 @@ WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/system/probe.py"]
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/host/probe.py"]
 # Only the gateway can be reached; Triton has any free ports of loopback. It wants keys (PLATES_KEYS) or --no-keys.
 # What follows the image's name follows here, and the last of two says it: --host=:: is for IPv6.
 ENTRYPOINT ["plates", "serve", "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
@@ -91,12 +96,13 @@ RUN apt-get update \
 ARG EXTRAS=""
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
+COPY plate_cameras/pyproject.toml plate_cameras/
 COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
 COPY deploy/slim.sh deploy/
 # NGC's tritonserver runs here, and on GPUs OpenVINO runs nothing.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
-    mkdir orchestrator && touch orchestrator/__init__.py README.md \
+    mkdir orchestrator && touch orchestrator/__init__.py plate_cameras/__init__.py README.md \
     && python3 scripts/install.py --torch cuda --without nvidia-pytriton,openvino --extras "${EXTRAS}" \
     && sh deploy/slim.sh .venv
 
@@ -106,6 +112,9 @@ FROM gpu-packages AS gpu-models
 COPY weights weights
 COPY model_repository model_repository
 COPY orchestrator orchestrator
+COPY plate_cameras plate_cameras
+# Without its packages, the one for cameras is not there at all.
+RUN ls .venv/lib/python3*/site-packages/plates_cameras-*.dist-info >/dev/null 2>&1 || rm -rf plate_cameras/*
 RUN .venv/bin/plates export --engine torchscript
 
 
@@ -113,8 +122,9 @@ FROM ${TRITON_IMAGE} AS gpu
 COPY --from=gpu-packages /opt/plates/.venv /opt/plates/.venv
 COPY --from=gpu-models /opt/plates/weights /opt/plates/weights
 COPY --from=gpu-models /opt/plates/orchestrator /opt/plates/orchestrator
+COPY --from=gpu-models /opt/plates/plate_cameras /opt/plates/plate_cameras
 COPY --from=gpu-models /opt/plates/model_repository /opt/plates/model_repository
-RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator /opt/plates/plate_cameras
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
@@ -124,7 +134,7 @@ WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/system/probe.py"]
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/host/probe.py"]
 # As above, with NGC's Triton, and on GPUs alone: without one the service ends with a sentence. NGC's own entrypoint
 # comes first: it checks the driver, and then becomes the command.
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \

@@ -3,15 +3,16 @@
 PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && echo "$$python" && break; done)
 BIN = .venv/bin
-LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
+LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
+	@echo "make cameras     install the package for cameras: plates watch, plates serve --cameras, the control room"
 	@echo "make test        run every test; make unit: those without a real server or browser"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
@@ -152,6 +153,12 @@ clean:
 .venv/.serve: $(LOCK)
 	$(INSTALL)
 	@touch $@
+
+cameras: .venv/.cameras
+
+.venv/.cameras: $(LOCK)
+	$(INSTALL) --group cameras --group gates
+	@touch .venv/.serve $@
 
 .venv/.workshop: $(LOCK)
 	$(INSTALL) --group workshop

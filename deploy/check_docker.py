@@ -20,7 +20,7 @@ import yaml  # type: ignore[import-untyped]
 from deploy.docker import ROOT, SOCKET, Container, find_obstacle, load, run_engine, start
 from deploy.image import PROJECT, SERVICE
 from orchestrator.client import PlateClient
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 
 TIGHT = (
     *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"),

@@ -32,14 +32,14 @@ import torch
 from deploy.check_docker import check_docker
 from deploy.image import PROJECT, SERVICE, WORK, CheckError, Container, build, process_of
 from orchestrator.client import PlateClient
+from orchestrator.host.loopback import open_url
 from orchestrator.networks.weights import list_sums
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.system.loopback import open_url
+from orchestrator.serving.supervisor.ports import free_ports
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "setpriv")
 STREET, TEXTS = PROJECT / "tests" / "data" / "street.jpg", ["A123BC77", "M456OP199", "TO05577"]
 TOOLS = {"gcc", "cc", "g++", "c++", "clang", "make", "cmake", "ld", "as", "git", "pip", "uv"}
-CONTENT = [".venv", "model_repository", "orchestrator", "weights"]
+CONTENT = [".venv", "model_repository", "orchestrator", "plate_cameras", "weights"]
 WORKSHOP = ["workshop", "examples", "deploy", "tests"]
 PLOTS = "matplotlib"  # only the workshop needs it
 FIND = "import sys, importlib.util as u; print(*filter(u.find_spec, sys.argv[1:]))"

@@ -113,7 +113,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from orchestrator.system.optional_dependencies import needs_told
+    from orchestrator.host.optional_dependencies import needs_told
 
     with needs_told():
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

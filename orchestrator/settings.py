@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.host.heartbeat import PARAMETER as HANG_PARAMETER
+from orchestrator.host.toml_files import check_range
 from orchestrator.imaging.files import shorten
-from orchestrator.system.heartbeat import PARAMETER as HANG_PARAMETER
-from orchestrator.system.toml_files import check_range
 
 Roi = tuple[float, float, float, float]
 

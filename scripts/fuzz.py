@@ -20,9 +20,9 @@ from pathlib import Path
 
 TARGETS = ("pictures", "requests")
 MACHINES = (
-    "tests/cameras/gates/test_gate_machine.py",
-    "tests/cameras/store/test_pass_machine.py",
-    "tests/cameras/watching/test_lease_machine.py",
+    "tests/plate_cameras/gates/test_gate_machine.py",
+    "tests/plate_cameras/store/test_pass_machine.py",
+    "tests/plate_cameras/watching/test_lease_machine.py",
 )
 HISTORIES_A_MINUTE = 50
 """Histories of each state machine for a minute of fuzzing."""

@@ -37,13 +37,16 @@ OLDEST, NEWEST = (3, 10), (3, 12)  # Pythons that the server's workers are built
 BROUGHT = "3.11"  # the Python that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton|nvimgcodec))")
-GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
+GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train", "cameras", "gates", "s3")
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
 NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
+NAME_OF_CAMERAS = "plates-cameras"
 FORMER_NAME = "orchestrator"  # its name before version 1.0
 LEFT_OUT = ("nvidia-pytriton", "openvino", "torch")  # packages that may be left out
 SERVER = "server"  # the extra that is always installed
-EXTRAS = ("archive", "async", "cameras", "gates", "gpu-decoding", "heic", "parquet", "s3")
+EXTRAS = ("archive", "async", "gpu-decoding", "heic", "parquet")
+CAMERAS = PROJECT / "plate_cameras"  # the second package of this repository
+OF_CAMERAS = ("cameras", "gates", "s3")  # the groups that it needs; --extras names them, too
 
 DESCRIBE = """
 import sys, sysconfig
@@ -74,14 +77,15 @@ def main() -> None:
         os.execv(python, [str(python), *sys.argv])
     if "torch" in given.without:
         show_own_torch()
-    groups = ["main", *(given.group or ())]
-    install(groups, given.torch, given.extras, without=given.without)
+    chosen = [*(given.group or ()), *(name for name in given.extras if name in OF_CAMERAS)]
+    extras = tuple(name for name in given.extras if name in EXTRAS)
+    install(["main", *chosen], given.torch, extras, without=given.without)
     print(f"installed in {venv}")
 
 
 def split_extras(text: str) -> tuple[str, ...]:
     """Return the extras that an option names, separated by commas."""
-    return split_names(text, EXTRAS)
+    return split_names(text, EXTRAS + OF_CAMERAS)
 
 
 def split_left_out(text: str) -> tuple[str, ...]:
@@ -214,7 +218,13 @@ def install(
     if not pip_install(pins=pins):
         sys.exit("install: the packages of poetry.lock could not be installed; is there a network?")
     remove_former()
-    if not pip_install("--no-build-isolation", "--editable", str(PROJECT)):
+    install_projects([PROJECT, *([CAMERAS] if {"dev", *OF_CAMERAS} & {*groups} else ())])
+
+
+def install_projects(folders: list[Path]) -> None:
+    """Install packages of this repository so that changes of their code hold at once."""
+    editables = [part for folder in folders for part in ("--editable", str(folder))]
+    if not pip_install("--no-build-isolation", *editables):
         sys.exit("install: the project itself could not be installed, see above")
     link_relatively()
 
@@ -236,8 +246,10 @@ def link_relatively() -> None:
     path in it is not ASCII.
     """
     packages = Path(sysconfig.get_path("purelib"))
-    link = packages / f"{NAME.replace('-', '_')}.pth"
-    link.write_text(os.path.relpath(PROJECT, packages) + "\n")
+    for name in (NAME, NAME_OF_CAMERAS):
+        link = packages / f"{name.replace('-', '_')}.pth"
+        if name == NAME or link.exists():
+            link.write_text(os.path.relpath(PROJECT, packages) + "\n")
 
 
 def read_lock() -> list[dict]:

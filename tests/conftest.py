@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from _pytest.nodeid import coerce_node_id
 
-from orchestrator.system.loopback import without_proxy
+from orchestrator.host.loopback import without_proxy
 from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 

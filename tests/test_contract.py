@@ -12,8 +12,8 @@ from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.serving.supervisor.plate_models import REPOSITORY
 from orchestrator.settings import Settings
-from orchestrator.supervisor.plate_models import REPOSITORY
 
 PLATE = Plate(
     xyxy=(1.0, 2.0, 3.0, 4.0),

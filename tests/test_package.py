@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -15,10 +14,10 @@ from poetry.core.masonry.api import build_sdist, build_wheel
 import orchestrator
 from orchestrator import errors
 from orchestrator.cli.new_pipeline import TEMPLATE
-from orchestrator.gateway.http.page import routes
-from orchestrator.gateway.http.page.texts import LANGUAGES
-from orchestrator.system.distribution import NAME, read_version
-from orchestrator.system.toml_files import tomllib
+from orchestrator.host.distribution import NAME, read_version
+from orchestrator.host.toml_files import tomllib
+from orchestrator.serving.gateway.http.page import routes
+from orchestrator.serving.gateway.http.page.texts import LANGUAGES
 from tests.docs.blocks import PAGES
 from tests.samples import PROJECT
 
@@ -28,10 +27,14 @@ BROUGHT = {
     "supervision": "the user, who calls to_supervision",
     "triton_python_backend_utils": "Triton's Python backend",
     "typing_extensions": "type checkers",
+}
+"""Packages that the service imports, that are no dependencies of it, and who brings them."""
+BROUGHT_TO_CAMERAS = {
+    "anyio": "starlette",
     "yarl": "aiohttp, which takes addresses as its URLs",
     "zeep": "onvif-zeep-async, whose calls raise its errors",
 }
-"""Imported packages that are no dependencies of ours, and who brings them."""
+CAMERAS = PROJECT / "plate_cameras" / "pyproject.toml"
 OURS = re.compile(r"pip install[^`\n]*?[\s'\"](orchestrator|plates(?:-orchestrator)?)(?![\w/-]| @)")
 """A command that would take a package of one of these names from an index."""
 
@@ -95,7 +98,7 @@ def test_a_wheel_holds_the_product_and_the_template_alone(files: set[str]) -> No
 
 def test_a_wheel_holds_the_page(files: set[str]) -> None:
     shipped = {*routes.FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
-    assert {f"orchestrator/gateway/http/page/{name}" for name in shipped} <= files
+    assert {f"orchestrator/serving/gateway/http/page/{name}" for name in shipped} <= files
 
 
 def test_a_source_distribution_holds_the_product_and_its_licence(
@@ -119,30 +122,99 @@ def _to_key(distribution: str) -> str:
     return distribution.replace("-", "_").lower()
 
 
-def test_every_imported_package_is_a_dependency() -> None:
-    needed = {_to_key(re.split(r"[^\w.-]", line)[0]) for line in metadata.requires(NAME) or ()}
-    distributions = metadata.packages_distributions()
+def requirements_of(*projects: Path) -> set[str]:
+    """Return the names of what the packages of some pyproject.toml files need, with all extras."""
+    tables = [tomllib.loads(project.read_text())["project"] for project in projects]
+    lines = [
+        line
+        for table in tables
+        for lines in (table["dependencies"], *table["optional-dependencies"].values())
+        for line in lines
+    ]
+    return {_to_key(re.split(r"[^\w.-]", line)[0]) for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("package", "projects", "brought"),
+    [
+        pytest.param("orchestrator", [PROJECT / "pyproject.toml"], BROUGHT, id="service"),
+        pytest.param(
+            "plate_cameras",
+            [PROJECT / "pyproject.toml", CAMERAS],
+            BROUGHT_TO_CAMERAS,
+            id="cameras",
+        ),
+    ],
+)
+def test_every_imported_package_is_a_dependency(
+    package: str, projects: list[Path], brought: dict[str, str]
+) -> None:
+    needed, distributions = requirements_of(*projects), metadata.packages_distributions()
     unknown = {
         package
-        for package in imported_packages()
+        for package in imported_packages(package) - {"orchestrator", "plate_cameras"}
         if not needed & {_to_key(name) for name in distributions.get(package, [package])}
     }
-    assert unknown == {*BROUGHT}
+    assert unknown == {*brought}
 
 
-def imported_packages() -> Iterator[str]:
-    """Yield the packages that the product imports, other than Python's and its own."""
-    for file in (PROJECT / "orchestrator").rglob("*.py"):
+def test_the_service_never_names_the_cameras_package() -> None:
+    files = [file for file in (PROJECT / "orchestrator").rglob("*") if file.suffix != ".pyc"]
+    named = [file for file in files if file.is_file() and b"plate_cameras" in file.read_bytes()]
+    assert named == []
+
+
+def test_the_service_needs_none_of_what_cameras_need() -> None:
+    needed = requirements_of(PROJECT / "pyproject.toml")
+    assert not needed & {"sqlalchemy", "alembic", "argon2_cffi", "av", "psycopg", "aiomqtt"}
+
+
+def test_the_locked_groups_are_what_the_cameras_package_needs() -> None:
+    project = tomllib.loads(CAMERAS.read_text())["project"]
+    groups = tomllib.loads((PROJECT / "pyproject.toml").read_text())["dependency-groups"]
+    service, *packages = project["dependencies"]
+    assert service.startswith(f"{NAME}[server]>=")
+    assert packages == groups["cameras"]
+    assert project["optional-dependencies"] == {name: groups[name] for name in ("gates", "s3")}
+
+
+def test_both_packages_have_one_version() -> None:
+    versions = [
+        tomllib.loads(file.read_text())["project"]["version"]
+        for file in (PROJECT / "pyproject.toml", CAMERAS)
+    ]
+    assert len({*versions}) == 1
+
+
+def test_a_wheel_of_the_cameras_holds_their_package_alone(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(CAMERAS.parent)
+    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        files = {*wheel.namelist()}
+        (points,) = (name for name in files if name.endswith("/entry_points.txt"))
+        declared = wheel.read(points).decode()
+    assert {"plate_cameras/__init__.py", "plate_cameras/control_room/pages/ru.toml"} <= files
+    assert "plate_cameras/pyproject.toml" not in files
+    assert all(
+        file.split("/")[0].startswith(("plate_cameras", "plates_cameras-")) for file in files
+    )
+    assert "watch=plate_cameras.cli.watch:watch" in declared.replace(" ", "")
+
+
+def imported_packages(package: str) -> set[str]:
+    """Return the packages that a package imports, other than Python's."""
+    found = set[str]()
+    for file in (PROJECT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [str(node.module)]
-            packages = {name.partition(".")[0] for name in names}
-            yield from packages - sys.stdlib_module_names - {"orchestrator"}
+            found |= {name.partition(".")[0] for name in names}
+    return found - sys.stdlib_module_names
 
 
 def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> None:
-    files = [*PAGES, *(PROJECT / "orchestrator").rglob("*.py")]
+    code = [*PROJECT.glob("orchestrator/**/*.py"), *PROJECT.glob("plate_cameras/**/*.py")]
+    files = [*PAGES, *code]
     assert [str(file) for file in files if OURS.search(file.read_text(encoding="utf-8"))] == []
 
 

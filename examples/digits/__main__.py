@@ -9,8 +9,8 @@ from tritonclient.grpc import InferenceServerClient, InferInput, InferRequestedO
 from tritonclient.utils import InferenceServerException
 
 from examples.digits.samples import HELD_OUT, load_samples
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.evaluation.proportions import wilson_interval
 
 REPOSITORY = Path(__file__).with_name("model_repository")

@@ -9,8 +9,8 @@ import pandas as pd
 from tritonclient.grpc import InferenceServerClient, InferInput
 
 from examples.ocr.pages import PAGES
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 FORMS = ("ocr_ensemble", "ocr_model")

@@ -15,8 +15,8 @@ from examples.restoration.pictures import Pair, render_pair
 from examples.restoration.quality import measure_quality
 from orchestrator import load_networks
 from orchestrator.imaging.files import Bgr
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 CHAINS = ("restoration_small", "restoration_large")

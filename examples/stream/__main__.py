@@ -14,8 +14,8 @@ import numpy as np
 from tritonclient.grpc import InferenceServerClient, InferInput
 
 from orchestrator.imaging.files import Bgr
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.rendering.scenery import Scene, scene
 
 REPOSITORY = Path(__file__).with_name("model_repository")

@@ -13,8 +13,8 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.host.optional_dependencies import check_packages
 from orchestrator.networks.engines import Engine
-from orchestrator.system.optional_dependencies import check_packages
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
@@ -34,6 +34,6 @@ def add(
     with show_errors(verbose=verbose):
         check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.supervisor.new_version import NewVersion, add_version
+        from orchestrator.serving.supervisor.new_version import NewVersion, add_version
 
         typer.echo(add_version(to, NewVersion(network, weights or WEIGHTS, engine)))

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import platform
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from orchestrator.cli import workshop
+from orchestrator.cli.commands import COMMANDS, FOLLOW, installed_commands, load
 from orchestrator.cli.suggestions import SuggestingGroup
-from orchestrator.system.distribution import read_version
+from orchestrator.host.distribution import read_version
 
-COMMANDS = {
-    "recognize": "orchestrator.cli.recognize:recognize",
-    "watch": "orchestrator.cli.watch.command:watch",
-    "passes": "orchestrator.cli.passes.command:passes",
-    "people": "orchestrator.cli.people.command:people",
-    "archive": "orchestrator.cli.archive.command:archive",
-    "read-crop": "orchestrator.cli.read_crop:read_crop",
-    "serve": "orchestrator.cli.serve:serve",
-    "doctor": "orchestrator.cli.doctor.command:doctor",
-    "key": "orchestrator.cli.key:key",
-    "export": "orchestrator.cli.export:export",
-    "add-version": "orchestrator.cli.add_version:add",
-    "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
-}
+CAMERAS_MISSING = "Commands for cameras come with `make cameras`."
 
 
 class Commands(SuggestingGroup):
     """The commands by name. Only the one that runs is imported, as some imports are slow."""
+
+    def explain_absence(self) -> str:
+        return "" if FOLLOW in available() else CAMERAS_MISSING
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*available()]
@@ -38,8 +29,7 @@ class Commands(SuggestingGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in available():
             return None
-        module, _, name = available()[cmd_name].partition(":")
-        found = getattr(import_module(module), name)
+        found = load(available()[cmd_name])
         if not isinstance(found, typer.Typer):
             function, found = found, typer.Typer(add_completion=False)
             found.command()(function)
@@ -54,7 +44,9 @@ def available(checkout: Path = workshop.CHECKOUT) -> dict[str, str]:
     Args:
         checkout: The folder that contains this package.
     """
-    return COMMANDS | (workshop.COMMANDS if workshop.is_checkout(checkout) else {})
+    ours = COMMANDS | (workshop.COMMANDS if workshop.is_checkout(checkout) else {})
+    others = {name: one for name, one in installed_commands().items() if name not in ours}
+    return ours | others
 
 
 def _print_versions(is_wanted: bool) -> None:

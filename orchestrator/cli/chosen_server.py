@@ -17,7 +17,7 @@ from orchestrator.errors import (
     ServerError,
     SettingsError,
 )
-from orchestrator.system.optional_dependencies import check_packages, needs_told
+from orchestrator.host.optional_dependencies import check_packages, needs_told
 
 SERVER_PANEL = "Server"
 UrlOption = Annotated[
@@ -87,8 +87,8 @@ def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> 
         return
     try:
         with needs_told():
-            from orchestrator.supervisor.local_server import own_server
-            from orchestrator.supervisor.options import ServerOptions
+            from orchestrator.serving.supervisor.local_server import own_server
+            from orchestrator.serving.supervisor.options import ServerOptions
 
             check_packages("torch")
     except ExtraError as error:
@@ -145,7 +145,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
     from orchestrator.client.connecting import connect
     from orchestrator.client.error_mapping import translate_errors
     from orchestrator.client.requests import fit
-    from orchestrator.system.blocking import run_blocking
+    from orchestrator.host.blocking import run_blocking
 
     channel, timeout_s = connect(url, key), min(timeout_s, ASK_S)
     try:

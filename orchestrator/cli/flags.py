@@ -15,8 +15,8 @@ import typer
 
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
+from orchestrator.host.optional_dependencies import needs_told
 from orchestrator.networks.engines import Engine
-from orchestrator.system.optional_dependencies import needs_told
 
 
 class Device(str, Enum):
@@ -201,7 +201,7 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     )
     if not quiet:  # an export takes long, so it is reported, although others of this level are not
         for name in ("export_cache", "export_process"):
-            logging.getLogger(f"orchestrator.supervisor.{name}").setLevel(logging.INFO)
+            logging.getLogger(f"orchestrator.serving.supervisor.{name}").setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

@@ -11,15 +11,15 @@ import typer
 
 from orchestrator.cli.flags import ADDRESSES_PANEL, CALLERS_PANEL, TRITON_PANEL
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.gateway.policy.api_keys import read_keys
-from orchestrator.gateway.policy.memory_limits import fit
-from orchestrator.system.loopback import is_own
-from orchestrator.system.memory import usable_memory
-from orchestrator.system.private_files import check_writable
+from orchestrator.host.loopback import is_own
+from orchestrator.host.memory import usable_memory
+from orchestrator.host.private_files import check_writable
+from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.serving.gateway.policy.api_keys import read_keys
+from orchestrator.serving.gateway.policy.memory_limits import fit
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
-    from orchestrator.supervisor.options import ServerOptions
+    from orchestrator.serving.supervisor.options import ServerOptions
 
 CALLS_A_PICTURE = 4
 """Calls that Triton gets at once for each picture that it processes. It is so many that a next call
@@ -204,8 +204,8 @@ class GatewayFlags:
             SettingsError: An option or a file is invalid, or other machines are served without any
                 setting for keys.
         """
-        from orchestrator.supervisor.plate_models import holds_plates
-        from orchestrator.supervisor.triton_service import locate
+        from orchestrator.serving.supervisor.plate_models import holds_plates
+        from orchestrator.serving.supervisor.triton_service import locate
 
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
@@ -235,8 +235,8 @@ class GatewayFlags:
 
     def _fit_limits(self, triton: ServerOptions) -> Limits:
         """Return the limits of requests, as far as this machine's cores and memory allow them."""
-        from orchestrator.supervisor.plate_models import count_ours
-        from orchestrator.supervisor.preflight import shared_bytes_of_call
+        from orchestrator.serving.supervisor.plate_models import count_ours
+        from orchestrator.serving.supervisor.preflight import shared_bytes_of_call
 
         capacity = triton.capacity()
         limits = Limits().updated(self.limits)
@@ -251,7 +251,7 @@ class GatewayFlags:
         Raises:
             ServerError: A host is invalid.
         """
-        from orchestrator.supervisor.ports import address_of, free_ports
+        from orchestrator.serving.supervisor.ports import address_of, free_ports
 
         host = address_of(self.host)
         taken = {one.port for one in triton.listening} | {*self.ports}
@@ -272,7 +272,7 @@ class GatewayFlags:
             )
 
     def _check_origins(self) -> None:
-        from orchestrator.gateway.http.origins import is_origin
+        from orchestrator.serving.gateway.http.origins import is_origin
 
         for text in self.cors_origins:
             if not is_origin(text):
@@ -282,7 +282,7 @@ class GatewayFlags:
                 )
 
     def _check_proxies(self) -> None:
-        from orchestrator.gateway.policy.trusted_proxies import TrustedProxies
+        from orchestrator.serving.gateway.policy.trusted_proxies import TrustedProxies
 
         try:
             TrustedProxies(self.trusted_proxies)
@@ -307,9 +307,9 @@ def _absolute(file: Path | None) -> Path | None:
 
 def _check_cameras(file: Path) -> None:
     """Check the file now: a running service goes on without a file that has become wrong."""
-    from orchestrator.cameras.configuration import read_configuration
+    from orchestrator.serving.gateway.entry_points import CHECK_CAMERAS, load_entry_point
 
-    read_configuration(file)
+    load_entry_point(CHECK_CAMERAS)(file)
 
 
 def _check_pair(certificate: Path | None, private_key: Path | None) -> None:

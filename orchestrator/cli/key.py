@@ -15,8 +15,14 @@ import typer
 
 from orchestrator.cli.flags import show_errors
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.api_keys import Key, check_name, hash_of, parse_keys, read_keys
-from orchestrator.system.toml_files import to_toml
+from orchestrator.host.toml_files import to_toml
+from orchestrator.serving.gateway.policy.api_keys import (
+    Key,
+    check_name,
+    hash_of,
+    parse_keys,
+    read_keys,
+)
 
 PREFIX = "plates_"
 """Prefix of each key, by which secret scanners find a key in a wrong place."""

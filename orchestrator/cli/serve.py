@@ -53,7 +53,7 @@ from orchestrator.cli.gateway_flags import (
 from orchestrator.cli.standard_streams import open_closed_streams
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.capacity import CUDA_POOL_MB
+from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
 
 # Heavy modules are imported when a command runs, so that --help is quick.
 
@@ -171,7 +171,7 @@ def serve(
     open_closed_streams()
     with show_errors(verbose=verbose):
         from orchestrator.cli.startup import run_services
-        from orchestrator.supervisor.options import ServerOptions
+        from orchestrator.serving.supervisor.options import ServerOptions
 
         bare = {"host": host, "http_port": http_port, "grpc_port": grpc_port}
         where = {**bare, "metrics_port": metrics_port} if no_gateway else _behind(admin_port)

@@ -8,25 +8,25 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.cli.service_manager import report_ready
 from orchestrator.cli.standard_streams import say
 from orchestrator.cli.welcome import welcome
 from orchestrator.cli.workshop import draw_canary
 from orchestrator.errors import SettingsError
-from orchestrator.gateway import launcher
-from orchestrator.gateway.options import GatewayOptions
-from orchestrator.protocol.gateway_events import Event, TritonMoved
-from orchestrator.supervisor.local_server import keep_models
-from orchestrator.supervisor.model_repository import list_models
-from orchestrator.supervisor.mps import with_mps
-from orchestrator.supervisor.options import ServerOptions, fill_ports
-from orchestrator.supervisor.ports import ListenAddress
-from orchestrator.supervisor.preflight import check
-from orchestrator.supervisor.repository_writer import canary_folder
-from orchestrator.supervisor.service_loop import ServiceSpec, supervise
-from orchestrator.supervisor.triton_server import Server, ignore
-from orchestrator.supervisor.triton_service import TritonService
-from orchestrator.system.canary import CANARY_FILES, has_canary
-from orchestrator.system.service_manager import report_ready
+from orchestrator.host.canary import CANARY_FILES, has_canary
+from orchestrator.serving.gateway import launcher
+from orchestrator.serving.gateway.options import GatewayOptions
+from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
+from orchestrator.serving.supervisor.local_server import keep_models
+from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.mps import with_mps
+from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
+from orchestrator.serving.supervisor.ports import ListenAddress
+from orchestrator.serving.supervisor.preflight import check
+from orchestrator.serving.supervisor.repository_writer import canary_folder
+from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
+from orchestrator.serving.supervisor.triton_server import Server, ignore
+from orchestrator.serving.supervisor.triton_service import TritonService
 
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:

@@ -15,9 +15,15 @@ class SuggestingGroup(TyperGroup):
     together they say the same twice.
     """
 
+    def explain_absence(self) -> str:
+        """Return why a command may be missing; empty for no reason."""
+        return ""
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known = args[0], self.list_commands(ctx)
         near = [] if name in known else get_close_matches(name, known)
         if near and not ctx.resilient_parsing:
             ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(map(repr, near))}?")
+        if name not in known and (reason := self.explain_absence()):
+            ctx.fail(f"No such command {name!r}. {reason}")
         return super().resolve_command(ctx, args)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.supervisor.model_repository import list_models
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.plate_models import holds_plates
-from orchestrator.system.loopback import reach
+from orchestrator.host.loopback import reach
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.plate_models import holds_plates
 
 STREET = "tests/data/street.jpg"
 """A picture for a first try."""

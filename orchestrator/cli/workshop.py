@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from orchestrator.errors import PlateError
-from orchestrator.system.canary import CANARY_FILES, has_canary
+from orchestrator.host.canary import CANARY_FILES, has_canary
 
 COMMANDS = {
     "evaluate": "workshop.evaluation.command:evaluate",

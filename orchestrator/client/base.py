@@ -23,9 +23,9 @@ from orchestrator.client.requests import FITTING, PictureRequest, PictureResult,
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.contract import Arrays
 from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
+from orchestrator.host.retry import Retries
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
-from orchestrator.system.retry import Retries
 
 READY_S = 5.0
 """Longest timeout for a request about the server, seconds. Such callers want a quick answer."""

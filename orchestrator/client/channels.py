@@ -30,7 +30,7 @@ from orchestrator.client.inference import (
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.contract import MODEL, Arrays
 from orchestrator.errors import RequestError
-from orchestrator.system.blocking import settle
+from orchestrator.host.blocking import settle
 
 NO_HEADERS: Mapping[str, str] = {}
 

@@ -12,7 +12,7 @@ from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.forks import FORKS
 from orchestrator.client.tls import make_context, make_credentials
 from orchestrator.errors import ExtraError
-from orchestrator.system.loopback import PAST_PROXY
+from orchestrator.host.loopback import PAST_PROXY
 
 GRPC_OPTIONS = [
     ("grpc.max_send_message_length", -1),

@@ -13,11 +13,11 @@ from orchestrator.client.parameters import Plain
 from orchestrator.client.picture_encoding import Picture, check_several, load_picture
 from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
 from orchestrator.errors import PlateError
+from orchestrator.host.optional_dependencies import needs_told
 from orchestrator.imaging.files import Bgr, unpack
 from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plate
 from orchestrator.settings import Settings
-from orchestrator.system.optional_dependencies import needs_told
 
 
 def make_crop_requests(

@@ -14,8 +14,8 @@ from orchestrator.client.events import Block, BlockReader, EventSelection, LiveE
 from orchestrator.client.inference import HttpResponse
 from orchestrator.client.passes import to_rejection
 from orchestrator.errors import Overloaded, PlateError, ServerError
-from orchestrator.system.backoff import exponential_s
-from orchestrator.system.blocking import settle
+from orchestrator.host.backoff import exponential_s
+from orchestrator.host.blocking import settle
 
 SILENT_S = 45.0
 """Seconds without a byte after which a stream counts as lost. The server sends one each 15 s."""

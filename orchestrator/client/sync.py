@@ -24,9 +24,9 @@ from orchestrator.client.requests import PictureRequest, PictureResult
 from orchestrator.client.transport import Transport
 from orchestrator.contract import ALL_OUTPUTS
 from orchestrator.errors import PlateError
+from orchestrator.host.blocking import run_blocking
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
-from orchestrator.system.blocking import run_blocking
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

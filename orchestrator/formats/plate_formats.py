@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range, read_table
+from orchestrator.host.toml_files import check_range, read_table
 
 MAX_LENGTH = 9
 """Most characters of a text: a row of the output `character_scores` has room for so many."""

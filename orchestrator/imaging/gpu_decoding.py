@@ -10,9 +10,9 @@ import os
 from typing import Any
 
 from orchestrator.errors import PictureError
+from orchestrator.host.optional_dependencies import needs_told
 from orchestrator.imaging.headers import find_segment
 from orchestrator.imaging.segments import keep_pixels
-from orchestrator.system.optional_dependencies import needs_told
 
 JPEG = b"\xff\xd8\xff"
 FRAMES = (0xC0, 0xC1, 0xC2)

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.system.heartbeat import Heartbeat
+from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.triton.memory_faults import (
     end_process,
     free_memory,

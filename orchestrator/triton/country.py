@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.formats.plate_formats import Formats, read_formats
-from orchestrator.system.canary import CanaryPicture, read_canary
+from orchestrator.host.canary import CanaryPicture, read_canary
 
 
 def formats_beside(args: Mapping[str, str]) -> Formats:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.errors import ModelError
-from orchestrator.system.heartbeat import Heartbeat
+from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 

@@ -9,12 +9,12 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from orchestrator import contract
+from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.readings import with_text
 from orchestrator.settings import READER_PARAMETERS, Settings
-from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton.country import formats_beside
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure

@@ -12,12 +12,12 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.arrays import Array
 from orchestrator.errors import PictureError
+from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton.bls import infer_for
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.devices import choose_device

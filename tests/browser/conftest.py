@@ -16,12 +16,12 @@ from typing import Any
 import cv2
 import pytest
 
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 

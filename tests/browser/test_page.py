@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from orchestrator.contract import STAGES
+from orchestrator.host.canary import PICTURE_FILE
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.system.canary import PICTURE_FILE
 from tests.browser.conftest import Open
 from tests.browser.looking import (
     PHONE,

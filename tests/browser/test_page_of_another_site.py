@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.browser.conftest import running
 from tests.docs.blocks import blocks
 from tests.samples import STREET, TEXTS

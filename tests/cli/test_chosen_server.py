@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.cli.chosen_server import fitting_calls
 from orchestrator.errors import ErrorResponse, Overloaded, RequestError, ServerError
-from orchestrator.gateway.policy.authentication import HOW
+from orchestrator.serving.gateway.policy.authentication import HOW
 
 
 class FakeChannel:

@@ -8,9 +8,9 @@ import pytest
 
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.errors import PlateError, ServerError, SettingsError
-from orchestrator.gateway.options import MIB, Address, GatewayOptions, Limits
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.system.memory import budget
+from orchestrator.host.memory import budget
+from orchestrator.serving.gateway.options import MIB, Address, GatewayOptions, Limits
+from orchestrator.serving.supervisor.options import ServerOptions
 
 TRITON = ServerOptions(device="cpu", pictures=3)
 

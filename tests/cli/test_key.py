@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.cli.key import without_table
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.api_keys import read_keys
-from orchestrator.gateway.policy.clients import GATE, USUAL, Client
+from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.policy.api_keys import read_keys
+from orchestrator.serving.gateway.policy.clients import GATE, USUAL, Client
 from tests.client.client_only import ClientOnly
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import COMMANDS, app
 from orchestrator.errors import RequestError, ServerError
+from orchestrator.host.distribution import read_version
 from orchestrator.imaging import heic
 from orchestrator.plates import Plate, PlateRegion, Plates
-from orchestrator.system.distribution import read_version
 from tests.cli.no_server import NoServer
 from tests.imaging.heic_files import heic_of
 from tests.samples import PROJECT, STREET

@@ -14,8 +14,8 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.startup import check_services
 from orchestrator.cli.welcome import welcome
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
 
 TRITON = ServerOptions(http_port=0, grpc_port=0, metrics_port=0, device="cpu", caller_key="door")
 FLAGS = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0)

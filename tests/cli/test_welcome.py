@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.welcome import welcome
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor.options import ServerOptions
 
 
 def test_the_welcome_names_one_set_of_ports() -> None:

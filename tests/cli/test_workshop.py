@@ -8,8 +8,8 @@ import pytest
 
 from orchestrator.cli import workshop
 from orchestrator.formats.plate_formats import russian
+from orchestrator.host.canary import has_canary, read_canary
 from orchestrator.networks.weights import list_sums
-from orchestrator.system.canary import has_canary, read_canary
 from tests.samples import PROJECT, copy_of
 from workshop.training import canaries
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
-from orchestrator.system.distribution import NAME
+from orchestrator.host.distribution import NAME
 from tests.samples import PROJECT
 
 COMMANDS = """

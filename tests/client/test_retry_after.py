@@ -20,7 +20,7 @@ from orchestrator import (
     ServerError,
 )
 from orchestrator.client.error_mapping import parse_retry_after
-from orchestrator.system.retry import Retries
+from orchestrator.host.retry import Retries
 
 PICTURE = b"a picture"
 

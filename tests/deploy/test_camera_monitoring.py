@@ -8,11 +8,11 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
-from orchestrator.cameras.gates.status import GateStatus
-from orchestrator.cameras.sinks.deliverer import SinkStatus
-from orchestrator.cameras.store.storage_status import Disk, StorageStatus
-from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector
-from orchestrator.cameras.watching.status import CameraStatus
+from plate_cameras.gates.status import GateStatus
+from plate_cameras.sinks.deliverer import SinkStatus
+from plate_cameras.store.storage_status import Disk, StorageStatus
+from plate_cameras.watching.metrics import Snapshot, SnapshotCollector
+from plate_cameras.watching.status import CameraStatus
 from tests.deploy.manifests import KUBERNETES
 from tests.deploy.test_monitoring import (
     FIRING,

@@ -9,7 +9,7 @@ import pytest
 
 from deploy import check_docker, docker
 from deploy.image import CheckError
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 
 
 class Refusing(BaseHTTPRequestHandler):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.gateway.ops.metrics import Metrics
-from orchestrator.gateway.policy.admission import Counts
+from orchestrator.serving.gateway.ops.metrics import Metrics
+from orchestrator.serving.gateway.policy.admission import Counts
 from orchestrator.triton.metrics import FAMILIES
 from tests.deploy.dashboard import DASHBOARD
 from tests.samples import PROJECT

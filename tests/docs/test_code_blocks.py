@@ -17,7 +17,7 @@ import typer
 import yaml
 
 from orchestrator.cli.app import app
-from orchestrator.system.toml_files import tomllib
+from orchestrator.host.toml_files import tomllib
 from tests.docs.blocks import FENCE, PAGES, Block, blocks, blocks_of, command_lines, commands
 from tests.samples import PROJECT
 

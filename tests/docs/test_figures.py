@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from orchestrator.gateway.launcher import Gateway
-from orchestrator.gateway.options import WORK_S
+from orchestrator.host.memory import MIB, least_bytes
 from orchestrator.imaging.drawing import CROP_MARGIN_XY
 from orchestrator.reading.affine_crops import SECOND_PASS_MARGINS_XY
 from orchestrator.reading.crops import MARGIN_XY
-from orchestrator.supervisor.triton_server import STOP_S
-from orchestrator.system.memory import MIB, least_bytes
+from orchestrator.serving.gateway.launcher import Gateway
+from orchestrator.serving.gateway.options import WORK_S
+from orchestrator.serving.supervisor.triton_server import STOP_S
 from tests.samples import PROJECT
 from workshop.benchmarks.camera_faults import registry as camera_faults
 from workshop.benchmarks.faults.registry import FAULTS

@@ -4,7 +4,7 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
-from orchestrator.gateway.options import Limits
+from orchestrator.serving.gateway.options import Limits
 
 PROJECT = Path(__file__).resolve().parents[2]
 SECURITY = (PROJECT / "docs" / "security.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import orchestrator
-from orchestrator.system.toml_files import tomllib
+from orchestrator.host.toml_files import tomllib
 from tests.samples import PROJECT
 
 DRAWN = re.compile(r"^```text\n((?:model_repository|workshop)/.*?)^```$", re.MULTILINE | re.DOTALL)

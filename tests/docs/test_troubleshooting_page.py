@@ -8,7 +8,11 @@ from tests.samples import PROJECT
 
 PAGE = (PROJECT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 QUOTED = re.findall(r"^### `(.+)`$", PAGE, re.M)
-SAID = [*PROJECT.glob("orchestrator/**/*.py"), PROJECT / "scripts" / "install.py"]
+SAID = [
+    *PROJECT.glob("orchestrator/**/*.py"),
+    *PROJECT.glob("plate_cameras/**/*.py"),
+    PROJECT / "scripts" / "install.py",
+]
 
 
 @pytest.fixture(scope="module")

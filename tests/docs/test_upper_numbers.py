@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cameras import setting_sizes
-from orchestrator.cameras.store import (
-    list_editions,
-    list_settings,
-    pass_query,
-    people,
-    plate_entries,
-)
-from orchestrator.control_room.rest import exchange, queries
-from orchestrator.system import toml_files
+from orchestrator.host import toml_files
+from plate_cameras import setting_sizes
+from plate_cameras.control_room.rest import exchange, queries
+from plate_cameras.store.finding import pass_query
+from plate_cameras.store.lists import list_editions, list_settings, plate_entries
+from plate_cameras.store.people import people
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECTIONS = {"control-room.md": "## Upper numbers", "cameras.md": "### Upper numbers of the file"}

@@ -19,8 +19,8 @@ from examples.digits.pictures import to_net
 from examples.digits.samples import HELD_OUT, load_samples, to_file
 from examples.digits.train import MODEL, Classifier
 from orchestrator.errors import PictureError
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 from tests.triton import fake_triton
 from workshop.evaluation.proportions import wilson_interval
 

@@ -28,8 +28,8 @@ from examples.restoration.pictures import SIZE_WH, Pair, render_pair
 from examples.restoration.quality import Quality, measure_quality
 from examples.restoration.train import NETWORKS, load_reader, path_of, reading_loss, stack
 from orchestrator import load_networks
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 
 README = (REPOSITORY.parent / "README.md").read_text()
 SIZES_HW = [(1, 1), (1, 2), (2, 1), (31, 47), (32, 47), (31, 48), (64, 192), (101, 203)]

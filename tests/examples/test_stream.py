@@ -26,9 +26,9 @@ from examples.stream.__main__ import (
     stream,
 )
 from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
-from orchestrator.supervisor.local_server import on_free_ports, own_server, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.local_server import on_free_ports, own_server, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import PROJECT
 from tests.waiting import until

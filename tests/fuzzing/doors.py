@@ -17,18 +17,18 @@ from starlette.applications import Starlette
 
 from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PictureError, RequestError
-from orchestrator.gateway.errors import GatewayError
-from orchestrator.gateway.grpc.server import SERVICE, Servicer
-from orchestrator.gateway.http import kserve_routes, rest_routes, snapshot_routes
-from orchestrator.gateway.options import GatewayOptions, Limits
-from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.imaging.orientation import upright_wh
-from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.reading.crops import crop_plates
-from tests.gateway.http.rest_fakes import PLATE, answer_with
+from orchestrator.serving.gateway.errors import GatewayError
+from orchestrator.serving.gateway.grpc.server import SERVICE, Servicer
+from orchestrator.serving.gateway.http import kserve_routes, rest_routes, snapshot_routes
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+from orchestrator.serving.gateway.policy.validation import check, check_served, take_timeout
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
+from tests.serving.gateway.http.rest_fakes import PLATE, answer_with
 
 MOST_PIXELS = 1_000_000
 LIMITS = Limits(body_mb=8, pixels=MOST_PIXELS, crop_pixels=MOST_PIXELS, pictures=4)

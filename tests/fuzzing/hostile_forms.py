@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fuzzing.doors import Sent
 from tests.fuzzing.hostile_bombs import png_bombs
 from tests.fuzzing.hostile_calls import JPEG, Requests
-from tests.gateway.http.forms import BOUNDARY, CONTENT_TYPE, form, part
+from tests.serving.gateway.http.forms import BOUNDARY, CONTENT_TYPE, form, part
 
 FORM, NAMED = "multipart/form-data", 'form-data; name="picture"'
 BEGIN = f"--{BOUNDARY}\r\n".encode()

@@ -10,7 +10,7 @@ from tests.fuzzing.doors import Sent
 from tests.fuzzing.hostile_bombs import png_bombs
 from tests.fuzzing.hostile_calls import JPEG, Requests
 from tests.fuzzing.hostile_forms import DISPOSITIONS
-from tests.gateway.http.forms import CONTENT_TYPE, form, part
+from tests.serving.gateway.http.forms import CONTENT_TYPE, form, part
 
 JSON, ENCODED = "application/json", "application/x-www-form-urlencoded"
 TEXT = b64encode(JPEG).decode()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cameras.mutated_files import WHOLE, try_all, use
+from tests.plate_cameras.mutated_files import WHOLE, try_all, use
 
 
 @pytest.fixture(autouse=True)

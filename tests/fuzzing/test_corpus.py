@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from orchestrator.errors import ModelError
-from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
 from tests.fuzzing.doors import (
     LIMITS,
     SERVICE_OF_ALL,

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.gateway.errors import GatewayError
-from orchestrator.gateway.http import multipart
-from orchestrator.gateway.http.bodies import announced_size
 from orchestrator.imaging.files import from_base64
-from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.bounds import check_bounds
-from orchestrator.protocol.inference import Tensor
-from orchestrator.protocol.kserve_grpc import parse_request, to_call
-from orchestrator.protocol.kserve_http import parse
+from orchestrator.serving.gateway.errors import GatewayError
+from orchestrator.serving.gateway.http import multipart
+from orchestrator.serving.gateway.http.bodies import announced_size
+from orchestrator.serving.protocol import bytes_tensors
+from orchestrator.serving.protocol.bounds import check_bounds
+from orchestrator.serving.protocol.inference import Tensor
+from orchestrator.serving.protocol.kserve_grpc import parse_request, to_call
+from orchestrator.serving.protocol.kserve_http import parse
 from tests.fuzzing.doors import DOORS, Sent, ask, open_picture
 from tests.fuzzing.profiles import quick
-from tests.gateway.http.forms import CONTENT_TYPE, form, part
+from tests.serving.gateway.http.forms import CONTENT_TYPE, form, part
 
 OUTCOMES = ("answered", "refused")
 WORDS = st.sampled_from(

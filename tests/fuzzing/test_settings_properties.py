@@ -19,9 +19,9 @@ from orchestrator.formats.plate_formats import (
     read_formats,
     russian,
 )
-from orchestrator.gateway.options import Limits
+from orchestrator.host.toml_files import build, read_table, to_toml
+from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
-from orchestrator.system.toml_files import build, read_table, to_toml
 from tests.fuzzing.profiles import quick
 
 NUMBERS = st.one_of(st.integers(), st.floats(), st.just(10**400))

@@ -8,15 +8,15 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
-from tests.gateway.key_files import write_expiring_key
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_start import run_server
+from tests.serving.gateway.key_files import write_expiring_key
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
 

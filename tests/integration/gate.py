@@ -10,10 +10,10 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import DETECTOR, MODEL
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.plate_models import CONFIG
-from orchestrator.supervisor.repository_writer import lay_out_ours
-from orchestrator.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.plate_models import CONFIG
+from orchestrator.serving.supervisor.repository_writer import lay_out_ours
+from orchestrator.serving.supervisor.triton_server import Server
 
 GATED = {
     DETECTOR: Path(__file__).with_name("gated_detector.py"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.waiting import until
 
 RULES = Path(__file__).resolve().parents[2] / "deploy" / "monitoring" / "rules.yaml"

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.samples import PLATES
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree, find_workers
@@ -33,7 +33,7 @@ class Serving:
     def gateways(self) -> set[int]:
         """Return the gateway's processes."""
         below = find_tree(self.process.pid)
-        return {pid for pid in below if b"orchestrator.gateway" in command_line(pid)}
+        return {pid for pid in below if b"orchestrator.serving.gateway" in command_line(pid)}
 
     def workers(self, model: str = "lprnet") -> set[int]:
         """Return Triton's workers for one model."""

@@ -13,17 +13,17 @@ import torch
 from orchestrator.client import PlateClient
 from orchestrator.errors import Overloaded, PlateError, WeightsError
 from orchestrator.formats.plate_formats import RUSSIA, russian
+from orchestrator.host.canary import read_canary
+from orchestrator.host.loopback import open_url
 from orchestrator.imaging.decoding import read_picture
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alphabet
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
-from orchestrator.supervisor.export_cache import ModelSource
-from orchestrator.supervisor.local_server import own_server, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.system.canary import read_canary
-from orchestrator.system.loopback import open_url
+from orchestrator.serving.supervisor.export_cache import ModelSource
+from orchestrator.serving.supervisor.local_server import own_server, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of, copy_of_models
 from tests.waiting import until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cameras.servers import check_gstreamer
+from tests.plate_cameras.servers import check_gstreamer
 from workshop.benchmarks.camera_faults import observation
 from workshop.benchmarks.camera_faults.__main__ import choose, run
 

@@ -16,10 +16,10 @@ import tritonclient.grpc
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
 from tests.waiting import until

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from orchestrator import AsyncPlateClient
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.integration.conftest import InFront
 from tests.samples import PROJECT, STREET, TEXTS
 from tests.waiting import until

@@ -11,8 +11,8 @@ from orchestrator.client import PlateClient
 from orchestrator.errors import WeightsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import list_sums
-from orchestrator.supervisor.local_server import own_server, prepare
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import own_server, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from tests.examples.exports import write_export
 from tests.samples import STREET, TEXTS, copy_of, copy_of_models
 

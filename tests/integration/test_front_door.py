@@ -12,7 +12,7 @@ import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from orchestrator.system.loopback import open_url
+from orchestrator.host.loopback import open_url
 from tests.integration.doubling import write_doubling
 from tests.integration.serving import Serving, command_line, serve
 

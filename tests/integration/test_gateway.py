@@ -16,7 +16,7 @@ from tritonclient.utils import InferenceServerException
 from orchestrator.client import PlateClient
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.formats.transliteration import to_latin
-from orchestrator.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_server import Server
 from tests.integration.conftest import GREY, InFront, Wire
 from tests.samples import STREET
 from tests.samples import TEXTS as BEST_FIRST

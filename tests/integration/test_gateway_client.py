@@ -13,11 +13,11 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import PictureError, RequestError, ServerError
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.gateway.policy.api_keys import hash_of
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_server import Server
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.gateway.policy.api_keys import hash_of
+from orchestrator.serving.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate
 from tests.samples import PROJECT, STREET
 from tests.samples import TEXTS as BEST_FIRST

@@ -13,12 +13,12 @@ from orchestrator import PlateClient
 from orchestrator.contract import DETECTOR, INPUT
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import EXPORTED
-from orchestrator.supervisor import triton_start
-from orchestrator.supervisor.capacity import fitting_gpu
-from orchestrator.supervisor.installation import STUB, Installation, find_installation
-from orchestrator.supervisor.local_server import own_server, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository_writer import lay_out
+from orchestrator.serving.supervisor import triton_start
+from orchestrator.serving.supervisor.capacity import fitting_gpu
+from orchestrator.serving.supervisor.installation import STUB, Installation, find_installation
+from orchestrator.serving.supervisor.local_server import own_server, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.repository_writer import lay_out
 from tests.samples import STREET, TEXTS
 
 

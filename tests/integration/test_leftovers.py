@@ -12,10 +12,10 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.shared_memory import Regions
+from orchestrator.serving.supervisor.local_server import prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.shared_memory import Regions
 from tests.integration.serving import remaining
 from tests.samples import PLATES, STREET
 from tests.waiting import until

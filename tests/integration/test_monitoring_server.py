@@ -20,7 +20,7 @@ USED = "".join(
     for file in ("rules.yaml", "grafana/dashboards/plates.json")
 )
 OF_TLS = {"plates_gateway_certificate_expires_in_seconds"}
-"""Series of a gateway with a certificate, which this one has not; see tests/gateway."""
+"""Series of a gateway with a certificate, which this one has not; see tests/serving/gateway."""
 SHOWN = [pytest.param(panel, id=panel.title) for panel in panels() if panel.kind != "row"]
 
 

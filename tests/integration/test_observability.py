@@ -13,7 +13,7 @@ import pytest
 from orchestrator import PlateClient
 from orchestrator.contract import PROBE
 from orchestrator.errors import RequestError
-from orchestrator.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
 from tests.integration.conftest import GREY
 from tests.samples import STREET

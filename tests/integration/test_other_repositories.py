@@ -12,9 +12,9 @@ import tritonclient.grpc as triton
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.integration.doubling import write_doubling
 from tests.integration.serving import serve
 from tests.samples import PLATES, STREET, TEXTS

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from orchestrator import PlateClient
 from orchestrator.errors import Overloaded
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.conftest import GREY
 from tests.integration.gate import Gate, gated, pending
 from tests.waiting import until

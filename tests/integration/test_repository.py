@@ -7,9 +7,9 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.local_server import on_free_ports
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.local_server import on_free_ports
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_start import run_server
 from tests.samples import PLATES, STREET, TEXTS
 
 

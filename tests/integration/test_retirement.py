@@ -10,10 +10,10 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.shutdown import IDLE_S
-from orchestrator.supervisor.triton_start import run_server, start
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.shutdown import IDLE_S
+from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.gate import Gate, gated
 from tests.samples import STREET
 from tests.waiting import until

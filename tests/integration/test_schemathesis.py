@@ -5,9 +5,9 @@ from urllib.request import urlopen
 
 import schemathesis
 
-from orchestrator.gateway.http.openapi import document
-from orchestrator.gateway.options import Limits
-from tests.gateway.fuzzing import CONFIG, checks_of, send_pictures
+from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.options import Limits
+from tests.serving.gateway.fuzzing import CONFIG, checks_of, send_pictures
 
 send_pictures()
 DESCRIBED = document(wants_keys=False, limits=Limits())

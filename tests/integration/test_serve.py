@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator import PlateClient
+from orchestrator.cli.service_manager import READY, SOCKET
 from orchestrator.errors import PlateError
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.system.service_manager import READY, SOCKET
+from orchestrator.serving.supervisor.local_server import prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from tests.integration.conftest import GREY
 from tests.integration.load import Load
 from tests.integration.serving import Serving, remaining, serve

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import requests
 
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, Limits
-from orchestrator.supervisor.ports import free_ports
-from tests.gateway.key_files import write_keys
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, Limits
+from orchestrator.serving.supervisor.ports import free_ports
 from tests.integration.conftest import InFront
 from tests.samples import STREET, TEXTS
+from tests.serving.gateway.key_files import write_keys
 
 KEY = "kept-secret-for-a-test"
 PLATES = sorted(text.lower() for text in TEXTS)

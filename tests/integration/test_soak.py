@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.service import Launch
 from workshop.benchmarks.soak import good_requests, run
 from workshop.benchmarks.soak.good_requests import Drawn

@@ -17,16 +17,16 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
+from orchestrator.host.loopback import open_url
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor import triton_start
-from orchestrator.supervisor.installation import find_installation
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.plate_models import MODELS
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.repository_writer import RepositoryWriter, lay_out_ours
-from orchestrator.supervisor.triton_start import run_server, start
-from orchestrator.system.loopback import open_url
+from orchestrator.serving.supervisor import triton_start
+from orchestrator.serving.supervisor.installation import find_installation
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.plate_models import MODELS
+from orchestrator.serving.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.repository_writer import RepositoryWriter, lay_out_ours
+from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.collector import collecting
 from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
 from workshop.benchmarks.processes import find_tree, find_workers

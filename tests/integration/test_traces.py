@@ -19,12 +19,12 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.client import base
 from orchestrator.contract import unmark
 from orchestrator.errors import RequestError
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import GatewayOptions
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import GatewayOptions
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.collector import Collector, Span, collecting
 from tests.samples import STREET
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.supervisor.triton_server import Server
-from tests.cameras.clips import encode
+from orchestrator.serving.supervisor.triton_server import Server
+from tests.plate_cameras.clips import encode
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 

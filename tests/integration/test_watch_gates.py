@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.supervisor.triton_server import Server
-from tests.cameras.servers import http_camera
+from orchestrator.serving.supervisor.triton_server import Server
+from plate_cameras.configuration import read_configuration
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.lists.list_lookup import ListEntry
+from tests.plate_cameras.servers import http_camera
 from tests.waiting import until
 from workshop.rendering.scenery import Scene, scene
 

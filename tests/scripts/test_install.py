@@ -123,10 +123,13 @@ def test_the_environment_names_the_project_relatively(install, monkeypatch, tmp_
     packages = tmp_path / "lib" / "site-packages"
     packages.mkdir(parents=True)
     monkeypatch.setattr(install.sysconfig, "get_path", {"purelib": str(packages)}.get)
+    (packages / "plates_cameras.pth").touch()
     install.link_relatively()
-    (line,) = (packages / "plates_orchestrator.pth").read_text().splitlines()
-    assert line.isascii()
-    assert (packages / line).resolve() == SCRIPT.parents[1]
+    for file in packages.iterdir():
+        (line,) = file.read_text().splitlines()
+        assert line.isascii()
+        assert (packages / line).resolve() == SCRIPT.parents[1]
+    assert len([*packages.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("name", ["uv", "poetry-core"])

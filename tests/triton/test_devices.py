@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from orchestrator.errors import PictureError
+from orchestrator.host.canary import read_canary
 from orchestrator.imaging.decoding import decode_bgr
-from orchestrator.system.canary import read_canary
 
 FILE = read_canary(None).file
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import PictureError
-from orchestrator.system.heartbeat import Heartbeat, State, read
+from orchestrator.host.heartbeat import Heartbeat, State, read
 
 CONFIG = {
     "input": [{"name": "a", "data_type": "TYPE_FP32"}, {"name": "b", "data_type": "TYPE_FP32"}],

@@ -17,8 +17,8 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import STAGES
 from orchestrator.formats.plate_formats import russian
+from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.system.heartbeat import Heartbeat, State, read
 from tests.triton.fake_triton import observed, total
 
 CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"

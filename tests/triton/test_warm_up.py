@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
+from orchestrator.host.canary import read_canary
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.reading import passes, third_pass
 from orchestrator.reading.reader import SURE_FROM, UNREADABLE_BELOW
 from orchestrator.settings import Settings
-from orchestrator.system.canary import read_canary
 from orchestrator.triton.warm_up import warm_up
 
 

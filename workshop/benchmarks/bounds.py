@@ -21,7 +21,7 @@ import torch
 from orchestrator.errors import ServerError
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import PICTURE, Stopwatch
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round

@@ -24,9 +24,9 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.host.optional_dependencies import check_packages
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.capacity import CUDA_POOL_MB
-from orchestrator.system.optional_dependencies import check_packages
+from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
 from workshop.benchmarks import plan
 from workshop.benchmarks.peers import cells
 from workshop.benchmarks.plan import parse_numbers
@@ -134,7 +134,7 @@ def bench(
 
 
 def _describe_machine(device: Device, engine: Engine, threads: int, weights: Path | None) -> str:
-    from orchestrator.supervisor.options import ServerOptions
+    from orchestrator.serving.supervisor.options import ServerOptions
     from workshop.benchmarks.machine import describe
 
     return describe(

@@ -26,9 +26,9 @@ import cv2
 import numpy as np
 import typer
 
-from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.factory import open_store
 from orchestrator.imaging.files import Bgr
+from plate_cameras.configuration import read_configuration
+from plate_cameras.store.factory import open_store
 from workshop.rendering.scenery import scene
 
 RATE = 25.0

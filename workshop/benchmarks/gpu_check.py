@@ -28,9 +28,9 @@ from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plate, Plates
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_start import run_server
 from orchestrator.triton.placement import VARIABLE, Placement, parse
 from workshop.benchmarks.pictures import Picture, encode, read, render
 from workshop.benchmarks.processes import set_variables

@@ -20,8 +20,8 @@ from orchestrator.networks import openvino_ir
 from orchestrator.networks.engines import INSTRUCTION_FLAGS, Choice, Engine, explain, read_flags
 from orchestrator.networks.export import load_networks, represent
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.command import UNLESS_SET
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.command import UNLESS_SET
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.processes import set_variables
 from workshop.evaluation.running_engines import name_engines
 from workshop.reporting.machine import describe_machine

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from orchestrator.contract import MODEL, STAGES
 from orchestrator.errors import ServerError
+from orchestrator.host.loopback import open_url
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.system.loopback import open_url
 from orchestrator.triton.metrics import STAGE
 from orchestrator.triton.stages import PICTURE, Stopwatch
 

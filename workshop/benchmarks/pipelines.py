@@ -18,8 +18,8 @@ from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
 from orchestrator.plates import Plates
+from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.settings import Settings
-from orchestrator.supervisor.options import ServerOptions
 
 Parameters = Mapping[str, Mapping[str, str]]
 """The settings of `plate_recognition`, as its config.pbtxt has them."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.host.toml_files import check_range
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.capacity import CUDA_POOL_MB
-from orchestrator.system.toml_files import check_range
+from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
 
 HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
 IN_PROCESS = "in-process"

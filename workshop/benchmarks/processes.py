@@ -51,7 +51,7 @@ def name_role(line: Sequence[str]) -> str:
         return TRITON
     if program.startswith("triton_python_backend_stub"):
         return next((found[1] or found[2] for one in line if (found := INSTANCE.search(one))), "")
-    return GATEWAY if "orchestrator.gateway" in line else ""
+    return GATEWAY if "orchestrator.serving.gateway" in line else ""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.capacity import Capacity
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.mps import with_mps
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository_writer import RepositoryWriter
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.capacity import Capacity
+from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.mps import with_mps
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.repository_writer import RepositoryWriter
+from orchestrator.serving.supervisor.triton_server import Server
+from orchestrator.serving.supervisor.triton_start import run_server
 from workshop.benchmarks.metrics import read_url
 from workshop.benchmarks.pipelines import Parameters
 from workshop.benchmarks.plan import Address, Plan

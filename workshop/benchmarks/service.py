@@ -16,9 +16,9 @@ from pathlib import Path
 
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.system.probe import ProbeError, probe
-from orchestrator.system.subprocesses import prepare_child
+from orchestrator.host.probe import ProbeError, probe
+from orchestrator.host.subprocesses import prepare_child
+from orchestrator.serving.supervisor.ports import free_ports
 from workshop.benchmarks.plan import Address
 from workshop.benchmarks.processes import SHM, Processes, end_at_once, find_marked, find_processes
 

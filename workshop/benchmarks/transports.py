@@ -14,8 +14,8 @@ from tritonclient.utils import InferenceServerException, shared_memory
 
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.options import ADMIN_METADATA
-from orchestrator.system.loopback import PAST_PROXY
+from orchestrator.host.loopback import PAST_PROXY
+from orchestrator.serving.supervisor.options import ADMIN_METADATA
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import Request, file, kserve_grpc, kserve_http, pixels

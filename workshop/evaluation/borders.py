@@ -20,17 +20,17 @@ import cv2
 import numpy as np
 
 from orchestrator.arrays import Array
-from orchestrator.cameras.blurring import hide_others
-from orchestrator.cameras.configuration import Camera, Zone
-from orchestrator.cameras.frames import Frame
-from orchestrator.cameras.pass_tracker import PassTracker
-from orchestrator.cameras.watching.frame_recognizer import region_of
 from orchestrator.imaging.files import Bgr
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Roi, Settings
+from plate_cameras.blurring import hide_others
+from plate_cameras.configuration import Camera, Zone
+from plate_cameras.frames import Frame
+from plate_cameras.tracking.pass_tracker import PassTracker
+from plate_cameras.watching.frame_recognizer import region_of
 from workshop.evaluation.yolo_labels import Box
 from workshop.rendering.country import russia
 from workshop.rendering.scenery import Scene, scene

@@ -16,9 +16,9 @@ import cv2
 import numpy as np
 import torch
 
-from orchestrator.cameras.frames import Frame, Xyxy
-from orchestrator.cameras.tracking.plate_pixels import JpegPixels
 from orchestrator.plates import Plate, PlateRegion, Plates
+from plate_cameras.frames import Frame, Xyxy
+from plate_cameras.tracking.plate_pixels import JpegPixels
 
 JPEG_QUALITY = 90
 ENDING = ".readings.json"

@@ -20,8 +20,8 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.host.optional_dependencies import check_packages
 from orchestrator.networks.engines import Engine
-from orchestrator.system.optional_dependencies import check_packages
 
 # Everything heavy is imported when the command runs, so that --help is quick.
 

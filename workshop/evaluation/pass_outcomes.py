@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchestrator.cameras.passes import Pass, PassEvent
+from plate_cameras.passes import Pass, PassEvent
 from workshop.rendering.clips import Truth, TruthPass
 
 LEAST_READABLE = 2

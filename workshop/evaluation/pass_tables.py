@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
-from orchestrator.cameras.passes import Pass
+from plate_cameras.passes import Pass
 from workshop.evaluation.pass_outcomes import ClipOutcome
 from workshop.reporting.tables import format_number, format_percent, format_table
 

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.pass_tracker import PassTracker
-from orchestrator.cameras.passes import Pass, PassEvent
 from orchestrator.networks.engines import Engine
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
+from plate_cameras.configuration import Camera
+from plate_cameras.passes import Pass, PassEvent
+from plate_cameras.tracking.pass_tracker import PassTracker
 from workshop.evaluation.clip_readings import KnownPixels, ReadFrame, Recognize, read_clip
 from workshop.evaluation.pass_outcomes import ClipOutcome, judge_clip
 from workshop.evaluation.pass_tables import calibration_table, outcome_table, pass_table

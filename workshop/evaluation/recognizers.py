@@ -27,10 +27,10 @@ from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.passes import read_plates
 from orchestrator.reading.reader import Reader
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.plate_models import REPOSITORY
 from orchestrator.settings import Settings
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.plate_models import REPOSITORY
 from workshop.evaluation.checkpoints import assemble
 from workshop.evaluation.running_engines import name_engines
 

@@ -16,8 +16,8 @@ import numpy as np
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import Formats
+from orchestrator.host.canary import CanaryPicture, save_canary
 from orchestrator.networks.weights import check_alphabet
-from orchestrator.system.canary import CanaryPicture, save_canary
 from workshop.rendering.commands import Command
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.scenery import scene

@@ -1,7 +1,7 @@
 """The sample pictures of the service's page: small JPEG files of rendered streets.
 
 Example:
-    python -m workshop.rendering.page_samples --out orchestrator/gateway/http/page
+    python -m workshop.rendering.page_samples --out orchestrator/serving/gateway/http/page
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from orchestrator.errors import DataError, PlateError
-from orchestrator.system.toml_files import build
+from orchestrator.host.toml_files import build
 
 R = TypeVar("R")
 

@@ -6,10 +6,10 @@ import logging
 from pathlib import Path
 
 from orchestrator.formats.plate_formats import Formats
+from orchestrator.host.canary import CANARY_FILES, CanaryPicture, save_canary
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, recognize
-from orchestrator.system.canary import CANARY_FILES, CanaryPicture, save_canary
 from workshop.rendering.canary import draw_canary
 from workshop.rendering.country import Country
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range
+from orchestrator.host.toml_files import check_range
 from workshop.training.schedules import check_extended, cosine, stretch_at
 
 

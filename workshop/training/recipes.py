@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.host.toml_files import check_range
 from orchestrator.networks.registry import WIDEST
-from orchestrator.system.toml_files import check_range
 from workshop.training.schedules import check_extended, cosine, stretch_at
 
 SHIPPED = Path(__file__).with_name("recipes")

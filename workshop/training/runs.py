@@ -15,10 +15,10 @@ import torch
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import read_formats
+from orchestrator.host.toml_files import read_table, to_toml
 from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, list_sums
-from orchestrator.system.toml_files import read_table, to_toml
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import Partition
 from orchestrator.errors import ServerError
-from orchestrator.system.locked_folders import LockedFolder, remove_left_folders
+from orchestrator.host.locked_folders import LockedFolder, remove_left_folders
 
 AT_ONCE = 1024
 """Partitions given to Ray at once: half a million names of pictures, about 50 MB."""

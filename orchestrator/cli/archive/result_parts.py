@@ -19,7 +19,7 @@ from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
 from orchestrator.cli.archive.storage import StorageFolder, call_storage
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 from orchestrator.cli.recognition.result_entry import COLUMNS, Row
-from orchestrator.system.disk_sync import sync
+from orchestrator.host.disk_sync import sync
 
 MORE = ("archive", "bytes")
 """Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of

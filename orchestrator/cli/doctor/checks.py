@@ -14,22 +14,22 @@ from pathlib import Path
 
 from orchestrator.cli.doctor.machine import Machine
 from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
-from orchestrator.supervisor.export_cache import plan_export
-from orchestrator.supervisor.gpu import explain_no_gpu
-from orchestrator.supervisor.installation import (
+from orchestrator.host import distribution
+from orchestrator.host.optional_dependencies import EXTRA
+from orchestrator.serving.supervisor.export_cache import plan_export
+from orchestrator.serving.supervisor.gpu import explain_no_gpu
+from orchestrator.serving.supervisor.installation import (
     Installation,
     find_installation,
     lay_out_backends,
 )
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.preflight import (
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.preflight import (
     check_localhost,
     check_memory,
     check_shared_memory,
 )
-from orchestrator.supervisor.server_folder import writing
-from orchestrator.system import distribution
-from orchestrator.system.optional_dependencies import EXTRA
+from orchestrator.serving.supervisor.server_folder import writing
 
 TRITON = "nvidia-pytriton"
 OPENCV = "opencv-python-headless"

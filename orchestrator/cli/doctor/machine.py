@@ -15,12 +15,12 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
+from orchestrator.host import distribution
+from orchestrator.host.cores import usable_cores
+from orchestrator.host.memory import usable_memory
 from orchestrator.networks.engines import CPU_INFO, INSTRUCTION_FLAGS, read_flags
-from orchestrator.supervisor.installation import find_libpython
-from orchestrator.supervisor.ports import ListenAddress, check_listening
-from orchestrator.system import distribution
-from orchestrator.system.cores import usable_cores
-from orchestrator.system.memory import usable_memory
+from orchestrator.serving.supervisor.installation import find_libpython
+from orchestrator.serving.supervisor.ports import ListenAddress, check_listening
 
 PACKAGES = {
     "plates": (distribution.NAME,),

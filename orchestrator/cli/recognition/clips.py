@@ -9,9 +9,9 @@ from typing import NoReturn
 import typer
 
 from orchestrator.cli.chosen_server import is_typed
+from orchestrator.cli.commands import load_follow
 from orchestrator.cli.flags import Device
 from orchestrator.cli.recognition.skipped_files import CLIPS
-from orchestrator.cli.watch.command import watch
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
@@ -31,6 +31,7 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
     """Run `plates watch --once` with the options of this command, and exit.
 
     Raises:
+        ExtraError: The package for cameras is not installed.
         SettingsError: An option is given that only pictures have.
         PlateError: The clips cannot be followed.
     """
@@ -44,5 +45,5 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
         raise SettingsError(f"{', '.join(unknown)}: wanted with pictures, got clips")
     values = {name: context.params[name] for name in FORWARDED}
     values |= {"device": Device(values["device"]), "engine": Engine(values["engine"])}
-    watch(context, context.params["sources"], once=True, looks=None, out=None, **values)
+    load_follow()(context, context.params["sources"], once=True, looks=None, out=None, **values)
     raise typer.Exit

@@ -13,9 +13,9 @@ from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.formats.transliteration import in_cyrillic
+from orchestrator.host.retry import WORTH_ANOTHER_TRY
 from orchestrator.imaging.heic import is_heic, to_jpeg
 from orchestrator.plates import Plates
-from orchestrator.system.retry import WORTH_ANOTHER_TRY
 
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient

@@ -14,7 +14,7 @@ from typing import Protocol, TextIO
 
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
-from orchestrator.system.csv_cells import from_cell, to_cell
+from orchestrator.host.csv_cells import from_cell, to_cell
 
 DIGITS = 4
 """Digits after the decimal point of scores and pixels in CSV files."""

@@ -13,19 +13,19 @@ from typing import Any
 
 import cv2
 
-from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.gates.reasons import to_sentence
-from orchestrator.cameras.passes import PassEvent
-from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.gate_openings import OPENED, REFUSED, GateOpening
-from orchestrator.cameras.store.list_lookup import ListEntry
-from orchestrator.cameras.store.live_tables import CameraState, Still
-from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.supervisor.ports import free_ports
-from tests.cameras.samples import make_event
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor.ports import free_ports
+from plate_cameras.configuration import read_configuration
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.passes import PassEvent
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.openings.gate_openings import OPENED, REFUSED, GateOpening
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.live_tables import CameraState, Still
+from tests.plate_cameras.samples import make_event
 from tests.waiting import until
 from workshop.rendering.scenery import scene
 

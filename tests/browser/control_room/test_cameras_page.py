@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cameras.store.live_tables import Areas
+from plate_cameras.store.writing.live_tables import Areas
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom
 from tests.waiting import until

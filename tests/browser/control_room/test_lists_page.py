@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.cameras.store.scope import EVERYTHING
+from plate_cameras.store.scope import EVERYTHING
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cameras.store.live_tables import CameraState
+from plate_cameras.store.writing.live_tables import CameraState
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import NOW_S, RunningRoom, make_pass
 

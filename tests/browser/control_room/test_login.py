@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 
-from orchestrator.cameras.store.pass_query import Requester
-from orchestrator.cameras.store.people import Person
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.people.people import Person
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import RunningRoom, fill, run_room
-from tests.gateway.conftest import GREY
-from tests.gateway.key_files import write_keys
+from tests.serving.gateway.conftest import GREY
+from tests.serving.gateway.key_files import write_keys
 
 PASSWORD = "correct horse battery"
 PEOPLE = (

@@ -11,11 +11,11 @@ from orchestrator.cli.doctor import checks
 from orchestrator.cli.doctor.diagnosis import plan_server
 from orchestrator.cli.doctor.machine import check_port, describe_machine, find_gpus
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.supervisor.capacity import PICTURES_ON_A_GPU
-from orchestrator.supervisor.installation import Installation
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import ListenAddress, free_ports
-from orchestrator.system.memory import MIB
+from orchestrator.host.memory import MIB
+from orchestrator.serving.supervisor.capacity import PICTURES_ON_A_GPU
+from orchestrator.serving.supervisor.installation import Installation
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ class TestGpu:
         assert re.search(told, checks.explain_cpu())
 
     def test_it_is_what_a_server_would_use(self, monkeypatch) -> None:
-        monkeypatch.setattr("orchestrator.supervisor.options.has_gpu", lambda: True)
+        monkeypatch.setattr("orchestrator.serving.supervisor.options.has_gpu", lambda: True)
         plan = plan_server(ServerOptions())
         assert (plan.device, plan.engine, plan.reason) == ("gpu", "torchscript", "there is a GPU")
         assert plan.pictures == PICTURES_ON_A_GPU

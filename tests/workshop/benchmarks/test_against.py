@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.supervisor.capacity import Capacity
+from orchestrator.serving.supervisor.capacity import Capacity
 from workshop.benchmarks.against import set_against
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Conditions, Key

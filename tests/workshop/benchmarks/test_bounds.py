@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import ServerError, WeightsError
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import STAGES
 from workshop.benchmarks.bounds import run_worker
 from workshop.benchmarks.metrics import look_inside

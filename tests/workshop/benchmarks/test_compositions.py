@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import ModelError
-from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.model_repository import CONFIG, list_models, read_config
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.compositions.answers import Tensors, check, differ
 from workshop.benchmarks.compositions.measurement import sum_up
 from workshop.benchmarks.compositions.tables import (

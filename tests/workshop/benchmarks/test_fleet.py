@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cameras.passes import PassEvent
+from plate_cameras.passes import PassEvent
 from workshop.benchmarks.fleet import made_events
 from workshop.benchmarks.fleet.__main__ import main
 from workshop.benchmarks.fleet.made_events import Traffic

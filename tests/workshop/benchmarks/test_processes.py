@@ -94,7 +94,7 @@ def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:
         pytest.param(["/usr/bin/sleep", "9"], "", id="another"),
         pytest.param([STUB, "--version"], "", id="stub-for-something-else"),
         pytest.param(["/opt/bin/tritonserver", "--log-info=false"], TRITON, id="triton"),
-        pytest.param(["python", "-m", "orchestrator.gateway"], GATEWAY, id="gateway"),
+        pytest.param(["python", "-m", "orchestrator.serving.gateway"], GATEWAY, id="gateway"),
         pytest.param([STUB, "/r/yolo/1/model.xml", "x", "yolo_0_1"], "yolo", id="network"),
         pytest.param([STUB, "/r/stn/1/model.py", "x"], "stn", id="file-alone"),
         pytest.param(

@@ -1,7 +1,7 @@
 import pytest
 
-from orchestrator.cameras.passes import PassEvent
-from tests.cameras.passing import follow, new_tracker, plate
+from plate_cameras.passes import PassEvent
+from tests.plate_cameras.passing import follow, new_tracker, plate
 from workshop.evaluation.pass_outcomes import ClipOutcome, judge_clip
 from workshop.evaluation.pass_tables import calibration_error, outcome_table
 from workshop.rendering.clips import Truth, TruthBox, TruthPass

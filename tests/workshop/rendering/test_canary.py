@@ -6,9 +6,9 @@ import pytest
 
 from orchestrator import load_networks, recognize
 from orchestrator.formats.plate_formats import COUNTRIES
+from orchestrator.host.canary import read_canary
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.weights import list_sums
-from orchestrator.system.canary import read_canary
 from workshop.rendering.canary import draw_canary, main
 from workshop.rendering.country import country_of
 

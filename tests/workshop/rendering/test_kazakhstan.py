@@ -5,8 +5,8 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import COUNTRIES
+from orchestrator.host.toml_files import read_table
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.system.toml_files import read_table
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.glyphs import GLYPHS
 from workshop.training.recipes import SHIPPED, ReaderRecipe

@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.gateway.http.page.routes import SAMPLES
+from orchestrator.serving.gateway.http.page.routes import SAMPLES
 from tests.samples import PROJECT
 from workshop.rendering.page_samples import PAGE_SAMPLES, main
 
-SHIPPED = PROJECT / "orchestrator" / "gateway" / "http" / "page"
+SHIPPED = PROJECT / "orchestrator" / "serving" / "gateway" / "http" / "page"
 
 
 @pytest.fixture(scope="module")

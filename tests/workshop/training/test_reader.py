@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from orchestrator.errors import SettingsError
+from orchestrator.host.toml_files import read_table
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.system.toml_files import read_table
 from workshop.training import reader
 from workshop.training.reader import run
 from workshop.training.reader_trainer import ReaderTrainer

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import read_table, to_toml
+from orchestrator.host.toml_files import read_table, to_toml
 from workshop.training.detector_recipe import DetectorData, DetectorRecipe, DetectorSchedule
 from workshop.training.recipes import SHIPPED, ReaderData, ReaderRecipe, ReaderSchedule
 

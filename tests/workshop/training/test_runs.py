@@ -8,10 +8,10 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA
+from orchestrator.host.toml_files import read_table
 from orchestrator.networks import quantized
 from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.weights import choose_formats
-from orchestrator.system.toml_files import read_table
 from workshop.training.detector_recipe import DetectorRecipe
 from workshop.training.recipes import ReaderRecipe
 from workshop.training.runs import Progress, complete, open_run

@@ -11,8 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.schema import gate_openings, passes
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import gate_openings, passes
 from workshop.benchmarks.camera_faults.world import EVENTS, SINKS, World
 
 ACCEPTED = ("ok", "slow", "endless")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from orchestrator.cli.watch.ending import END_S
+from plate_cameras.service.ending import END_S
 from workshop.benchmarks.camera_faults.programs import ROOT
 from workshop.benchmarks.processes import find_tree
 
@@ -26,7 +26,7 @@ END_LIMIT_S = END_S + 1.0
 """The promised time of the end after SIGTERM; the exit itself takes a moment."""
 LONGEST_END_S = 60.0
 """Longest wait for the end of the command."""
-DECODER = "orchestrator.cameras.sources"
+DECODER = "plate_cameras.sources"
 LINE = re.compile(r"^(plates_\w+(?:\{.*\})?) (\S+)$", re.M)
 POLL_S = 0.5
 

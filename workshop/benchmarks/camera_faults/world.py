@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
+from plate_cameras.configuration import read_configuration
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.pass_store import PassStore
 from workshop.benchmarks.camera_faults import gstreamer
 from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program

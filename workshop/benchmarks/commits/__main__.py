@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
-from orchestrator.system.toml_files import check_range
+from orchestrator.host.toml_files import check_range
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
 from workshop.benchmarks.commits.measurement import Plan
 from workshop.benchmarks.commits.run import Labels, run

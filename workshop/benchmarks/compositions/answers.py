@@ -10,7 +10,7 @@ from orchestrator.client.connecting import connect
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.contract import ENCODED, Array
 from orchestrator.errors import ModelError
-from orchestrator.system.blocking import run_blocking
+from orchestrator.host.blocking import run_blocking
 from workshop.benchmarks.compositions.workloads import Form, Workload
 from workshop.benchmarks.pictures import Picture
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.compositions.answers import check, open_infer
 from workshop.benchmarks.compositions.tables import Cell, CellFigures, Memory
 from workshop.benchmarks.compositions.workloads import Form, Workload

@@ -11,9 +11,9 @@ from google.protobuf import text_format
 
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository_writer import lay_out
+from orchestrator.serving.supervisor.model_repository import CONFIG, list_models, read_config
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.repository_writer import lay_out
 
 FOLDER = Path(__file__).resolve().parent
 FORMS = ("ensemble", "monolith")

@@ -10,8 +10,8 @@ from examples.ocr.pages import LETTER
 from orchestrator.contract import MODEL
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.plate_models import REPOSITORY
-from orchestrator.supervisor.repository_writer import RepositoryWriter
+from orchestrator.serving.supervisor.plate_models import REPOSITORY
+from orchestrator.serving.supervisor.repository_writer import RepositoryWriter
 from workshop.benchmarks.compositions import OUTPUTS, repository
 from workshop.benchmarks.pictures import Picture, encode, render
 from workshop.rendering.pages import Page

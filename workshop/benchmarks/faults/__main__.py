@@ -24,8 +24,8 @@ from itertools import groupby
 from pathlib import Path
 
 from orchestrator.errors import PlateError, SettingsError
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.faults.callers import (
     TIMEOUT_S,
     Answers,

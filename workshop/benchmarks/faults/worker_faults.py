@@ -12,7 +12,7 @@ import numpy as np
 
 from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import ServerError
-from orchestrator.system.probe import ProbeError, probe
+from orchestrator.host.probe import ProbeError, probe
 from workshop.benchmarks.faults.breaking import (
     ACCESS_PX,
     DETECTOR_PX,

@@ -16,7 +16,7 @@ import torch
 import typer
 
 from orchestrator.errors import PlateError
-from orchestrator.supervisor.mps import has_mps
+from orchestrator.serving.supervisor.mps import has_mps
 from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers

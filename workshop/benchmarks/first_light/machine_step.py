@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from orchestrator.supervisor.gpu import DEVICES
+from orchestrator.serving.supervisor.gpu import DEVICES
 from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
 from workshop.reporting.machine import describe_machine
 

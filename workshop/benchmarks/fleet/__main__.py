@@ -15,9 +15,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.factory import open_store
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.tables.database import Database
 from workshop.benchmarks.fleet.control_room import run_room
 from workshop.benchmarks.fleet.made_events import Traffic
 from workshop.benchmarks.fleet.outside import run_outside

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.cameras.configuration import Camera
-from orchestrator.gateway.launcher import start
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.supervisor.ports import free_ports
+from plate_cameras.configuration import Camera
 
 
 @dataclass(frozen=True)

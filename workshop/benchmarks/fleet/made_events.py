@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from orchestrator.cameras.configuration import Camera
-from orchestrator.cameras.pass_tracker import new_pass_id
-from orchestrator.cameras.passes import BestFrame, Observation, Pass, PassEvent
 from orchestrator.plates import Plate
+from plate_cameras.configuration import Camera
+from plate_cameras.passes import BestFrame, Observation, Pass, PassEvent
+from plate_cameras.tracking.pass_tracker import new_pass_id
 from workshop.benchmarks.passes_store.made_passes import make_vehicles
 
 VEHICLES = 50_000

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from orchestrator.cameras.configuration import Sink
-from orchestrator.cameras.passes import PassEvent
-from orchestrator.cameras.sinks.deliverer import Deliverer
-from orchestrator.cameras.sinks.registry import make_receiver
-from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.cameras.watching.event_writer import EventWriter
+from plate_cameras.configuration import Sink
+from plate_cameras.passes import PassEvent
+from plate_cameras.sinks.deliverer import Deliverer
+from plate_cameras.sinks.registry import make_receiver
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.watching.event_writer import EventWriter
 from workshop.benchmarks.fleet.cpu import read_cpu_s
 from workshop.benchmarks.fleet.made_events import Traffic
 from workshop.benchmarks.fleet.outside import Arrivals, Outside

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.gateway.launcher import start
-from orchestrator.supervisor.local_server import own_server
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.gateway.launcher import start
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import Connection
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http

@@ -16,8 +16,8 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.migrations import upgrade
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.migrations import upgrade
 from workshop.benchmarks.handover.database_link import DatabaseLink
 from workshop.benchmarks.handover.figures import (
     Fault,

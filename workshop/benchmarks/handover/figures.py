@@ -11,8 +11,8 @@ from statistics import median
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.schema import deliveries, passes
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import deliveries, passes
 from workshop.benchmarks.handover.timetable import Street
 
 LEAST_LOOKS = 2

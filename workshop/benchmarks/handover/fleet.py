@@ -12,8 +12,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.upkeep_schema import camera_leases
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.upkeep_schema import camera_leases
 from workshop.benchmarks.handover.figures import Fault
 
 LONGEST_WAIT_S = 120.0

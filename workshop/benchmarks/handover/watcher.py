@@ -14,11 +14,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from orchestrator.cameras.configuration import read_configuration
-from orchestrator.cameras.store.factory import open_store
-from orchestrator.cli.watch.pass_table import PassTable
-from orchestrator.cli.watch.session import Watch, watch
 from orchestrator.plates import Plates
+from plate_cameras.configuration import read_configuration
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.service.session import Watch, watch
+from plate_cameras.store.factory import open_store
 from workshop.benchmarks.handover.street import read_picture, to_plates
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import grpc
 
 from orchestrator.client.error_mapping import NO_ANSWER
-from orchestrator.system.loopback import PAST_PROXY
+from orchestrator.host.loopback import PAST_PROXY
 from workshop.benchmarks.load.requests import HEADER, GrpcRequest, HttpRequest, Request
 
 ANSWERED, LOST, DROPPED = "answered", "lost", "dropped"

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.factory import open_store
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.tables.database import Database
 from workshop.benchmarks.passes_store.claims import time_claims
 from workshop.benchmarks.passes_store.filling import fill
 from workshop.benchmarks.passes_store.made_passes import make_passes

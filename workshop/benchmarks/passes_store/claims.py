@@ -7,8 +7,8 @@ from statistics import median
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.pass_store import PassStore
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
 from workshop.benchmarks.passes_store.made_passes import END_S
 
 SINK = "old webhook"

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.cameras.store.database import Database
+from plate_cameras.store.tables.database import Database
 
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'"
 NONE_MS = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.cameras.store.database import Database
+from plate_cameras.store.tables.database import Database
 from workshop.benchmarks.passes_store.made_passes import (
     CAMERAS,
     HIT_COLUMNS,

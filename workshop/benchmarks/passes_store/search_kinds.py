@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from orchestrator.cameras.store.pass_query import PassQuery
+from plate_cameras.store.finding.pass_query import PassQuery
 from workshop.benchmarks.passes_store.made_passes import CAMERAS, END_S, HOME, OLD, SPAN_S
 
 LETTERS = "ABEKMHOPCTYX"

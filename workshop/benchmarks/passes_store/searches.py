@@ -13,10 +13,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.pass_query import PassQuery, Requester
-from orchestrator.cameras.store.pass_store import PassStore
-from orchestrator.cameras.store.schema import passes
+from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import passes
 from workshop.benchmarks.passes_store.cpu_time import CpuTime
 from workshop.benchmarks.passes_store.search_kinds import KINDS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.cameras.store.database import Database
+from plate_cameras.store.tables.database import Database
 
 POSTGRESQL = """
     SELECT relname, pg_table_size(oid) / 1e6, pg_indexes_size(oid) / 1e6

@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Iterator
 
-from orchestrator.cameras.configuration import Sink
-from orchestrator.cameras.passes import BestFrame, Observation, Pass, PassEvent
-from orchestrator.cameras.store.pass_store import PassStore
 from orchestrator.plates import Plate
+from plate_cameras.configuration import Sink
+from plate_cameras.passes import BestFrame, Observation, Pass, PassEvent
+from plate_cameras.store.pass_store import PassStore
 from workshop.benchmarks.passes_store.made_passes import END_S
 
 SECONDS = 5.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.system.cores import usable_cores
+from orchestrator.host.cores import usable_cores
 from workshop.benchmarks.bounds import Worker, run_worker
 from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection

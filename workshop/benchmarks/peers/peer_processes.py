@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.supervisor.ports import free_ports
-from orchestrator.system.probe import ProbeError, probe
-from orchestrator.system.subprocesses import prepare_child, reap_group, without_secrets
+from orchestrator.host.probe import ProbeError, probe
+from orchestrator.host.subprocesses import prepare_child, reap_group, without_secrets
+from orchestrator.serving.supervisor.ports import free_ports
 from workshop.benchmarks.load.requests import HttpRequest, rest
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.service import HOST, START_TIMEOUT_S, wait

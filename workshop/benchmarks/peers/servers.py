@@ -13,9 +13,9 @@ from pathlib import Path
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ServerError
-from orchestrator.gateway.launcher import start as start_gateway
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.system.distribution import read_version
+from orchestrator.host.distribution import read_version
+from orchestrator.serving.gateway.launcher import start as start_gateway
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows

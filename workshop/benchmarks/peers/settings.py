@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.pipelines import Parameters, Pipeline, choose_variables, open_pipeline
 
 VARIABLE = "PLATES_PEER"

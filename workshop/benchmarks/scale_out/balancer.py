@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from workshop.benchmarks.plan import Address
 from workshop.benchmarks.service import wait
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import cycle, islice
 from pathlib import Path
 
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.local_server import prepare
+from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.service import Launch, Service
 
 

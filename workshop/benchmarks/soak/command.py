@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import VerboseOption, show_errors
-from orchestrator.system.optional_dependencies import check_packages
+from orchestrator.host.optional_dependencies import check_packages
 from workshop.benchmarks.soak.plan import CALLS, Plan
 
 # Everything heavy is imported when the command runs, so that --help is quick.

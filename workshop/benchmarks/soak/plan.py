@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range
+from orchestrator.host.toml_files import check_range
 
 CALLS = 1000
 MOST_CALLS, MOST_MINUTES = 100_000_000, 60 * 24 * 31

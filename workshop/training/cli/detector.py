@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import Device, DeviceOption, ThreadsOption
-from orchestrator.system.toml_files import read_table
+from orchestrator.host.toml_files import read_table
 from workshop.training.cli.recipe_flags import (
     OutOption,
     RecipeArgument,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import pytest
 
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.serving.supervisor.ports import free_ports
 from workshop.benchmarks.load.connections import (
     ANSWERED,
     DROPPED,

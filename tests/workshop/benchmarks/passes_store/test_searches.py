@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cameras.configuration import Store
-from orchestrator.cameras.store.database import Database
-from orchestrator.cameras.store.factory import open_store
-from orchestrator.cameras.store.pass_query import PassQuery
-from orchestrator.cameras.store.pass_store import PassStore
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
 from workshop.benchmarks.passes_store import searches
 from workshop.benchmarks.passes_store.claims import LIMIT, SINK, time_claims
 from workshop.benchmarks.passes_store.filling import fill

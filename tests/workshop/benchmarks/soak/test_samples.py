@@ -42,7 +42,7 @@ def helper() -> Iterator[tuple[int, int]]:
         "print(child.pid, flush=True); input(); child.kill(); child.wait()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", parent, "orchestrator.gateway"],
+        [sys.executable, "-c", parent, "orchestrator.serving.gateway"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         yield process.pid, int(process.stdout.readline())

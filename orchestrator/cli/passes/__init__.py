@@ -1,1 +1,0 @@
-"""The command `plates passes`: searches, exports, deletions, lists and replays of the store."""

@@ -1,1 +1,0 @@
-"""The command `plates people`."""

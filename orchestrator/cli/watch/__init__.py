@@ -1,1 +1,0 @@
-"""The command `plates watch`: cameras and clips."""

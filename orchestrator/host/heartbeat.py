@@ -1,0 +1,192 @@
+"""The heartbeat of a worker, in shared memory that its supervisor reads.
+
+A worker that is stopped or in an endless loop cannot report that. So each worker writes down its
+requests, and how long they may take, before it works on them. The watchdog compares that with the
+clock.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import mmap
+import os
+import signal
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from orchestrator.host.oom_score import raise_score
+
+VARIABLE = "PLATES_HEARTBEATS"
+"""Variable with the prefix of the files' paths; a process id follows it. Without it there is no
+watchdog."""
+PARAMETER = "hang_s"
+"""Parameter in a model's config.pbtxt: the most seconds of one step. Without it there is no
+watchdog."""
+SIZE = 4096
+HEAD = struct.Struct("<ddIB")  # start, limit, length of the JSON after it, state
+ASK = signal.SIGUSR2
+"""A worker that gets this signal writes down its Python stack."""
+STACK = ".stack"
+"""Suffix of the file with Python's stack trace of a worker: of its end, or on request."""
+LONGEST = 160  # characters of a request id
+MOST_CALLS = 16
+
+
+class State(IntEnum):
+    """The state of a worker."""
+
+    IDLE = 0
+    WORKING = 1
+    WAITING = 2
+    """The worker waits for another model."""
+
+
+@dataclass(frozen=True)
+class Beat:
+    """The last heartbeat of a worker.
+
+    Attributes:
+        state: The state of the worker.
+        since: The start of the step, in seconds of `time.monotonic`.
+        limit_s: How long the step may take; 0 means no limit.
+        calls: Ids of the requests that it has.
+        picture: A description of the pictures in them; empty while it is not known.
+    """
+
+    state: State = State.IDLE
+    since: float = 0.0
+    limit_s: float = 0.0
+    calls: tuple[str, ...] = ()
+    picture: str = ""
+
+
+class Heartbeat:
+    """Writes the heartbeat of one worker, which works on one batch of requests at a time.
+
+    Args:
+        limit_s: How long each step may take; 0 means no limit.
+        prefix: Prefix of the file's path; None keeps the heartbeat inside the process.
+    """
+
+    def __init__(self, limit_s: float = 0.0, prefix: str | None = None) -> None:
+        self._limit_s = limit_s
+        self._memory = _map(prefix)
+        self._details = b""
+        self._write(State.IDLE)
+
+    @classmethod
+    def of_model(cls, config: Mapping[str, Any]) -> Heartbeat:
+        """Return the heartbeat of a Triton worker, from the model's configuration.
+
+        If a supervisor watches, the kernel will from now on kill the worker before Triton when
+        memory runs out, because a worker can be replaced.
+        """
+        value = config.get("parameters", {}).get(PARAMETER, {}).get("string_value", "0")
+        prefix = os.environ.get(VARIABLE)
+        if prefix:
+            raise_score()
+            _write_faults(Path(f"{prefix}{os.getpid()}{STACK}"))
+        return cls(float(value), prefix)
+
+    @contextmanager
+    def work(self, calls: Sequence[str], picture: str = "", more_s: float = 0.0) -> Iterator[None]:
+        """Mark, for the length of a `with` block, that the worker processes a batch of requests.
+
+        Args:
+            calls: The requests' ids.
+            picture: A description of the pictures in them.
+            more_s: Extra time that the first step may take.
+        """
+        self.take(calls, picture, more_s)
+        try:
+            yield
+        finally:
+            self._write(State.IDLE)
+
+    def take(self, calls: Sequence[str], picture: str, more_s: float = 0.0) -> None:
+        """Begin a step with more details; see `work`."""
+        ids = [call[-LONGEST:] for call in calls[:MOST_CALLS]]
+        details = json.dumps([ids, picture]).encode()
+        self._details = details if len(details) <= SIZE - HEAD.size else b'[[], ""]'
+        self._memory[HEAD.size : HEAD.size + len(self._details)] = self._details
+        self._write(State.WORKING, more_s)
+
+    @contextmanager
+    def wait(self) -> Iterator[None]:
+        """Mark, for the length of a `with` block, that the worker waits for another model."""
+        self._write(State.WAITING)
+        try:
+            yield
+        finally:
+            self._write(State.WORKING)
+
+    def _write(self, state: State, more_s: float = 0.0) -> None:
+        limit_s = self._limit_s and self._limit_s + more_s
+        HEAD.pack_into(self._memory, 0, time.monotonic(), limit_s, len(self._details), int(state))
+
+
+def state_of(memory: mmap.mmap) -> int:
+    """Return the state in a worker's heartbeat, one of `State`."""
+    return memory[HEAD.size - 1]
+
+
+def read(prefix: str, pid: int) -> Beat:
+    """Return the last heartbeat of a worker; an idle one if it has never written any."""
+    with suppress(OSError, ValueError, struct.error):
+        content = Path(f"{prefix}{pid}").read_bytes()
+        since, limit_s, length, state = HEAD.unpack_from(content)
+        calls, picture = json.loads(content[HEAD.size : HEAD.size + length] or b'[[], ""]')
+        return Beat(State(state), since, limit_s, tuple(calls), picture)
+    return Beat()
+
+
+@dataclass(frozen=True)
+class Heartbeats:
+    """The heartbeats of a server's workers, for their supervisor.
+
+    Attributes:
+        prefix: Prefix of the files' paths.
+    """
+
+    prefix: str
+
+    def read(self, pid: int) -> Beat:
+        """Return the last heartbeat of a worker; an idle one if it has never written any."""
+        return read(self.prefix, pid)
+
+    def exists(self, pid: int) -> bool:
+        """Tell whether a worker writes heartbeats."""
+        return Path(f"{self.prefix}{pid}").exists()
+
+    def read_stack(self, pid: int) -> str:
+        """Return the stack trace that a worker wrote at its end or on request; may be empty."""
+        with suppress(OSError):
+            return Path(f"{self.prefix}{pid}{STACK}").read_text(errors="replace")
+        return ""
+
+
+def _write_faults(path: Path) -> None:
+    with suppress(OSError):  # no space
+        file = path.open("w")  # stays open as long as the worker lives
+        faulthandler.enable(file)
+        faulthandler.register(ASK, file)
+
+
+def _map(prefix: str | None) -> mmap.mmap:
+    """Return memory to write to: a file of its own, whose space is reserved now."""
+    if prefix:
+        with suppress(OSError):  # no space: the worker runs without a watchdog
+            file = os.open(f"{prefix}{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                os.posix_fallocate(file, 0, SIZE)
+                return mmap.mmap(file, SIZE)
+            finally:
+                os.close(file)
+    return mmap.mmap(-1, SIZE)

@@ -1,0 +1,89 @@
+"""Retries of calls that met no server or a full one. A retry is safe: calls change nothing."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
+from orchestrator.host.backoff import exponential_s
+from orchestrator.host.blocking import run_blocking, settle
+
+AnswerT = TypeVar("AnswerT")
+
+WORTH_ANOTHER_TRY = (ServerError, Overloaded)
+"""Errors after which another server, or the same one a moment later, may answer."""
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often and how soon a call is retried.
+
+    The pauses double up to a limit. Each is shortened at random, by half at most, so that clients
+    that failed together do not retry together. No pause is shorter than the server asks for.
+
+    Attributes:
+        times: Most retries of one call; 0 for none.
+        first_s: Longest first pause.
+        longest_s: Longest pause, unless the server asks for more.
+        patience_s: Longest pause that a server may ask for; if it asks for more, the call is not
+            retried.
+        sleep: Function that waits for a number of seconds. It may be a coroutine function.
+
+    Source: M. Brooker, "Exponential Backoff And Jitter", 2015.
+    """
+
+    times: int = 0
+    first_s: float = 0.1
+    longest_s: float = 2.0
+    patience_s: float = 60.0
+    sleep: Callable[[float], Any] = time.sleep
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.times, int) or isinstance(self.times, bool) or self.times < 0:
+            raise SettingsError(f"retries: wanted a whole number from 0, got {self.times!r}")
+
+    def call(self, send: Callable[[], AnswerT], on_retry: Callable[[PlateError], None]) -> AnswerT:
+        """Send until there is an answer, an error that a retry cannot help, or no retry left.
+
+        Args:
+            send: Sends the call once.
+            on_retry: Called before each pause with the error that causes the retry.
+        """
+        return run_blocking(self.call_async(send, on_retry))
+
+    async def call_async(
+        self,
+        send: Callable[[], Awaitable[AnswerT] | AnswerT],
+        on_retry: Callable[[PlateError], None],
+    ) -> AnswerT:
+        """Do the same as `call`. `send` and `sleep` may be coroutine functions."""
+        for retry in range(self.times):
+            try:
+                return await settle(send())
+            except WORTH_ANOTHER_TRY as error:
+                pause_s = self.pause_after_s(error, retry)
+                on_retry(error)
+            await settle(self.sleep(pause_s))
+        return await settle(send())
+
+    def pause_after_s(self, error: PlateError, retry: int) -> float:
+        """Return the pause after an error, in seconds.
+
+        Args:
+            error: The error of the call; raised again if the server asks for a longer pause than
+                allowed.
+            retry: Number of earlier retries.
+        """
+        asked_s = error.response.retry_after_s or 0.0
+        if asked_s > self.patience_s:
+            raise error
+        # Clients that were asked to wait for the same second must not all retry at that moment.
+        return max(self.pause_s(retry), asked_s * random.uniform(1, 1.5))
+
+    def pause_s(self, retry: int) -> float:
+        """Return the pause before the first retry, 0, or a later one."""
+        return exponential_s(retry, self.first_s, self.longest_s) * random.uniform(0.5, 1)

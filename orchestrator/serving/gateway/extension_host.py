@@ -1,0 +1,132 @@
+"""Runs an extension beside recognition, and keeps its faults away from it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from orchestrator.errors import PlateError
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.http.app import make_app
+from orchestrator.serving.gateway.http.extension import Extension, OpenExtension
+
+OPEN_S = 10.0
+"""Longest time that the start waits for the extension. After it, recognition begins alone."""
+RETRY_S = 5.0
+"""Pause before an extension is opened again, or its tasks are started again."""
+AWAY = ("control room: it cannot be opened",)
+
+logger = logging.getLogger(__name__)
+
+
+class ExtensionHost:
+    """The application for callers, with the extension as soon as it can be opened.
+
+    Args:
+        service: The service.
+        open_extension: Opens the extension; None for none. It may block.
+    """
+
+    def __init__(self, service: DataPlane, open_extension: OpenExtension | None = None) -> None:
+        self._service, self._open_extension = service, open_extension
+        self._extension: Extension | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._app: ASGIApp = make_app(service)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    async def start(self) -> None:
+        """Open the extension, but wait no longer than `OPEN_S`."""
+        if self._open_extension is None:
+            return
+        self._service.is_extension_away = True
+        self._service.broken = lambda: AWAY
+        self._opening = asyncio.create_task(self._open(self._open_extension))
+        await asyncio.wait([self._opening], timeout=OPEN_S)
+
+    async def run(self) -> None:
+        """Open the extension until it works, then run its tasks. No fault of it ends this."""
+        if self._open_extension is None or self._opening is None:
+            return
+        await self._opening
+        while self._extension is None:
+            await asyncio.sleep(RETRY_S)
+            await self._open(self._open_extension)
+        while True:
+            await self._run_duties(self._extension)
+            await asyncio.sleep(RETRY_S)
+
+    async def close(self) -> None:
+        """Close the extension, if it was opened."""
+        if self._extension is not None:
+            with _logged("the extension cannot be closed"):
+                await self._extension.close()
+
+    async def _open(self, open_extension: OpenExtension) -> None:
+        with _logged("the extension cannot be opened; recognition goes on without it"):
+            extension = await _run_in_thread(open_extension)
+            self._app = make_app(self._service, extension)
+            self._extension = extension
+            self._service.is_extension_away = False
+            self._service.broken = extension.broken_parts
+
+    async def _run_duties(self, extension: Extension) -> None:
+        """Run the tasks of the extension until one of them ends."""
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            with _logged("a task of the extension has failed"):
+                tasks += map(_start, extension.duties())
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _start(duty: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(duty)
+
+
+@contextmanager
+def _logged(what: str) -> Iterator[None]:
+    """Log an exception of the block instead of raising it."""
+    try:
+        yield
+    except PlateError as error:
+        logger.error("%s: %s", what, error)
+    except Exception as error:
+        logger.exception("%s: %s", what, error)
+
+
+async def _run_in_thread(work: Callable[[], Extension]) -> Extension:
+    """Return what blocking work returns. If it never returns, it keeps no process from ending."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Extension] = loop.create_future()
+
+    def settle(value: Extension | None, error: BaseException | None) -> None:
+        if not result.done():
+            if value is None:
+                result.set_exception(error or RuntimeError("the extension is none"))
+            else:
+                result.set_result(value)
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except BaseException as raised:  # SystemExit would end the process
+            error = RuntimeError(repr(raised)) if isinstance(raised, SystemExit) else raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, name="extension", daemon=True).start()
+    return await result

@@ -1,0 +1,281 @@
+"""The API's documentation as an HTML page, in the design of the page and with its files alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Any
+
+from orchestrator.serving.gateway.http.api_forms import FORM, form
+from orchestrator.serving.gateway.http.api_types import type_of
+from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
+
+Json = dict[str, Any]
+
+CODE = re.compile(r"`([^`]+)`")
+UNNAMED = "about:blank"
+"""Type of a problem that this page does not explain."""
+LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
+
+
+def page(document: Json) -> str:
+    """Return the HTML page of an OpenAPI document."""
+    operations = [*_operations(document)]
+    body = "\n".join(
+        [
+            _head(document, operations),
+            *(_operation(document, *one) for one in operations),
+            _keys(document),
+            _schemas(document),
+            _problems(),
+        ]
+    )
+    title = escape(document["info"]["title"])
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}: API</title>
+<link rel="icon" href="page/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="page/page.css">
+<link rel="stylesheet" href="page/docs.css">
+<script type="module" src="page/docs.js"></script>
+</head>
+<body>
+{body}
+</main>
+</div>
+</body>
+</html>
+"""
+
+
+def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+    info = document["info"]
+    return f"""<a class="skip" href="#main">To the text</a>
+<header class="site">
+<div class="brand">
+<img src="page/icon.svg" width="36" height="36" alt="">
+<h1>{escape(info["title"])}: API</h1>
+</div>
+<nav aria-label="Site">
+<a href="./">Page</a>
+<a href="openapi.json">openapi.json</a>
+</nav>
+</header>
+<div class="columns">
+{_contents(document, [*operations])}
+<main id="main">
+<div class="intro">
+<p>{_inline(info["description"])}</p>
+<p class="faint">API version {escape(info["version"])}</p>
+</div>"""
+
+
+def _contents(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+    """Return the links to all parts of the page, operations by their tags."""
+    parts = ['<nav class="contents" aria-label="Contents">']
+    for tag in document["tags"]:
+        links = "".join(
+            f'<li><a href="#{escape(one["operationId"])}">{_method(method)}'
+            f"<code>{escape(path)}</code></a></li>\n"
+            for method, path, one in operations
+            if tag["name"] in one.get("tags", ())
+        )
+        parts.append(f"<h2>{escape(tag['name'].capitalize())}</h2>\n<ul>\n{links}</ul>")
+    others = {"keys": "Keys", "fields": "Fields of the answers", "problems": "Problems"}
+    links = "".join(f'<li><a href="#{one}">{text}</a></li>\n' for one, text in others.items())
+    return "\n".join([*parts, f"<h2>Of all calls</h2>\n<ul>\n{links}</ul>", "</nav>"])
+
+
+def _method(name: str) -> str:
+    return f'<span class="method {escape(name.lower())}">{escape(name)}</span>'
+
+
+def _operation(document: Json, method: str, path: str, operation: Json) -> str:
+    parts = [
+        f'<section id="{escape(operation["operationId"])}">',
+        f"<h2>{_method(method)} <code>{escape(path)}</code></h2>",
+        f'<p class="summary">{_inline(operation["summary"])}.</p>',
+    ]
+    if "description" in operation:
+        parts.append(f"<p>{_inline(operation['description'])}</p>")
+    parameters = [_resolved(document, one) for one in operation.get("parameters", ())]
+    if FORM in operation.get("requestBody", {}).get("content", {}):
+        parts.append(form(path, operation, parameters))
+    elif method == "GET" and "{" not in path and operation["responses"]:
+        address = escape(path.lstrip("/"))
+        parts.append(f'<p><a class="button" href="{address}">Open {escape(path)}</a></p>')
+    if "x-codeSamples" in operation:
+        lines = "\n".join(sample["source"] for sample in operation["x-codeSamples"])
+        parts += ["<h3>Call</h3>", _block(lines, "Calls with curl")]
+    if parameters:
+        parts += ["<h3>Parameters</h3>", _parameters(parameters)]
+    if "requestBody" in operation:
+        parts += ["<h3>Body</h3>", _body(operation["requestBody"])]
+    parts += ["<h3>Answers</h3>", *_answers(document, operation["responses"]), "</section>"]
+    return "\n".join(parts)
+
+
+def _parameters(parameters: Iterable[Json]) -> str:
+    rows = []
+    for parameter in parameters:
+        about = _inline(parameter["description"]) + "."
+        if "example" in parameter:
+            about += f" Example: <code>{escape(_shown(parameter['example']))}</code>"
+        where = escape(parameter["in"])
+        rows.append((parameter["name"], where, type_of(parameter["schema"]), about))
+    return _table("Parameters", ("Name", "In", "Type", "Meaning"), rows)
+
+
+def _shown(example: object) -> str:
+    """Return an example as it stands in a query."""
+    return str(example[0] if isinstance(example, list) else example)
+
+
+def _body(body: Json) -> str:
+    rows = []
+    for kind, content in body["content"].items():
+        schema = content["schema"]
+        kinds = schema.get("oneOf", [schema] if "properties" in schema else [])
+        fields = {name: one["properties"][name] for one in kinds for name in one["required"]}
+        for one in kinds:
+            fields |= one["properties"]
+        parts = [
+            f"<li>field <code>{escape(name)}</code>: {type_of(field)}. "
+            f"{_inline(field['description'])}</li>"
+            for name, field in fields.items()
+        ]
+        whole = type_of(schema) if "$ref" in schema or kind.startswith("text/") else "one picture"
+        rows.append((kind, f"<ul>{''.join(parts)}</ul>" if parts else whole))
+    return f"<p>{_inline(body['description'])}.</p>\n" + _table(
+        "Body", ("Content type", "Holds"), rows
+    )
+
+
+def _answers(document: Json, responses: Json) -> Iterator[str]:
+    failed = []
+    for status, response in responses.items():
+        answer = _resolved(document, response)
+        if "content" not in answer:
+            yield f"<p><strong>{status}</strong>: {_inline(answer['description'])}</p>"
+        for kind, content in answer.get("content", {}).items():
+            if status.startswith("2"):
+                yield from _answer(status, kind, answer, content)
+            else:
+                failed.append((status, _failures(answer, content)))
+    if failed:
+        yield _table("Problems", ("Status", "Problem"), failed)
+
+
+def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
+    sentence = (
+        f"<strong>{status}</strong> <code>{escape(kind)}</code>: {_inline(answer['description'])}"
+    )
+    fields = f" {type_of(content['schema'])}" if "$ref" in content["schema"] else ""
+    yield f"<p>{sentence}{fields}</p>"
+    for name, example in content.get("examples", {}).items():
+        text = _block(json.dumps(example["value"], indent=2, ensure_ascii=False), f"Example {name}")
+        yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
+
+
+def _failures(answer: Json, content: Json) -> str:
+    """Return the problems of a status as links, or its description if they are in another form."""
+    values = [one["value"] for one in content["examples"].values()]
+    is_problem = all("reason" in value for value in values)
+    return "; ".join(map(_problem_link, values)) if is_problem else _inline(answer["description"])
+
+
+def _problem_link(value: Json) -> str:
+    if value["type"] == UNNAMED:
+        return escape(value["title"])
+    return f'<a href="#{anchor_of(value["reason"])}">{escape(value["title"])}</a>'
+
+
+def _keys(document: Json) -> str:
+    needed = {} not in document["security"]
+    schemes = document["components"]["securitySchemes"].values()
+    ways = " or ".join(f"<code>{escape(_header_of(one))}</code>" for one in schemes)
+    return (
+        '<section id="keys">\n<h2>Keys</h2>\n<p>Calls '
+        f"{'need a key' if needed else 'may have a key'}, as the header {ways}.</p>\n</section>"
+    )
+
+
+def _header_of(scheme: Json) -> str:
+    """Return the header that carries a key."""
+    if scheme["type"] == "http":
+        return "Authorization: Bearer KEY"
+    name = scheme["name"]
+    return f"{name}: Token KEY" if name == "Authorization" else f"{name}: KEY"
+
+
+def _schemas(document: Json) -> str:
+    parts = ['<section id="fields">', "<h2>Fields of the answers</h2>"]
+    for name, schema in document["components"]["schemas"].items():
+        rows = [
+            (field, type_of(one), _inline(one.get("description", "")))
+            for field, one in schema["properties"].items()
+        ]
+        parts.append(f'<h3 id="schema-{escape(name)}">{escape(name)}</h3>')
+        parts.append(f"<p>{_inline(schema['description'])}</p>")
+        parts.append(_table(name, ("Field", "Type", "Meaning"), rows))
+    return "\n".join([*parts, "</section>"])
+
+
+def _problems() -> str:
+    entries = [
+        f'<dt id="{anchor_of(reason)}">{escape(kind.title)} '
+        f'<span class="faint">{", ".join(map(str, kind.statuses))}, '
+        f"reason <code>{escape(reason)}</code></span></dt>\n<dd>{_inline(kind.meaning)}</dd>"
+        for reason, kind in KINDS.items()
+    ]
+    return (
+        '<section id="problems">\n<h2>Problems</h2>\n<p>A call that has no answer ends with '
+        "<code>application/problem+json</code>; its <code>type</code> leads here.</p>\n<dl>\n"
+        + "\n".join(entries)
+        + "\n</dl>\n</section>"
+    )
+
+
+def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table. The first cell of a row is text; the others are HTML."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    lines = [
+        f'<tr><th scope="row"><code>{escape(first)}</code></th>'
+        + "".join(f"<td>{cell}</td>" for cell in others)
+        + "</tr>"
+        for first, *others in rows
+    ]
+    return (
+        f'<div class="wide" role="group" aria-label="{escape(label)}" tabindex="0"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n"
+        "</table></div>"
+    )
+
+
+def _block(text: str, label: str) -> str:
+    return f'<pre tabindex="0" aria-label="{escape(label)}"><code>{escape(text)}</code></pre>'
+
+
+def _resolved(document: Json, part: Json) -> Json:
+    """Return a part of the document. A reference is replaced by its component."""
+    if "$ref" not in part:
+        return part
+    _, _, kind, name = part["$ref"].split("/")
+    return dict(document["components"][kind][name])
+
+
+def _inline(text: str) -> str:
+    """Return a line of Markdown as HTML: code and links."""
+    linked = LINK.sub(r'<a href="\2">\1</a>', escape(text))
+    return CODE.sub(r"<code>\1</code>", linked)

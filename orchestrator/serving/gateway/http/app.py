@@ -1,0 +1,178 @@
+"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics and web pages."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from orchestrator.errors import ServerError
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.errors import (
+    LEAVING,
+    ExtensionAway,
+    GatewayError,
+    MethodNotAllowed,
+    NotFound,
+    Outcome,
+)
+from orchestrator.serving.gateway.http import kserve_routes, rest_routes, snapshot_routes
+from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
+from orchestrator.serving.gateway.http.extension import Extension, contain
+from orchestrator.serving.gateway.http.openapi_schemas import NO_PART
+from orchestrator.serving.gateway.http.origins import Origins, guard
+from orchestrator.serving.gateway.http.page import routes as page_routes
+from orchestrator.serving.gateway.http.problem_details import headers_of
+from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
+from orchestrator.serving.gateway.ops.metrics import CONTENT_TYPE, join, without_names
+from orchestrator.serving.gateway.options import Address
+
+
+def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
+    """Return the application for callers over HTTP.
+
+    Args:
+        service: The service.
+        extension: More routes; None for none.
+    """
+    metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
+    routes = [
+        *kserve_routes.infer_routes(service),
+        *kserve_routes.metadata_routes(service),
+        *_health_routes(service),
+        Route("/metrics", metrics, methods=["GET"]),
+        *(extension.routes(service) if extension else ()),
+    ]
+    if service.options.has_plates:
+        identify = contain(extension.identify) if extension else None
+        describe = extension.describe if extension else lambda: NO_PART
+        routes += rest_routes.infer_routes(service, identify)
+        routes += snapshot_routes.routes(service)
+        routes += rest_routes.document_routes(service, describe)
+        routes += page_routes.routes(service.options)
+    return _guarded(service, _router(service, routes))
+
+
+def make_metrics_app(service: DataPlane) -> ASGIApp:
+    """Return the application for Prometheus and probes, if they have a port of their own."""
+    routes = [*_health_routes(service), Route("/metrics", partial(_metrics, service))]
+    return _guarded(service, _router(service, routes), service.options.metrics)
+
+
+def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -> ASGIApp:
+    """Return an application that rejects pages of other sites, and all requests at shutdown.
+
+    Args:
+        service: The service that the application belongs to.
+        app: The application.
+        address: Address that it listens at. If None, the address for callers.
+    """
+    options = service.options
+    origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
+    return _until_shutdown(service, guard(app, origins, partial(_reject, service)))
+
+
+def _until_shutdown(service: DataPlane, app: ASGIApp) -> ASGIApp:
+    """Return an application that rejects new requests once the process is to end."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if not service.connections.is_leaving:
+            await app(scope, receive, send)
+            return
+        response = _api_of(scope["path"]).render_error(LEAVING)
+        response.headers.update(headers_of(LEAVING) | {"connection": "close"})
+        await response(scope, receive, send)
+
+    return answer
+
+
+def _router(service: DataPlane, routes: list[Route]) -> Starlette:
+    handlers = {HTTPException: partial(_reject_route, service)}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # a redirect would be built from Host
+    return app
+
+
+def _health_routes(service: DataPlane) -> list[Route]:
+    canary = service.canary
+
+    async def healthz(_request: Request) -> Response:
+        if canary.is_alive():
+            return _to_json(Alive(status="alive"))
+        return rest_routes.render_error(_not_ready(canary.age_s))
+
+    async def readyz(_request: Request) -> Response:
+        if await service.is_ready():
+            broken, age_s = [*service.broken()], round(canary.age_s, 1)
+            return _to_json(Ready(status="ready", canary_age_s=age_s, broken=broken))
+        return rest_routes.render_error(_not_ready(canary.age_s))
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz)]
+
+
+def _not_ready(age_s: float) -> Outcome:
+    message = f"wanted a server that reads plates, got none: the last was read {age_s:.0f} s ago"
+    return Outcome(503, "UNAVAILABLE", "not ready", message)
+
+
+async def _metrics_of_callers(request: HttpRequest) -> Response:
+    """Return the metrics; names of keys are for administrators of all groups alone."""
+    page = await _render_metrics(request.service)
+    is_shown = request.admitted.slot.client.administers_all
+    return Response(page if is_shown else without_names(page), media_type=CONTENT_TYPE)
+
+
+async def _metrics(service: DataPlane, _request: Request) -> Response:
+    return Response(await _render_metrics(service), media_type=CONTENT_TYPE)
+
+
+async def _render_metrics(service: DataPlane) -> bytes:
+    """Return our metrics and Triton's, or only ours while Triton is away."""
+    try:
+        tritons = await service.triton.metrics()
+    except ServerError:
+        tritons = b""
+    return join(service.metrics.render(), tritons)
+
+
+async def _reject(
+    service: DataPlane, scope: Scope, receive: Receive, send: Send, refusal: GatewayError
+) -> None:
+    """Reject a request that must not reach the application. It is counted like any other."""
+
+    async def reject(_request: HttpRequest) -> Response:
+        raise refusal
+
+    await Endpoint(service, _api_of(scope["path"]), "other", reject)(scope, receive, send)
+
+
+def _api_of(path: str) -> HttpApi:
+    if path in snapshot_routes.PATHS:
+        return snapshot_routes.SNAPSHOT
+    return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
+
+
+async def _reject_route(service: DataPlane, request: Request, error: Exception) -> Response:
+    """Reject an unknown path or method. The request is counted like any other."""
+    path, headers = request.url.path, dict(getattr(error, "headers", None) or {})
+
+    async def reject(_request: HttpRequest) -> Response:
+        if "Allow" in headers:
+            raise MethodNotAllowed(f"method: wanted {headers['Allow']}, got {request.method}")
+        if service.is_extension_away:
+            raise ExtensionAway("the control room cannot be opened now; the log says why", 5.0)
+        raise NotFound(f"no such path: {path[:200]}")
+
+    kind = getattr(request.scope.get("endpoint"), "kind", "other")
+    response = await Endpoint(service, _api_of(path), kind, reject).respond(request)
+    response.headers.update(headers)
+    return response
+
+
+def _to_json(state: Model) -> Response:
+    return Response(state.to_json(), media_type=rest_routes.JSON)

@@ -1,0 +1,127 @@
+"""One HTTP request: admits the caller, reads the body, reports every error in one form."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from orchestrator.serving.gateway.admitted_request import AdmittedRequest
+from orchestrator.serving.gateway.data_plane import DataPlane, Identify
+from orchestrator.serving.gateway.errors import Evicted, Outcome, outcome_of
+from orchestrator.serving.gateway.http.bodies import announced_size, read_body
+from orchestrator.serving.gateway.http.problem_details import headers_of
+from orchestrator.serving.gateway.http.protocol import cancel_on_disconnect, keep_on_disconnect
+from orchestrator.serving.gateway.policy.authentication import KEY_HEADERS
+
+UNREAD = {403, 408, 411, 413, 415, 421}
+"""Statuses after which the rest of an unwanted body may still come."""
+REQUEST_ID = "x-request-id"
+CLIENT_GONE = Response(status_code=499)
+"""Response for a client that has closed the connection."""
+
+
+@dataclass(frozen=True)
+class HttpApi:
+    """A protocol over HTTP, and its form of errors.
+
+    Attributes:
+        name: One of `metrics.PROTOCOLS`.
+        render_error: Makes the response to a call that was rejected or failed.
+    """
+
+    name: str
+    render_error: Callable[[Outcome], Response]
+
+
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request whose caller was admitted.
+
+    Attributes:
+        http: The HTTP request.
+        admitted: The admitted call.
+        service: The service that admitted it.
+    """
+
+    http: Request
+    admitted: AdmittedRequest
+    service: DataPlane
+
+    def name(self, request_id: str) -> None:
+        """Set the request id for the audit, and for the response if the call fails."""
+        self.admitted.id = self.http.state.request_id = request_id
+
+    async def body(self) -> bytes:
+        """Read the body and return it. Each part takes memory as it arrives.
+
+        Raises:
+            PlateError: The body is too large, too slow, compressed or of unknown size, or the call
+                was evicted.
+        """
+        limits = self.service.limits
+        announced_size(self.http.headers, limits.body_bytes)
+        with self.admitted.receive():
+            return await read_body(self.http, limits, self.admitted.expect)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The ASGI application of one path, without a framework's layers around it.
+
+    Attributes:
+        service: Admits callers.
+        api: The protocol. It decides the form of errors.
+        kind: Kind of the request, one of a small set.
+        handler: Makes the response.
+        identify: Finds out who calls without a key; None if such callers need one.
+        ignores_keys: Calls count as calls without a key.
+    """
+
+    service: DataPlane
+    api: HttpApi
+    kind: str
+    handler: Callable[[HttpRequest], Awaitable[Response]]
+    identify: Identify | None = None
+    ignores_keys: bool = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.respond(Request(scope, receive))
+        keep_on_disconnect(scope)
+        await response(scope, receive, send)
+
+    async def respond(self, request: Request) -> Response:
+        """Return the response to a request, whatever happens."""
+        task = asyncio.current_task()
+        assert task is not None
+        cancel_on_disconnect(request.scope, task)
+        try:
+            return await self._admit(request)
+        except asyncio.CancelledError:
+            return CLIENT_GONE
+        except Exception as error:
+            return self._render_error(request, outcome_of(error))
+
+    async def _admit(self, request: Request) -> Response:
+        headers = request.headers.items()
+        if self.ignores_keys:
+            headers = [(name, text) for name, text in headers if name not in KEY_HEADERS]
+        address = request.client.host if request.client else ""
+        admission = self.service.admit(
+            self.api.name, self.kind, address, headers, identify=self.identify
+        )
+        async with admission as admitted:
+            return await self.handler(HttpRequest(request, admitted, self.service))
+
+    def _render_error(self, request: Request, outcome: Outcome) -> Response:
+        response = self.api.render_error(outcome)
+        response.headers.update(headers_of(outcome))
+        if named := getattr(request.state, "request_id", ""):
+            response.headers[REQUEST_ID] = named
+        if outcome.status in UNREAD or outcome.reason == Evicted.reason:
+            response.headers["connection"] = "close"
+        return response

@@ -1,0 +1,235 @@
+"""Parser for forms with pictures, `multipart/form-data`. Pictures are private: never on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
+
+from orchestrator.errors import RequestError
+from orchestrator.serving.gateway.http.labels import LABELS
+
+FIELDS = ("picture", "upload", "image", "file")
+"""Names of a picture's field: ours, and those of other services for plates."""
+FIELDS_TEXT = f"{', '.join(FIELDS[:-1])} or {FIELDS[-1]}"
+LONGEST_NAME = 100  # characters of a file's name in the answer
+LONGEST_BOUNDARY = 70  # RFC 2046, section 5.1.1
+MOST_HEADERS = 8  # in each part; browsers and curl send two
+LONGEST_HEADER = 4096  # bytes
+MOST_OTHERS = 64  # further fields of a form whose other fields are ignored
+
+
+class FormError(RequestError):
+    """The body is no form with pictures."""
+
+    reason = "form"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One picture of a form.
+
+    Attributes:
+        filename: The sender's name of the file, safe to show; empty for none.
+        content: The file's bytes.
+    """
+
+    filename: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form.
+
+    Attributes:
+        pictures: In the form's order.
+        labels: Texts of the caller's labels, by their names.
+    """
+
+    pictures: tuple[Part, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FormFields:
+    """The fields that a form may have.
+
+    Attributes:
+        pictures: Names of a picture's field.
+        labels: Names of the texts that are kept.
+        is_strict: A field of another name, or a second label of one name, is an error. Otherwise
+            the former is ignored, and the last label is kept.
+    """
+
+    pictures: tuple[str, ...] = FIELDS
+    labels: tuple[str, ...] = LABELS
+    is_strict: bool = True
+
+    @property
+    def most_texts(self) -> int:
+        """The most fields without a picture."""
+        return len(self.labels) if self.is_strict else MOST_OTHERS
+
+
+OURS = FormFields()
+"""The fields of `/v1/recognize` and `/v1/read`."""
+
+
+def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) -> Form:
+    """Return the pictures and labels of a form.
+
+    Args:
+        body: The whole body.
+        content_type: The header Content-Type, which names the boundary.
+        most: Most pictures that the form may have.
+        fields: The fields that it may have.
+
+    Raises:
+        FormError: The form is damaged, or has no picture, too many, pictures in fields of several
+            names, or an unknown field.
+    """
+    boundary = _boundary_of(content_type)
+    _check_delimiters(body, b"--" + boundary, most, most + fields.most_texts)
+    reader = _Reader(most, fields)
+    parser = MultipartParser(
+        boundary,
+        reader.callbacks(),
+        max_header_count=MOST_HEADERS,
+        max_header_size=LONGEST_HEADER,
+    )
+    try:
+        parser.write(body)
+    except FormParserError as error:
+        raise FormError(f"form: wanted multipart/form-data, got a damaged one: {error}") from error
+    if not reader.is_whole:
+        raise FormError("form: wanted its closing boundary at the end, got none")
+    if not reader.pictures:
+        number = f"1 to {most} fields" if most > 1 else "a field"
+        raise FormError(f"form: wanted {number} named {fields.pictures[0]}, got none")
+    return Form(tuple(reader.pictures), reader.labels)
+
+
+def _boundary_of(content_type: str) -> bytes:
+    try:
+        boundary = parse_options_header(content_type)[1].get(b"boundary", b"")
+    except UnicodeEncodeError:
+        boundary = b""
+    if not 1 <= len(boundary) <= LONGEST_BOUNDARY:
+        raise FormError(
+            f"content type: wanted a boundary of 1 to {LONGEST_BOUNDARY} characters, "
+            f"got {len(boundary)}"
+        )
+    return boundary
+
+
+def _check_delimiters(body: bytes, delimiter: bytes, most: int, most_parts: int) -> None:
+    """Refuse bodies that the parser would read byte by byte: 32 MB would take it 8 seconds.
+
+    RFC 2046 allows delimiters only around parts. It also allows blanks after a delimiter, but no
+    client sends them.
+    """
+    count, start = 0, body.find(delimiter)
+    while start >= 0:
+        count += 1
+        end = start + len(delimiter)
+        if count > most_parts + 1:
+            raise FormError(f"form: wanted 1 to {most} pictures, got more")
+        if body.startswith((b" ", b"\t"), end):
+            raise FormError("form: wanted a line break behind each boundary, got a blank")
+        start = body.find(delimiter, end)
+
+
+class _Reader:
+    """Collects the parts that the parser finds."""
+
+    def __init__(self, most: int, fields: FormFields) -> None:
+        self.pictures: list[Part] = []
+        self.labels: dict[str, str] = {}
+        self.is_whole = False
+        self._most, self._fields = most, fields
+        self._pictures_name = ""
+
+    def callbacks(self) -> Any:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._take_header_name,
+            "on_header_value": self._take_header_value,
+            "on_headers_finished": self._check_field,
+            "on_part_data": self._take_content,
+            "on_part_end": self._end,
+            "on_end": self._finish,
+        }
+
+    def _begin(self) -> None:
+        self._header = ""
+        self._disposition = ""
+        self._content = b""
+
+    def _take_header_name(self, data: bytes, start: int, end: int) -> None:
+        self._header = data[start:end].decode("latin-1").lower()
+
+    def _take_header_value(self, data: bytes, start: int, end: int) -> None:
+        if self._header == "content-disposition":
+            self._disposition = data[start:end].decode("latin-1")
+        if self._header == "content-transfer-encoding":
+            _check_encoding(data[start:end].decode("latin-1"))
+
+    def _check_field(self) -> None:
+        disposition, options = parse_options_header(self._disposition)
+        self._name = options.get(b"name", b"").decode(errors="replace")
+        if self._fields.is_strict:
+            self._check_strictly(disposition)
+        if self._name in self._fields.pictures:
+            self._check_picture_field()
+        self._filename = shown(options.get(b"filename", b"").decode(errors="replace"))
+
+    def _check_strictly(self, disposition: bytes) -> None:
+        is_known = self._name in (*self._fields.pictures, *self._fields.labels)
+        if disposition != b"form-data" or not is_known:
+            raise FormError(f"form: wanted fields named {FIELDS_TEXT}, got {shown(self._name)!r}")
+        if self._name in self.labels:
+            raise FormError(f"form: wanted {self._name} once, got it again")
+
+    def _check_picture_field(self) -> None:
+        self._pictures_name = self._pictures_name or self._name
+        if self._name != self._pictures_name:
+            raise FormError(
+                "form: wanted all pictures in fields of one name, "
+                f"got {self._pictures_name} and {self._name}"
+            )
+        if len(self.pictures) == self._most:
+            raise FormError(f"form: wanted 1 to {self._most} pictures, got more")
+
+    def _take_content(self, data: bytes, start: int, end: int) -> None:
+        self._content += data[start:end]
+
+    def _end(self) -> None:
+        if self._name in self._fields.labels:
+            self.labels[self._name] = _text_of(self._name, self._content)
+        elif self._name in self._fields.pictures:
+            self.pictures.append(Part(self._filename, self._content))
+
+    def _finish(self) -> None:
+        self.is_whole = True
+
+
+def _text_of(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FormError(f"form: wanted {name} as text in UTF-8, got other bytes") from error
+
+
+def _check_encoding(encoding: str) -> None:
+    if encoding.strip().lower() not in ("binary", "8bit", "7bit"):
+        raise FormError(f"form: wanted fields as they are, got one in {shown(encoding)!r}")
+
+
+def shown(name: str) -> str:
+    """Return a caller's name in a safe form: no control characters, not too long."""
+    return "".join(char if char.isprintable() else "?" for char in name[:LONGEST_NAME])

@@ -1,0 +1,158 @@
+"""Middleware against pages of other sites, which run in the browsers of this service's users.
+
+A browser sends the looked-up name as Host, and the site of the calling page as Origin. A foreign
+name that resolves to this service (DNS rebinding) is refused, and so is a foreign page.
+
+Source: RFC 9110, 7.2 (Host); W3C Fetch Metadata; Fetch standard, "CORS protocol".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from orchestrator.host.loopback import is_own
+from orchestrator.serving.gateway.errors import BadHost, ForeignHost, ForeignOrigin, GatewayError
+from orchestrator.serving.gateway.options import Address
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""Names of this machine. Nobody else can make them resolve to another address."""
+METHODS = ("GET", "HEAD", "POST")
+PROBES = re.compile(
+    "/healthz|/readyz|/v2/health/(live|ready)|/v2/models/[^/]+(/versions/[^/]+)?/ready"
+)
+"""Paths that load balancers ask by HTTP/1.0, which has no Host header. No browser does so."""
+SENT_HEADERS = (
+    "authorization",
+    "content-type",
+    "inference-header-content-length",
+    "traceparent",
+    "tracestate",
+    "x-api-key",
+    "x-request-id",
+)
+SHOWN_HEADERS = ("inference-header-content-length", "retry-after", "x-request-id")
+ELSEWHERE = ("cross-site", "same-site")
+"""Values of Sec-Fetch-Site in requests from pages of other origins."""
+
+Refuse = Callable[[Scope, Receive, Send, GatewayError], Awaitable[None]]
+"""Answers a request with a refusal."""
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The names and pages that may call.
+
+    Attributes:
+        hosts: Names that a Host header may have, in lower case, without ports. If None, any name.
+        origins: Origins of other sites whose pages may call, `scheme://host[:port]`.
+    """
+
+    hosts: frozenset[str] | None
+    origins: frozenset[str] = frozenset()
+
+    @classmethod
+    def at(cls, address: Address, allowed: Iterable[str], origins: Iterable[str]) -> Origins:
+        """Return the names and origins for a gateway that listens at an address.
+
+        Args:
+            address: Address of the gateway. On loopback, only names of this machine may be used.
+                Elsewhere any name may be used, unless `allowed` has some.
+            allowed: Further names.
+            origins: The attribute `origins`.
+        """
+        allowed = {name.lower() for name in allowed}
+        names = None
+        if allowed or is_own(address.host):
+            own = f"[{address.host}]" if ":" in address.host else address.host
+            names = frozenset({*LOOPBACK, own, *allowed})
+        return cls(names, frozenset(origins))
+
+    def check(self, scope: Scope) -> None:
+        """Check that a request is for a name of this service, and not from a foreign page.
+
+        Raises:
+            GatewayError: The name or the page is foreign.
+        """
+        headers = Headers(scope=scope)
+        self._check_host(headers.getlist("host"), scope)
+        given = headers.getlist("origin")
+        if len(given) > 1:
+            raise ForeignOrigin(f"origin: wanted one, got {len(given)}")
+        if given:
+            self._check_origin(given[0], headers.get("host", ""))
+        elif headers.get("sec-fetch-site") in ELSEWHERE and not _is_navigation(scope, headers):
+            raise ForeignOrigin("wanted a request of this service's page, got one of another site")
+
+    def _check_host(self, given: list[str], scope: Scope) -> None:
+        is_nameless = not given and scope["http_version"] == "1.0"  # which has no Host header
+        if is_nameless and (self.hosts is None or PROBES.fullmatch(scope["path"])):
+            return
+        if len(given) != 1 or not given[0]:
+            raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
+        name = _name_of(given[0])
+        if self.hosts is not None and name not in self.hosts:
+            raise ForeignHost(
+                f"host: wanted one of {', '.join(sorted(self.hosts))}, got {given[0][:100]!r}; "
+                "the operator names others with --allowed-host"
+            )
+
+    def _check_origin(self, origin: str, host: str) -> None:
+        scheme, _, netloc = origin.partition("://")
+        is_same = scheme in {"http", "https"} and bool(host) and netloc.lower() == host.lower()
+        if not is_same and origin not in self.origins:
+            raise ForeignOrigin(
+                f"origin: wanted this service's own page, got {origin[:100]!r}; "
+                "the operator allows others with --cors-origin"
+            )
+
+
+def _name_of(host: str) -> str:
+    """Return a Host header without its port."""
+    end = host.find("]") + 1  # of an IPv6 address
+    name, _, port = host[end:].partition(":")
+    is_port = not port or (port.isascii() and port.isdigit())
+    return (host[:end] + name).lower() if is_port else ""
+
+
+def _is_navigation(scope: Scope, headers: Headers) -> bool:
+    """Tell whether a reader follows a link. The other site does not see the answer."""
+    is_reading = scope["method"] in {"GET", "HEAD"}
+    wanted = ("navigate", "document")
+    return is_reading and wanted == (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+
+
+def guard(app: ASGIApp, origins: Origins, refuse: Refuse) -> ASGIApp:
+    """Return an application that checks host and origin first. It also answers preflights."""
+    inner = app
+    if origins.origins:
+        inner = CORSMiddleware(
+            app,
+            allow_origins=origins.origins,
+            allow_methods=METHODS,
+            allow_headers=SENT_HEADERS,
+            expose_headers=SHOWN_HEADERS,
+            allow_private_network=True,
+        )
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            origins.check(scope)
+        except GatewayError as refusal:
+            await refuse(scope, receive, send, refusal)
+            return
+        await inner(scope, receive, send)
+
+    return answer
+
+
+def is_origin(text: str) -> bool:
+    """Tell whether a text is an origin as browsers write it."""
+    parts = urlsplit(text)
+    return parts.scheme in {"http", "https"} and f"{parts.scheme}://{parts.netloc}" == text

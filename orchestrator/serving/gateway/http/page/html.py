@@ -1,0 +1,91 @@
+"""The page's HTML, from one template and the texts of a language."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from orchestrator.serving.gateway.http.page.texts import Texts
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""The page's Content-Security-Policy. It allows the page's own files and the reader's pictures."""
+
+SCRIPTS = (
+    "page.js",
+    "batch.js",
+    "calls.js",
+    "camera.js",
+    "cards.js",
+    "copies.js",
+    "designs.js",
+    "drawing.js",
+    "glyphs.js",
+    "intake.js",
+    "key.js",
+    "plates.js",
+    "session.js",
+    "stage.js",
+    "table.js",
+    "words.js",
+)
+"""The page's modules, which a browser loads at once."""
+
+
+def render(texts: Texts, options: GatewayOptions) -> str:
+    """Return the page in one language.
+
+    Args:
+        texts: Texts in the language.
+        options: Options of the gateway, for the use of keys and the largest picture.
+
+    Raises:
+        KeyError: A text of the template is missing.
+    """
+    template = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
+    filled = dict(texts.page)
+    has_keys = options.wants_keys or options.keys is not None
+    filled["limits"] = _limits(filled["limits"], options.limits)
+    filled["key_hint"] = filled["key_needed" if options.wants_keys else "key_optional"]
+    if options.wants_keys:
+        filled["without_script"] = filled["without_script_key"]
+    access = {"has_keys": has_keys, "has_people": options.cameras is not None}
+    words = json.dumps(_words(texts, options.limits) | access, ensure_ascii=False)
+    filled |= {"language": texts.language, "words": words}
+    escaped = {name: escape(text) for name, text in filled.items()}
+    return template.substitute(
+        escaped,
+        preloads="\n".join(map(_preload, SCRIPTS)),
+        # The script shows the field to readers who have not logged in.
+        key_hidden=" hidden" if options.cameras or not has_keys else "",
+        live_hidden="" if options.cameras else " hidden",
+        send_hidden=" hidden" if options.wants_keys else "",
+    )
+
+
+def _preload(name: str) -> str:
+    return f'<link rel="modulepreload" href="page/{name}">'
+
+
+def _words(texts: Texts, limits: Limits) -> dict[str, Any]:
+    """Return what the script says and knows."""
+    return {
+        **texts.script,
+        "problems": dict(texts.problems),
+        "stages": dict(texts.stages),
+        "formats": dict(texts.formats),
+        "regions": dict(texts.regions),
+        "language": texts.language,
+        "limits": {"bytes": limits.body_mb * 2**20, "pixels": limits.pixels},
+    }
+
+
+def _limits(text: str, limits: Limits) -> str:
+    megapixels = f"{limits.pixels / 1e6:g}"
+    return Template(text).substitute(megabytes=limits.body_mb, megapixels=megapixels)

@@ -1,0 +1,82 @@
+"""The page's texts in each language, and the choice of a reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.host.toml_files import read_table
+
+LANGUAGES = ("en", "ru")
+"""Languages of the page. The first is the default."""
+MOST_RANGES = 20
+"""Most language ranges of an Accept-Language header that are read."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The page's sentences in one language.
+
+    Attributes:
+        language: Language code, as in HTML.
+        page: Texts of the HTML.
+        script: Texts of the script. The script replaces each `{name}` in them.
+        problems: Texts about failed calls, by the reason of the problem.
+        stages: Names of the stages of processing.
+        formats: The kinds of vehicles with such a plate, by the name of the format.
+        regions: Names of regions, by their English names. Others keep those.
+    """
+
+    language: str
+    page: Mapping[str, str]
+    script: Mapping[str, str]
+    problems: Mapping[str, str]
+    stages: Mapping[str, str]
+    formats: Mapping[str, str]
+    regions: Mapping[str, str]
+
+
+def read_texts() -> dict[str, Texts]:
+    """Return the texts by language.
+
+    Raises:
+        SettingsError: A text in a file is missing or wrong.
+    """
+    folder = Path(__file__).parent
+    return {name: read_table(Texts, folder / f"{name}.toml") for name in LANGUAGES}
+
+
+def choose_language(requested: str | None, accepted: str) -> str:
+    """Return the language of a reader.
+
+    Args:
+        requested: Language that a link asks for; None for none. An unknown one is ignored.
+        accepted: The header Accept-Language, "" for none.
+
+    Source: RFC 9110, section 12.5.4; RFC 4647, section 3.3.1 (`ru-RU` is served by `ru`).
+    """
+    if requested in LANGUAGES:
+        return requested
+    best = max(_known_ranges(accepted), key=lambda one: one[1], default=(LANGUAGES[0], 0.0))
+    return best[0]
+
+
+def _known_ranges(accepted: str) -> Iterator[tuple[str, float]]:
+    """Yield each known language of a header, with its weight in (0, 1]."""
+    for one in accepted.split(",")[:MOST_RANGES]:
+        tag, _, parameter = one.partition(";")
+        language = tag.strip().lower().partition("-")[0]
+        weight = _weight_of(parameter)
+        if language in LANGUAGES and 0 < weight <= 1:
+            yield language, weight
+
+
+def _weight_of(parameter: str) -> float:
+    name, _, value = parameter.partition("=")
+    if name.strip().lower() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,93 @@
+"""Routes of the REST API, and of its documentation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import cache, partial
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from orchestrator.serving.gateway.data_plane import DataPlane, Identify
+from orchestrator.serving.gateway.errors import Outcome
+from orchestrator.serving.gateway.http import rest
+from orchestrator.serving.gateway.http.api_page import page
+from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
+from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.http.openapi_schemas import ApiPart
+from orchestrator.serving.gateway.http.page.routes import GUARDED
+from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
+from orchestrator.serving.gateway.http.schemas import Model
+from orchestrator.serving.gateway.ops.tracing import trace_of
+from orchestrator.serving.gateway.options import Limits
+
+JSON, HTML = "application/json", "text/html"
+
+Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
+
+
+def render_error(outcome: Outcome) -> Response:
+    """Return an error in the form of RFC 9457."""
+    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
+
+
+REST = HttpApi("rest", render_error)
+
+
+def infer_routes(service: DataPlane, identify: Identify | None = None) -> list[Route]:
+    """Return the routes of pictures.
+
+    Args:
+        service: The service.
+        identify: Finds out who calls without a key; None for nobody.
+    """
+    handlers = {"recognize": rest.recognize, "read": rest.read}
+    return [
+        Route(
+            f"/v1/{kind}",
+            Endpoint(service, REST, kind, partial(_answer, handle), identify),
+            methods=["POST"],
+        )
+        for kind, handle in handlers.items()
+    ]
+
+
+def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) -> list[Route]:
+    """Return the routes of the documentation, which the first request for it makes.
+
+    Args:
+        service: The service.
+        describe_more: Returns the part of an extension.
+    """
+
+    @cache
+    def render() -> tuple[bytes, str]:
+        described = document(service.options.wants_keys, service.limits, describe_more())
+        return orjson.dumps(described), page(described)
+
+    async def openapi(_request: Request) -> Response:
+        api, _ = await asyncio.to_thread(render)
+        return Response(api, media_type=JSON)
+
+    async def docs(_request: Request) -> Response:
+        _, html = await asyncio.to_thread(render)
+        return Response(html, media_type=HTML, headers=GUARDED)
+
+    return [Route("/openapi.json", openapi), Route("/docs", docs)]
+
+
+async def _answer(handle: Handle, request: HttpRequest) -> Response:
+    headers = request.http.headers
+    request.name(rest.request_id(headers.get(REQUEST_ID)))
+    sent = rest.RestRequest(
+        body=await request.body(),
+        content_type=headers.get("content-type", ""),
+        query=request.http.query_params.multi_items(),
+        id=request.admitted.id,
+        trace=trace_of(headers),
+    )
+    answer = await handle(sent, request.admitted.infer, request.service.limits)
+    return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})

@@ -1,0 +1,256 @@
+"""The answers of the REST API: made here, described from here.
+
+A picture that failed among others has a `problem` where those have what was found.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from orchestrator import plates
+from orchestrator.formats.plate_formats import MAX_LENGTH
+from orchestrator.formats.transliteration import native_text
+from orchestrator.serving.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
+
+FINE, COARSE = AfterValidator(partial(round, ndigits=4)), AfterValidator(partial(round, ndigits=1))
+"""Rounding: to a tenth of a millisecond or a ten thousandth of a score; to a tenth of a pixel."""
+Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]"), FINE]
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds"), FINE]
+Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels"), COARSE]
+
+
+class Model(BaseModel):
+    """Base of the answers: no value is converted, and no unknown field is accepted.
+
+    An object with the fields as attributes is accepted, too, for example a region of ours.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, from_attributes=True)
+
+    def to_json(self) -> bytes:
+        return self.model_dump_json(exclude_defaults=True).encode()
+
+
+class Candidate(Model):
+    """A possible reading of a plate."""
+
+    text: str = Field(description="Latin look-alikes", examples=["A123BC77"])
+    score: Score = Field(description="Probability of the whole text, in [0, 1]", examples=[0.97])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_pair(cls, value: Any) -> Any:
+        """Name the fields of a plate's candidate, which is a pair."""
+        return dict(zip(("text", "score"), value, strict=True)) if type(value) is tuple else value
+
+
+class Region(Model):
+    """The region where a plate is registered."""
+
+    code: str = Field(description="As the plate bears it", examples=["77"])
+    name: str = Field(description="Of the region", examples=["Moscow"])
+
+
+class Reading(Model):
+    """The text of a plate."""
+
+    text: str = Field(
+        description='Latin look-alikes; "" when it could not be read surely enough or has no '
+        "known format",
+        examples=["A123BC77"],
+    )
+    text_native: str | None = Field(
+        description="`text` in the letters on the plate, where they are not Latin: Cyrillic; null "
+        "where `text` is empty, or the letters of its format are Latin",
+        examples=["\u0410123\u0412\u042177"],
+    )
+    text_score: Score = Field(
+        description="Probability of the best reading, shown or not, in [0, 1]", examples=[0.97]
+    )
+    raw_text: str = Field(
+        description="Best reading before threshold and format rule", examples=["A123BC77"]
+    )
+    character_scores: tuple[Score, ...] = Field(
+        max_length=MAX_LENGTH,
+        description="In [0, 1], one for each character of `raw_text`",
+        examples=[[0.99, 1.0, 1.0, 0.98, 1.0, 0.99, 1.0, 1.0]],
+    )
+    candidates: tuple[Candidate, ...] = Field(
+        max_length=plates.CANDIDATES,
+        description="Best readings that have a format, best first",
+        examples=[[{"text": "A123BC77", "score": 0.97}, {"text": "A128BC77", "score": 0.01}]],
+    )
+    format: str = Field(
+        description='Name of the plate format of `text`, "" for none', examples=["ru_car"]
+    )
+    region: Region | None = Field(
+        description="Whose code `text` bears; null where it bears none, or none that exists",
+        examples=[{"code": "77", "name": "Moscow"}],
+    )
+
+    @classmethod
+    def fields_of(cls, plate: plates.Plate) -> dict[str, Any]:
+        """Return the fields of one of our plates, not validated."""
+        known = vars(plate) | {"text_native": native_text(plate.text, plate.format)}
+        return {name: known[name] for name in cls.model_fields}
+
+
+class Plate(Reading):
+    """One plate found in a picture."""
+
+    xyxy: tuple[Pixels, Pixels, Pixels, Pixels] = Field(
+        description="Box x0, y0, x1, y1 in pixels of the picture that was sent, clipped to it",
+        examples=[[412.0, 300.5, 520.0, 326.5]],
+    )
+    detection_score: Score = Field(
+        description="How surely this is a plate, in [0, 1]", examples=[0.93]
+    )
+    corners: tuple[tuple[Pixels, Pixels], ...] = Field(
+        min_length=4,
+        max_length=4,
+        description="The plate's quadrilateral, x and y in picture pixels, clockwise from top-left",
+        examples=[[[413.0, 302.0], [519.0, 300.5], [519.5, 325.0], [412.5, 326.5]]],
+    )
+
+
+class Problem(Model):
+    """Why a call, or one picture of it, has no answer (RFC 9457)."""
+
+    type: str = Field(
+        description="Reference to what this kind of problem is, or `about:blank`",
+        examples=["/docs#problem-picture"],
+    )
+    title: str = Field(
+        description="The kind of problem, for people", examples=["The picture cannot be used"]
+    )
+    status: int = Field(ge=400, le=599, description="HTTP status", examples=[400])
+    detail: str = Field(
+        description="What it was here: what was wanted, what came",
+        examples=["encoded_image: damaged picture"],
+    )
+    reason: str = Field(
+        description="One word or two, of a small set, for programs", examples=["picture"]
+    )
+    instance: str = Field(
+        default="", description="Names this one occurrence", examples=["/requests/4f1d0a"]
+    )
+
+
+UPRIGHT = "{} of the picture that was sent, in pixels, after its EXIF orientation was applied"
+Name = Annotated[
+    str,
+    Field(
+        description='The file\'s name as its sender gave it, "" for none; control characters are '
+        "replaced",
+        examples=["car.jpg"],
+    ),
+]
+
+
+class Seconds(Model):
+    """How long each stage of a picture took."""
+
+    picture: Duration = Field(description="Unpacking the file", examples=[0.018])
+    letterbox: Duration = Field(description="Shrinking it for the detector", examples=[0.002])
+    yolo: Duration = Field(description="Finding plates", examples=[0.024])
+    crops: Duration = Field(description="Choosing among the finds, cutting", examples=[0.001])
+    stn: Duration = Field(description="Straightening", examples=[0.003])
+    lprnet: Duration = Field(description="Reading", examples=[0.006])
+    texts: Duration = Field(description="Spelling the texts out", examples=[0.001])
+
+
+Side = Annotated[int, Field(ge=1)]
+
+
+class RecognizedPicture(Model):
+    """A picture and the plates in it."""
+
+    name: Name
+    width: Side = Field(description=UPRIGHT.format("Width"), examples=[1280])
+    height: Side = Field(description=UPRIGHT.format("Height"), examples=[720])
+    plates: tuple[Plate, ...] = Field(description="Best detection first; empty where there is none")
+    seconds: Seconds = Field(
+        description="By stage, without the waits before and after; 0 where nothing was to do"
+    )
+
+
+class ReadPicture(Model):
+    """A crop of a plate and what it says."""
+
+    name: Name
+    width: Side = Field(description=UPRIGHT.format("Width"), examples=[160])
+    height: Side = Field(description=UPRIGHT.format("Height"), examples=[48])
+    plate: Reading = Field(description="What was read")
+
+
+class FailedPicture(Model):
+    """A picture, sent with others, that has no answer."""
+
+    name: Name
+    problem: Problem = Field(description="Why not")
+
+
+class Answer(Model):
+    """The answer to a call with pictures."""
+
+    request_id: str = Field(
+        description="Names the call: also the header `X-Request-Id` of the answer, and `id` in the "
+        "service's audit",
+        examples=["gate-7-000123"],
+    )
+    time: str = Field(
+        description="When the answer was made, by the service's clock, in UTC",
+        examples=["2026-05-17T06:30:00.412+00:00"],
+        json_schema_extra={"format": "date-time"},
+    )
+    camera_id: str = Field(
+        default="",
+        max_length=LONGEST_CAMERA_ID,
+        description="As it was sent; left out where none was",
+        examples=["gate-7"],
+    )
+    timestamp: str = Field(
+        default="",
+        pattern=f"{TIMESTAMP}|^$",
+        description="As it was sent; left out where none was",
+        examples=["2026-05-17T09:30:00+03:00"],
+    )
+
+
+class Recognition(Answer):
+    """The answer of `/v1/recognize`."""
+
+    pictures: tuple[RecognizedPicture | FailedPicture, ...] = Field(
+        description="One for each picture that was sent, in that order"
+    )
+
+
+class Readings(Answer):
+    """The answer of `/v1/read`."""
+
+    pictures: tuple[ReadPicture | FailedPicture, ...] = Field(
+        description="One for each crop that was sent, in that order"
+    )
+
+
+class Alive(Model):
+    """The answer of `/healthz`."""
+
+    status: Literal["alive"] = Field(description="Always `alive`")
+
+
+class Ready(Model):
+    """The answer of `/readyz`."""
+
+    status: Literal["ready"] = Field(description="Always `ready`")
+    canary_age_s: float = Field(
+        ge=0, description="Seconds since the canary picture was last read", examples=[3.1]
+    )
+    broken: list[str] = Field(
+        default=[],
+        description="Parts beside recognition that do not work now; recognition goes on",
+        examples=[[]],
+    )

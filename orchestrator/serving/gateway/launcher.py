@@ -1,0 +1,302 @@
+"""The gateway's processes: starts them, checks that they listen, and stops them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from prometheus_client.multiprocess import mark_process_dead
+
+from orchestrator.errors import ServerError
+from orchestrator.host.locked_folders import LockedFolder
+from orchestrator.host.loopback import to_literal
+from orchestrator.host.memory import keep_freed, usable_memory
+from orchestrator.host.subprocesses import (
+    STATE,
+    STOPPED,
+    ignore_stops,
+    prepare_child,
+    read_stat,
+    reap_group,
+    without_secrets,
+)
+from orchestrator.serving.gateway.options import Address, GatewayOptions, to_json
+from orchestrator.serving.protocol.gateway_events import (
+    Event,
+    TritonMoved,
+    WorkerDied,
+    event_to_json,
+)
+
+COMMAND = (sys.executable, "-m", "orchestrator.serving.gateway")
+"""Command of one process."""
+PACKAGES = Path(__file__).resolve().parents[3]
+"""Folder of the package. `-m` searches it first, in any working directory."""
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+"""Environment variable for the folder of shared metrics. The Prometheus library reads it at
+import."""
+UNLESS_SET = {
+    # gRPC would log the end of every connection; we log the important events ourselves.
+    "GRPC_VERBOSITY": "NONE",
+}
+"""Environment of a process, for variables that the operator has not set."""
+START_TIMEOUT_S = 60.0
+STOPPED_S = 1.0
+MAX_REPLACED, REPLACED_S = 5, 60.0
+"""Most processes that are replaced within this time. The others serve alone after that."""
+LAST_LINES = 3  # lines from a process that ended, as its reason
+SENTENCE = "gateway: "
+"""Start of the last line, if a process itself reports why it ends."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Worker:
+    """One process of the gateway, with the last lines of its standard error."""
+
+    process: subprocess.Popen[str]
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
+
+    def __post_init__(self) -> None:
+        self._held: list[str] | None = []
+        self._has_ended = False
+        self._ran = time.monotonic()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def is_well(self) -> bool:
+        """Tell whether the process runs, and was not suspended for more than a second."""
+        now = time.monotonic()
+        if not _is_stopped(self.process.pid):
+            self._ran = now
+        return self.is_running() and now - self._ran < STOPPED_S
+
+    def reason(self) -> str:
+        """Return on one line why the process ended."""
+        self._listener.join(1)  # its last lines may not have been read yet
+        lines = [*filter(None, map(str.strip, self.lines))]
+        if lines and lines[-1].startswith(SENTENCE):
+            return lines[-1].removeprefix(SENTENCE)
+        return " ".join(lines) or f"it left no message (exit status {self.process.returncode})"
+
+    def write(self, line: str) -> None:
+        """Write a line to the process's standard input, if the process still reads it."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):  # it may have ended
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill the process, once."""
+        if not self._has_ended:
+            self._has_ended = True
+            _end(self.process, 0.0)
+            self.close()
+
+    def close(self) -> None:
+        """Close the process's standard input."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def release(self) -> None:
+        """Log the lines held so far, and all later ones. A failed start shows them as its error."""
+        held, self._held = self._held or [], None
+        for line in held:
+            logger.warning("%s", line)
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                self.lines.append(line)
+                if self._held is None:
+                    logger.warning("%s", line.rstrip())
+                else:
+                    self._held.append(line.rstrip())
+
+
+@dataclass
+class Gateway:
+    """A running gateway. `start` makes one.
+
+    Attributes:
+        options: Options of the gateway.
+        workers: Processes of the gateway.
+        counts: Folder of the processes' shared metrics.
+        command: Command of one process.
+    """
+
+    options: GatewayOptions
+    workers: list[Worker]
+    counts: LockedFolder
+    command: Sequence[str] = COMMAND
+    _moved: TritonMoved | None = None
+    _replaced: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_REPLACED))
+
+    def monitor(self) -> bool:
+        """Tell whether the gateway serves. A process that is lost beside others is replaced."""
+        lost = [number for number, worker in enumerate(self.workers) if not worker.is_well()]
+        if len(lost) == len(self.workers):
+            return False
+        for number in lost:
+            self._replace(number)
+        return True
+
+    def _replace(self, number: int) -> None:
+        """Start a process in the place of a lost one, unless that did not help lately."""
+        now, lost = time.monotonic(), self.workers[number]
+        lost.end()  # a suspended one would get a part of all connections
+        if len(self._replaced) == MAX_REPLACED and now - self._replaced[0] < REPLACED_S:
+            return
+        self._replaced.append(now)
+        logger.error("one of the gateway's processes is replaced: %s", lost.reason())
+        mark_process_dead(lost.process.pid, str(self.counts.folder))  # type: ignore[no-untyped-call]
+        try:
+            self.workers[number] = launch(self.command, self.options, self.counts)
+        except ServerError as error:
+            logger.error("%s", error)
+            return
+        if self._moved:
+            self.workers[number].write(event_to_json(self._moved))
+        self.workers[number].release()
+
+    def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Wait until every address of the gateway accepts connections.
+
+        Raises:
+            ServerError: A process ended, or the gateway does not listen in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        for address in _addresses(self.options):
+            while not _listens(address):
+                self._check_running()
+                if time.monotonic() > deadline:
+                    raise ServerError(
+                        f"gateway: does not listen at {address} within {timeout_s:.0f} s"
+                    )
+                time.sleep(0.05)
+        self._check_running()
+        for worker in self.workers:
+            worker.release()
+
+    def send(self, event: Event) -> None:
+        """Send an event to all processes."""
+        if isinstance(event, TritonMoved):
+            self._moved = event
+        for number, worker in enumerate(self.workers):
+            sent = replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
+            worker.write(event_to_json(sent))
+
+    def _check_running(self) -> None:
+        for worker in self.workers:
+            if not worker.is_running():
+                raise ServerError(f"gateway: ended while starting: {worker.reason()}")
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        """Stop the gateway. Calls in work are answered first, as far as the timeout allows."""
+        deadline = time.monotonic() + timeout_s
+        with ignore_stops():
+            for worker in filter(Worker.is_running, self.workers):
+                worker.process.send_signal(signal.SIGTERM)
+            for worker in self.workers:
+                _end(worker.process, deadline - time.monotonic())
+                worker.close()
+        self.counts.remove()
+
+
+def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
+    """Start the gateway and wait until it listens.
+
+    Args:
+        options: Options of the gateway.
+        command: Command of one process, which reads the options from standard input.
+
+    Raises:
+        ServerError: The gateway cannot be started; the message says why.
+    """
+    counts = LockedFolder.make("gateway-")
+    gateway = Gateway(options, [], counts, command)
+    try:
+        for _ in range(options.processes):
+            gateway.workers.append(launch(command, options, counts))
+        gateway.wait_until_listening()
+    except BaseException:
+        gateway.stop(timeout_s=1)  # no call is in work yet
+        raise
+    return gateway
+
+
+def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder) -> Worker:
+    """Start one process and send it its options.
+
+    Raises:
+        ServerError: The process cannot be started.
+    """
+    worker = Worker(_run(command, options, counts))
+    worker.write(to_json(options))
+    return worker
+
+
+def _run(
+    command: Sequence[str], options: GatewayOptions, counts: LockedFolder
+) -> subprocess.Popen[str]:
+    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    try:
+        return subprocess.Popen(
+            command,
+            env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
+            cwd=PACKAGES,
+            pass_fds=(counts.children,),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to handle
+            preexec_fn=prepare_child,
+        )
+    except OSError as error:
+        raise ServerError(f"gateway: {command[0]} cannot be run: {error.strerror}") from error
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return read_stat(pid)[STATE] == STOPPED
+    except OSError:  # the process has ended
+        return False
+
+
+def _addresses(options: GatewayOptions) -> list[Address]:
+    return [one for one in (options.http, options.grpc, options.metrics) if one is not None]
+
+
+def _listens(address: Address) -> bool:
+    try:
+        socket.create_connection((to_literal(address.host), address.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[str], timeout_s: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.0, timeout_s))
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    reap_group(process.pid)

@@ -1,0 +1,155 @@
+"""The audit log: one JSON line for each call. It never holds a plate's text or a picture."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.private_files import open_private
+
+NAMES = {"kind": "what"}
+"""Names in a line that differ from those in an `Entry`; readers of audit logs know them."""
+MOST_CHARACTERS = 100
+"""Longest text in a line. So no line is longer than one write to a pipe, 4096 bytes."""
+LOOK_AGAIN_S = 1.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One call's entry in the audit log.
+
+    Attributes:
+        client: Name of the client, or its IP address if its key is not known.
+        kind: Kind of the request; `what` in the line.
+        model: Name of the model; empty for none.
+        id: Id that the caller gave the call.
+        status: HTTP status.
+        reason: `ok`, or why the call was refused or failed.
+        ms: Time from the headers to the end of the answer.
+        bytes: Size of the body.
+        plates: Plates that were found; 0 if the call was not answered.
+    """
+
+    client: str
+    kind: str
+    model: str = ""
+    id: str = ""
+    status: int = 200
+    reason: str = "ok"
+    ms: float = 0.0
+    bytes: int = 0
+    plates: int = 0
+
+
+def line_of(entry: Entry, now: float) -> bytes:
+    """Return a call's line of JSON in ASCII. A caller's text cannot begin a new line.
+
+    Args:
+        entry: The call's entry.
+        now: Unix time.
+    """
+    at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
+    kept = {
+        NAMES.get(name, name): value[:MOST_CHARACTERS] if isinstance(value, str) else value
+        for name, value in vars(entry).items()
+    }
+    return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
+
+
+class Audit:
+    """Writes the audit log to a file, which processes may share, or to standard output.
+
+    No call fails or waits because its line cannot be written.
+    """
+
+    def __init__(
+        self,
+        file: Path | None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Open the file, or standard output if the file is None.
+
+        Raises:
+            SettingsError: The file cannot be opened.
+        """
+        self._file, self._clock, self._now = file, clock, now
+        self._looked = clock()
+        self._is_failing = self._is_torn = False
+        try:
+            self._opened = _standard_output() if file is None else _open(file)
+        except OSError as error:
+            raise SettingsError(
+                f"audit: wanted a file to write to, got {error.strerror}: {file}"
+            ) from error
+
+    def write(self, entry: Entry) -> bool:
+        """Write a call's line. Return False if the line is lost."""
+        line = line_of(entry, self._now())
+        try:
+            self._reopen()
+            self._put(line)
+        except OSError as error:
+            if not self._is_failing:
+                log.error("the audit loses lines: %s", error.strerror)
+            self._is_failing = True
+            return False
+        self._is_failing = False
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file:
+            os.close(self._opened)
+
+    def _reopen(self) -> None:
+        """Open the file again if it was moved away."""
+        now = self._clock()
+        if self._file is None or now - self._looked < LOOK_AGAIN_S:
+            return
+        try:
+            is_moved = not os.path.samestat(self._file.stat(), os.fstat(self._opened))
+        except FileNotFoundError:
+            is_moved = True
+        if is_moved:
+            opened = _open(self._file)
+            os.close(self._opened)
+            self._opened, self._is_torn = opened, False
+        self._looked = now  # not before: lines written to a deleted file are lost
+
+    def _put(self, line: bytes) -> None:
+        """Write a line at once, so that lines of other processes do not mix with it."""
+        if not _takes_more(self._opened):
+            raise BlockingIOError(0, "its reader is too slow")
+        whole = b"\n" + line if self._is_torn else line  # end the incomplete line
+        written = os.write(self._opened, whole)
+        if written < len(whole):
+            self._is_torn = True
+            raise OSError(0, "a line was cut off")
+        self._is_torn = False
+
+
+def _open(file: Path) -> int:
+    return open_private(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def _standard_output() -> int:
+    """Return the descriptor of standard output. If it is closed, every line is lost."""
+    return os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
+
+
+def _takes_more(opened: int) -> bool:
+    """Tell whether a write returns at once. It does for files, and for pipes that are not full."""
+    ready = select.poll()
+    ready.register(opened, select.POLLOUT)
+    return bool(ready.poll(0))

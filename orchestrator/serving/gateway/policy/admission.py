@@ -1,0 +1,183 @@
+"""Admission of calls: quotas, queue and delayed rejections. One object for each event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from orchestrator.errors import SettingsError
+from orchestrator.serving.gateway.errors import QuotaExceeded
+from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.policy.clients import Client
+from orchestrator.serving.gateway.policy.fair_queue import FairQueue
+from orchestrator.serving.gateway.policy.rate_limit import RateLimit
+from orchestrator.serving.gateway.policy.slots import Slot, Slots, evicted
+from orchestrator.serving.protocol.inference import USUAL_COST, Cost
+
+SENT_AT_ONCE = 20
+"""Rejections a second that are sent without a delay."""
+DELAY_S = 1.0
+MOST_DELAYED, MOST_DELAYED_OF_ONE = 2000, 125
+"""Most rejections that are delayed, of all and of one client: half the connections of an address,
+so that others behind the same address still connect."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The numbers of calls in each state now.
+
+    Attributes:
+        inside: Calls that were admitted.
+        waiting: Admitted calls that wait in the queue.
+        in_work: Admitted calls that Triton has.
+        delayed: Rejected calls whose rejection is still delayed.
+        bytes: Bytes of the bodies of all admitted calls together.
+        unpacked: Memory that the calls in work take at most, bytes.
+    """
+
+    inside: int
+    waiting: int
+    in_work: int
+    delayed: int
+    bytes: int
+    unpacked: int = 0
+
+
+class Admission:
+    """Admits calls, and forwards them to Triton, as far as there is capacity."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """Begin without any calls.
+
+        Raises:
+            SettingsError: `limits.calls` is still 0, and must be worked out first.
+        """
+        if limits.calls < 1:
+            raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")
+        self._clock, self._sleep = clock, sleep
+        self._rates = RateLimit()
+        self._slots, self._queue = Slots(limits), FairQueue(limits)
+        self._delayed: Counter[str] = Counter()  # by the client's name
+        self._second, self._sent = 0, 0
+
+    def counts(self) -> Counts:
+        """Return the numbers of calls in each state now."""
+        slots, queue, delayed = self._slots, self._queue, self._delayed.total()
+        return Counts(len(slots), queue.waiting, queue.in_work, delayed, slots.bytes, queue.bytes)
+
+    @contextmanager
+    def enter(self, client: Client) -> Iterator[Slot]:
+        """Count a client's call from its headers to its end.
+
+        If there is no room, calls of worse priority that send or wait are evicted. The worst
+        priority goes first; in it, uploads go before waiting calls, and the latest call first.
+
+        Raises:
+            QuotaExceeded: The client has used up its quota.
+            ServiceFull: There is no room.
+        """
+        self._slots.check_calls(client)
+        self.check_rate(client)
+        slot = Slot(client)
+        self._slots.add(slot)
+        self._rates.take(client, self._clock())
+        try:
+            yield slot
+        finally:
+            self._slots.remove(slot)
+
+    def reserve(self, slot: Slot, size: int) -> None:
+        """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
+
+        Raises:
+            QuotaExceeded: The bodies of this client fill half of the memory.
+            ServiceFull: There is no room, or the call was evicted meanwhile.
+        """
+        self._slots.reserve(slot, size, self._clock())
+
+    @contextmanager
+    def receive(self, slot: Slot) -> Iterator[None]:
+        """Let the block read the body of a call, until the call is evicted.
+
+        Raises:
+            Evicted: The call was evicted meanwhile.
+        """
+        self._slots.check(slot)
+        with anyio.CancelScope() as scope:
+            slot.evict, slot.is_receiving, slot.marked_s = scope.cancel, True, self._clock()
+            try:
+                yield
+            finally:
+                slot.evict, slot.is_receiving = None, False
+        if scope.cancelled_caught:
+            raise evicted()
+
+    def check_rate(self, client: Client) -> None:
+        """Check that a client may make its next call now.
+
+        Raises:
+            QuotaExceeded: The client has used up its rate.
+        """
+        wait_s = self._rates.wait_s(client, self._clock())
+        if wait_s:
+            raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
+
+    @asynccontextmanager
+    async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
+        """Wait in the queue for Triton, and count as in work while the block runs.
+
+        Calls leave the queue by priority. Clients of one priority take turns. A picture that costs
+        more than a usual call counts as several calls of its client.
+
+        Raises:
+            ServiceFull: The wait was too long, or a call of better priority evicted this one.
+        """
+        self._slots.check(slot)
+        self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
+        slot.paid = 0.0
+        async with self._queue.acquire(slot, cost):
+            yield
+
+    def charge(self, client: Client) -> None:
+        """Count a rejected call, so that no client tries keys faster than its rate.
+
+        Raises:
+            QuotaExceeded: The client has used up its rate.
+        """
+        self.check_rate(client)
+        self._rates.take(client, self._clock())
+
+    async def delay_rejection(self, client: str) -> None:
+        """Wait until a rejection may be sent. Repeated rejections are delayed.
+
+        Args:
+            client: Name of the client. One client has up to `MOST_DELAYED_OF_ONE` delayed
+                rejections. More are sent at once, so that one client cannot use up the shared
+                `MOST_DELAYED`.
+        """
+        second = int(self._clock())
+        if second != self._second:
+            self._second, self._sent = second, 0
+        if self._sent < SENT_AT_ONCE:
+            self._sent += 1
+            return
+        if self._delayed.total() >= MOST_DELAYED or self._delayed[client] >= MOST_DELAYED_OF_ONE:
+            return
+        self._delayed[client] += 1
+        try:
+            await self._sleep(DELAY_S)
+        finally:
+            self._delayed[client] -= 1
+            if not self._delayed[client]:
+                del self._delayed[client]

@@ -1,0 +1,80 @@
+"""The open HTTP connections, with a limit in total and for each address."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Protocol
+
+from orchestrator.serving.gateway.policy.trusted_proxies import TrustedProxies
+
+
+class Connection(Protocol):
+    """A connection that may have to be closed."""
+
+    @property
+    def address(self) -> str:
+        """Name of the client at the other end; empty if many clients share it."""
+
+    def drop(self) -> None:
+        """Close the connection at once."""
+
+
+class Connections:
+    """The connections of one port. If there are too many, the longest idle one is closed.
+
+    Args:
+        most: Most connections in total.
+        most_of_one: Most connections from one address.
+        proxies: Proxies whose connections are those of many clients.
+
+    Attributes:
+        dropped: Number of connections that were closed: to make room, after a timeout, or for not
+            speaking HTTP.
+        is_leaving: The process is to end. Callers must connect to another one from now on.
+    """
+
+    def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
+        self._most, self._most_of_one = most, most_of_one
+        self.proxies = proxies or TrustedProxies()
+        self._open: set[Connection] = set()
+        self._idle: dict[Connection, None] = {}  # the longest idle comes first
+        self._by_address: Counter[str] = Counter()
+        self.dropped = 0
+        self.is_leaving = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, connection: Connection) -> None:
+        self._open.add(connection)
+        self._by_address[connection.address] += 1
+        self.rest(connection)
+        count = self._by_address[connection.address]
+        if connection.address and count > self._most_of_one:
+            self._drop(one for one in self._idle if one.address == connection.address)
+        elif len(self._open) > self._most:
+            self._drop(self._idle)
+
+    def _drop(self, idle: Iterable[Connection]) -> None:
+        """Close the first idle connection. The new one is the last, if all others have requests."""
+        self.dropped += 1
+        next(iter(idle)).drop()
+
+    def work(self, connection: Connection) -> None:
+        """Note that a connection has a request."""
+        self._idle.pop(connection, None)
+
+    def rest(self, connection: Connection) -> None:
+        """Note that a connection waits for a request."""
+        if connection in self._open:
+            self._idle[connection] = None
+
+    def remove(self, connection: Connection) -> None:
+        if connection not in self._open:
+            return
+        self._open.discard(connection)
+        self._idle.pop(connection, None)
+        self._by_address[connection.address] -= 1
+        if not self._by_address[connection.address]:
+            del self._by_address[connection.address]

@@ -1,0 +1,213 @@
+"""Slots for admitted calls and memory for their bodies. Some of both is reserved for gates."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from orchestrator.serving.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
+from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.policy.clients import GATE, Client
+
+KEPT = 8
+"""This fraction (1/8) of slots and memory is reserved for gates."""
+
+MEASURE_S = 1.0
+"""Least time over which the rate of an upload is measured."""
+
+
+def open_to(priority: int, whole: int) -> int:
+    """Return how much of a resource a priority may use. Only gates may use all of it."""
+    return whole if priority == GATE else whole - whole // KEPT
+
+
+@dataclass(eq=False)
+class Slot:
+    """The slot of an admitted call, from its headers to the end of its answer.
+
+    Attributes:
+        client: Client of the call.
+        size: Reserved memory for the bytes of the body that have arrived.
+        marked_s: Time at which the body began to arrive, or its rate was measured last.
+        marked_size: Bytes that had arrived at that time.
+        rate: Bytes a second before that time; infinite until it was measured.
+        evict: Ends the call's upload or its wait. If None, it does neither now.
+        is_receiving: The call's body is being read.
+        paid: Calls that were counted for it in advance, and not yet used.
+    """
+
+    client: Client
+    size: int = 0
+    marked_s: float = 0.0
+    marked_size: int = 0
+    rate: float = math.inf
+    evict: Callable[[], object] | None = None
+    is_receiving: bool = False
+    paid: float = 1.0
+
+    def measure_rate(self, now_s: float) -> float:
+        """Return the rate at which the body arrives; at most once a second it is measured anew.
+
+        So an upload that sent much at first, and nothing since, is slow after a second.
+        """
+        passed_s = now_s - self.marked_s
+        if passed_s >= MEASURE_S:
+            self.rate = (self.size - self.marked_size) / passed_s
+            self.marked_s, self.marked_size = now_s, self.size
+        return self.rate
+
+
+class Slots:
+    """The admitted calls, in order of arrival."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._inside: dict[Slot, None] = {}
+        self._calls: Counter[str] = Counter()  # by the client's name
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._inside)
+
+    def check(self, slot: Slot) -> None:
+        """Check that a call still has its slot.
+
+        Raises:
+            Evicted: The call was evicted meanwhile.
+        """
+        if slot not in self._inside:
+            raise evicted()
+
+    def add(self, slot: Slot) -> None:
+        """Admit a call.
+
+        Raises:
+            ServiceFull: There is no room.
+        """
+        self._make_room(slot, calls=1)
+        self._inside[slot] = None
+        self._calls[slot.client.name] += 1
+
+    def check_calls(self, client: Client) -> None:
+        """Check that a client may have one more call.
+
+        Raises:
+            QuotaExceeded: The client already has as many calls as it may.
+        """
+        if self._calls[client.name] >= client.calls:
+            raise QuotaExceeded(
+                f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
+            )
+
+    def reserve(self, slot: Slot, size: int, now_s: float = 0.0) -> None:
+        """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
+
+        Args:
+            slot: Slot of the call.
+            size: All its bytes.
+            now_s: Time of a clock that nobody sets.
+
+        Raises:
+            QuotaExceeded: The bodies of this client fill half of the memory.
+            ServiceFull: There is no room, or the call was evicted meanwhile.
+        """
+        self.check(slot)
+        name = slot.client.name
+        others = sum(one.size for one in self._inside if one.client.name == name) - slot.size
+        if others and others + size > self._limits.memory_bytes // 2:
+            raise QuotaExceeded(
+                "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
+            )
+        more = size - slot.size
+        self._drop_slow(slot, more, now_s)
+        self._make_room(slot, size=more)
+        slot.size = size
+        self.bytes += more
+
+    def _drop_slow(self, slot: Slot, size: int, now_s: float) -> None:
+        """Evict slow uploads, the slowest first, until a call has room.
+
+        So nobody can hold the memory by parts of bodies that never end. An upload is slow if a body
+        of the largest size would not come in time at its rate.
+        """
+        missing = self.bytes + size - self._memory_of(slot)
+        if missing <= 0:
+            return
+        least_rate = self._limits.body_bytes / self._limits.body_s
+        slow = sorted(
+            (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),
+            key=lambda one: one.rate,
+        )
+        if sum(one.size for one in slow) < missing:
+            return
+        for one in slow:
+            if missing > 0:
+                missing -= one.size
+                self._evict(one)
+
+    def _uploads_beside(self, slot: Slot) -> Iterator[Slot]:
+        """Yield the uploads that hold memory and have no better priority than a call."""
+        for one in self._inside:
+            is_upload = one.is_receiving and one.evict is not None and one.size > 0
+            if is_upload and one is not slot and one.client.priority >= slot.client.priority:
+                yield one
+
+    def _memory_of(self, slot: Slot) -> int:
+        limits = self._limits
+        return max(limits.body_bytes, open_to(slot.client.priority, limits.memory_bytes))
+
+    def remove(self, slot: Slot) -> None:
+        """Free the slot and the memory of a call, unless it was evicted already."""
+        if slot not in self._inside:
+            return
+        del self._inside[slot]
+        self.bytes -= slot.size
+        self._calls[slot.client.name] -= 1
+        if not self._calls[slot.client.name]:
+            del self._calls[slot.client.name]
+
+    def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
+        """Evict calls of worse priority until there is room; evict none if that is not enough."""
+        limits, priority, memory = self._limits, slot.client.priority, self._memory_of(slot)
+        if calls:
+            calls += len(self._inside) - open_to(priority, limits.calls + limits.waiting)
+        if size:
+            size += self.bytes - memory
+        evicted = []
+        for one in self._evictable(priority):
+            if calls <= 0 and size <= 0:
+                break
+            if calls > 0 or one.size:
+                evicted.append(one)
+                calls, size = calls - 1, size - one.size
+        if calls > 0:
+            raise ServiceFull("all places are taken; try again later", RETRY_AFTER_S)
+        if size > 0:
+            raise ServiceFull("the memory for bodies is used up; try again later", RETRY_AFTER_S)
+        for one in evicted:
+            self._evict(one)
+
+    def _evictable(self, priority: int) -> list[Slot]:
+        """Return the calls of worse priority that may be evicted, in that order.
+
+        The worst priority comes first. In it, uploads come before waiting calls, and the latest
+        call comes first.
+        """
+        worse = [one for one in self._inside if one.evict and one.client.priority > priority]
+        worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
+        return worse[::-1]
+
+    def _evict(self, slot: Slot) -> None:
+        assert slot.evict is not None
+        slot.evict()
+        self.remove(slot)  # at once, so that the other call gets the slot
+
+
+def evicted() -> Evicted:
+    """Return the refusal of a call that was evicted."""
+    return Evicted(
+        "a call of better priority took the place, or other uploads the memory; try again",
+        RETRY_AFTER_S,
+    )

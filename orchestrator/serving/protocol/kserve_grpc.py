@@ -1,0 +1,195 @@
+"""Codec of KServe v2 over gRPC: turns messages into calls, and answers into messages."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from tritonclient.grpc import service_pb2 as pb
+
+from orchestrator.errors import RequestError
+from orchestrator.serving.protocol.arrays import pack
+from orchestrator.serving.protocol.bounds import (
+    MOST_DIMENSIONS,
+    MOST_INPUTS,
+    MOST_OUTPUTS,
+    MOST_PARAMETERS,
+    check_bounds,
+)
+from orchestrator.serving.protocol.inference import (
+    InferenceRequest,
+    InferenceResponse,
+    Plain,
+    Tensor,
+)
+
+MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
+"""Most fields of a message. An input may have a second field for its raw contents. Three fields
+are name and version of the model, and the id."""
+MOST_TYPED = 4 * 1024 * 1024
+"""Most bytes of a message beside raw contents. Parsed, they take up to 16 times the memory. Empty
+outputs take 24 times; `MOST_FIELDS` limits their number."""
+RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
+DELIMITED = 2
+"""Wire type of each field of a `ModelInferRequest`."""
+TYPED = {
+    "BOOL": "bool_contents",
+    **dict.fromkeys(("INT8", "INT16", "INT32"), "int_contents"),
+    "INT64": "int64_contents",
+    **dict.fromkeys(("UINT8", "UINT16", "UINT32"), "uint_contents"),
+    "UINT64": "uint64_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+    "BYTES": "bytes_contents",
+}
+"""Field of a tensor's contents, by its type. Other types have raw contents only."""
+PARAMETERS = {"bool_param", "int64_param", "double_param", "string_param"}
+
+
+def parse_request(message: bytes) -> Any:
+    """Return a `ModelInferRequest`, if the parsed message does not need too much memory.
+
+    Raises:
+        RequestError: The bytes are no such message, or it would need too much memory.
+    """
+    at = fields = typed = 0
+    while at < len(message):
+        tag, at = _read_varint(message, at)
+        size, at = _read_varint(message, at)
+        at += size
+        fields += 1
+        typed += 0 if tag >> 3 == RAW else size
+        if tag & 7 != DELIMITED or at > len(message):
+            raise RequestError("message: wanted a ModelInferRequest, got other bytes")
+        if fields > MOST_FIELDS:
+            raise RequestError(f"message: wanted up to {MOST_FIELDS} fields, got more")
+        if typed > MOST_TYPED:
+            raise RequestError(
+                f"message: wanted up to {MOST_TYPED} bytes beside raw_input_contents, got more"
+            )
+    return parse_message(pb.ModelInferRequest, message)
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    """Return a number and its end. A number without an end reaches past the message."""
+    value = 0
+    for index, byte in enumerate(message[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * index
+        if byte < 0x80:
+            return value, at + index + 1
+    return 0, len(message) + 1
+
+
+def parse_message(kind: Any, message: bytes) -> Any:
+    """Return a message of a kind.
+
+    Raises:
+        RequestError: The bytes are no such message.
+    """
+    try:
+        return kind.FromString(message)
+    except DecodeError as error:
+        raise RequestError(f"message: wanted a {kind.DESCRIPTOR.name}, got other bytes") from error
+
+
+def to_call(request: Any, trace: dict[str, str]) -> InferenceRequest:
+    """Return a `ModelInferRequest` as a call.
+
+    Raises:
+        RequestError: The message is not a valid call, or exceeds a bound.
+    """
+    raw = request.raw_input_contents
+    if raw and len(raw) != len(request.inputs):
+        raise RequestError(
+            f"raw_input_contents: wanted one for each of {len(request.inputs)} inputs, "
+            f"got {len(raw)}"
+        )
+    contents = raw or [None] * len(request.inputs)
+    call = InferenceRequest(
+        model=request.model_name,
+        inputs=tuple(
+            _to_tensor(one, content) for one, content in zip(request.inputs, contents, strict=True)
+        ),
+        outputs=tuple(_to_name(one) for one in request.outputs),
+        version=request.model_version,
+        id=request.id,
+        parameters={name: _to_plain(name, one) for name, one in request.parameters.items()},
+        trace=trace,
+    )
+    return check_bounds(call)
+
+
+def _to_plain(name: str, parameter: Any) -> Plain:
+    kind = parameter.WhichOneof("parameter_choice")
+    if kind not in PARAMETERS:
+        raise RequestError(
+            f"parameter {reprlib.repr(name)}: wanted a text, a number, true or false, "
+            f"got {kind or 'none'}"
+        )
+    value: Plain = getattr(parameter, kind)
+    return value
+
+
+def _to_name(output: Any) -> str:
+    if output.parameters:
+        raise RequestError(f"output {reprlib.repr(output.name)}: {_unknown(output.parameters)}")
+    name: str = output.name
+    return name
+
+
+def _unknown(parameters: Any) -> str:
+    return f"wanted no parameters of a tensor, got {reprlib.repr(min(parameters))}"
+
+
+def _to_tensor(given: Any, raw: bytes | None) -> Tensor:
+    what = f"input {reprlib.repr(given.name)}"
+    if given.parameters:
+        raise RequestError(f"{what}: {_unknown(given.parameters)}")
+    if len(given.shape) > MOST_DIMENSIONS:  # the product of so many would take minutes
+        raise RequestError(
+            f"{what}: wanted up to {MOST_DIMENSIONS} dimensions, got {len(given.shape)}"
+        )
+    shape = tuple(given.shape)
+    if any(size < 0 for size in shape):
+        raise RequestError(f"{what}: wanted no negative sizes, got {reprlib.repr(shape)}")
+    if raw is None:
+        raw = _from_typed(what, given, shape)
+    elif given.HasField("contents"):
+        raise RequestError(f"{what}: wanted contents or raw_input_contents, got both")
+    return Tensor(given.name, given.datatype, shape, raw)
+
+
+def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
+    name = TYPED.get(given.datatype)
+    if name is None:
+        raise RequestError(
+            f"{what}: wanted one of {', '.join(TYPED)} in contents, "
+            f"got {reprlib.repr(given.datatype)}"
+        )
+    filled = [field.name for field, _ in given.contents.ListFields()]
+    if filled not in ([], [name]):
+        raise RequestError(f"{what}: wanted {name} alone, got {', '.join(filled)}")
+    values = getattr(given.contents, name)
+    if len(values) != math.prod(shape):
+        raise RequestError(
+            f"{what}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
+        )
+    return pack(what, given.datatype, values)
+
+
+def to_response(answer: InferenceResponse) -> Any:
+    """Return an answer as a `ModelInferResponse` with its outputs as raw contents."""
+    return pb.ModelInferResponse(
+        model_name=answer.model,
+        model_version=answer.version,
+        id=answer.id,
+        outputs=[
+            pb.ModelInferResponse.InferOutputTensor(
+                name=one.name, datatype=one.datatype, shape=one.shape
+            )
+            for one in answer.outputs
+        ],
+        raw_output_contents=[one.data for one in answer.outputs],
+    )

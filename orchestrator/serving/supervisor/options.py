@@ -1,0 +1,216 @@
+"""The options for the start of a server, and the choice of what fits this machine."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from orchestrator.host.loopback import is_own, to_literal
+from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB, Capacity, fitting, fitting_gpu
+from orchestrator.serving.supervisor.export_cache import ModelSource
+from orchestrator.serving.supervisor.gpu import has_gpu
+from orchestrator.serving.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
+from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
+
+LONGER_ON_A_GPU = 3
+"""On a GPU the start may take so many times as long: each of eight workers makes a CUDA context and
+warms up, and a driver newer than PyTorch compiles kernels first."""
+PORTS = ("http_port", "grpc_port", "metrics_port")
+ADMIN_HEADER = "plates-admin-key"
+"""Header of an administrator's request, over HTTP."""
+ADMIN_METADATA = f"triton-grpc-protocol-{ADMIN_HEADER}"
+"""Header of an administrator's request, over gRPC."""
+CALLER_HEADER = "plates-caller-key"
+"""Header of a call from the gateway, over HTTP."""
+CALLER_METADATA = f"triton-grpc-protocol-{CALLER_HEADER}"
+"""Header of a call from the gateway, over gRPC."""
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """The options of a server.
+
+    Attributes:
+        repository: The model repository. Networks are exported into ours; any other repository is
+            served as it lies.
+        beside: Further repositories, whose models are served as they lie.
+        weights: Folder of the networks' weights.
+        formats: File of the plate formats; None means the file of the weights.
+        host: Address to listen on.
+        http_port: HTTP port.
+        grpc_port: gRPC port.
+        metrics_port: Port of the Prometheus metrics.
+        device: `auto` uses GPUs if there are any, `cpu` hides them, `gpu` requires one.
+        engine: The engine of the networks; `auto` chooses the one that fits the machine.
+        threads: CPU threads of one inference; 0 means as many as fit the machine.
+        instances: Inferences of the detector, and of the reader, at once; 0 means as many as fit
+            the machine.
+        pictures: Pictures processed at once; 0 means as many as fit the machine.
+        pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
+            networks alone.
+        cuda_graphs: On a GPU, run the detector as CUDA graphs.
+        decode_on_gpu: On a GPU, decode JPEG files there, with nvImageCodec.
+        mps: On a GPU, run kernels of different processes at once, under NVIDIA's MPS.
+        cuda_pool_mb: Megabytes of a GPU that Triton keeps for the tensors between models.
+        start_timeout_s: How long the models may take to load on a CPU.
+        explicit: Serve the repository as it lies, and load and unload models on request. Our models
+            are loaded at the start, other models are not.
+        admin_key: Key of administrators, who may load models and change settings; random unless
+            given.
+        caller_key: Key that every call must send; empty means that calls need none. Only the
+            gateway has it.
+        traces: URL of an OpenTelemetry collector, OTLP over HTTP; empty means no traces.
+        trace_rate: One of this many requests is traced, and also each request whose client traces
+            it.
+        flags: Further options of tritonserver, unchanged.
+        variables: Further variables of its environment.
+        tritonserver: Program of an installed Triton to run; None means the embedded one.
+        trust_network: Also listen to other machines, which could end the server with one request.
+    """
+
+    repository: Path = REPOSITORY
+    beside: tuple[Path, ...] = ()
+    weights: Path = WEIGHTS
+    formats: Path | None = None
+    host: str = "127.0.0.1"
+    http_port: int = 8000
+    grpc_port: int = 8001
+    metrics_port: int = 8002
+    device: str = "auto"
+    engine: Engine = Engine.AUTO
+    threads: int = 0
+    instances: int = 0
+    pictures: int = 0
+    pictures_on_cpu: bool = False
+    cuda_graphs: bool = False
+    decode_on_gpu: bool = False
+    mps: bool = False
+    cuda_pool_mb: int = CUDA_POOL_MB
+    start_timeout_s: float = 180.0
+    explicit: bool = False
+    admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    caller_key: str = field(default="", repr=False)
+    traces: str = ""
+    trace_rate: int = 1
+    flags: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    tritonserver: Path | None = None
+    trust_network: bool = False
+
+    @classmethod
+    def given(cls, **values: Any) -> ServerOptions:
+        """Return options with these values, and the default for each that is None."""
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def choose_engine(self) -> Engine:
+        """Return the engine that runs the networks on this machine."""
+        return choose(self.engine, on_gpu=self.on_gpu())
+
+    def source(self) -> ModelSource:
+        """Return the inputs from which our models are made."""
+        return ModelSource(self.repository, self.weights, self.choose_engine(), self.formats)
+
+    def capacity(self) -> Capacity:
+        """Return the capacity of this machine's GPU, or of its cores."""
+        if self.on_gpu() and not self.choose_engine().is_openvino:
+            return fitting_gpu(
+                threads=self.threads,
+                instances=self.instances,
+                pictures=self.pictures,
+                pictures_on_cpu=self.pictures_on_cpu,
+                cuda_graphs=self.cuda_graphs,
+                decode_on_gpu=self.decode_on_gpu,
+            )
+        return fitting(threads=self.threads, instances=self.instances, pictures=self.pictures)
+
+    @property
+    def is_made_here(self) -> bool:
+        """The models are made from the repository and the weights, not served as they lie."""
+        ours = holds_plates(self.repository) and not is_laid_out(self.repository)
+        return ours and not self.explicit
+
+    def on_gpu(self) -> bool:
+        return self.device == "gpu" or (self.device == "auto" and has_gpu())
+
+    @property
+    def uses_mps(self) -> bool:
+        """Processes share the GPU under MPS; so an error of one may end the work of all there."""
+        return self.mps and self.on_gpu()
+
+    @property
+    def longest_start_s(self) -> float:
+        """How long the models may take to load on the device, in seconds."""
+        return self.start_timeout_s * (LONGER_ON_A_GPU if self.on_gpu() else 1)
+
+    @property
+    def repositories(self) -> tuple[Path, ...]:
+        """All repositories that are served."""
+        return (self.repository, *self.beside)
+
+    @property
+    def served_as_they_lie(self) -> tuple[Path, ...]:
+        """The repositories that are not ours."""
+        theirs = () if holds_plates(self.repository) else (self.repository,)
+        return (*theirs, *self.beside)
+
+    @property
+    def is_local(self) -> bool:
+        """Only this machine can reach the server."""
+        return is_own(self.host)
+
+    @property
+    def admin_headers(self) -> dict[str, str]:
+        """Headers of an administrator's request, over HTTP or gRPC."""
+        return {ADMIN_HEADER: self.admin_key, ADMIN_METADATA: self.admin_key}
+
+    @property
+    def caller_headers(self) -> dict[str, str]:
+        """Headers of a call, over HTTP or gRPC."""
+        if not self.caller_key:
+            return {}
+        return {CALLER_HEADER: self.caller_key, CALLER_METADATA: self.caller_key}
+
+    @property
+    def listening(self) -> tuple[ListenAddress, ...]:
+        """The addresses and ports on which the server shall listen."""
+        http = "admin_port" if self.caller_key else "http_port"
+        names = (http, "grpc_port", "metrics_port")
+        return tuple(
+            ListenAddress(name, self.host, getattr(self, port))
+            for name, port in zip(names, PORTS, strict=True)
+        )
+
+    @property
+    def http_url(self) -> str:
+        return self._url(self.http_port)
+
+    @property
+    def grpc_url(self) -> str:
+        return self._url(self.grpc_port)
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{self._url(self.metrics_port)}/metrics"
+
+    def _url(self, port: int) -> str:
+        host = to_literal(self.host)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptions:
+    """Return the options with a free port for each that is 0.
+
+    Args:
+        options: Options with any number of ports that are 0.
+        taken: Ports that another service will soon use.
+    """
+    unset = [name for name in PORTS if getattr(options, name) == 0]
+    taken = [*taken, *(one.port for one in options.listening)]
+    free = (port for port in free_ports(len(unset) + len(taken)) if port not in taken)
+    found: dict[str, Any] = dict(zip(unset, free, strict=False))
+    return replace(options, **found)

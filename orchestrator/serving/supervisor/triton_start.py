@@ -1,0 +1,126 @@
+"""Starts a Triton: writes its folder, runs its program, and waits until it is ready."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+from orchestrator.host.oom_score import raise_score
+from orchestrator.host.subprocesses import prepare_child
+from orchestrator.serving.protocol.gateway_events import Event
+from orchestrator.serving.supervisor.command import command, environment
+from orchestrator.serving.supervisor.cpu_priority import prepare_slow_child, restore_priority
+from orchestrator.serving.supervisor.hidden_key import hide
+from orchestrator.serving.supervisor.installation import find_installation, lay_out_backends
+from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.plate_models import MODELS, holds_plates
+from orchestrator.serving.supervisor.preflight import check
+from orchestrator.serving.supervisor.readiness import wait_until_ready
+from orchestrator.serving.supervisor.repository_writer import RepositoryWriter, choose_writer
+from orchestrator.serving.supervisor.server_folder import ServerFolder, writing
+from orchestrator.serving.supervisor.shutdown import do_nothing
+from orchestrator.serving.supervisor.triton_server import Server, ignore
+
+
+def start(
+    options: ServerOptions,
+    models: RepositoryWriter | None = None,
+    notify: Callable[[Event], None] = ignore,
+    *,
+    on_wait: Callable[[], None] | None = None,
+) -> Server:
+    """Start the server and wait until every model is ready.
+
+    Args:
+        options: Options of the server, which `preflight.check` has accepted.
+        models: Writes the repository to serve; None means ours.
+        notify: Called for each worker that dies once the server serves, and for each model that
+            has new workers.
+        on_wait: Monitors the server that still serves; called again and again until the new one
+            is ready. The cores are left to the old one. An error of this function ends the start.
+
+    Raises:
+        ServerError: The server cannot be started; the message gives the reason.
+    """
+    server = _launch(options, models or choose_writer(options), notify, is_beside=bool(on_wait))
+    try:
+        hide(server.process, [options.admin_key, options.caller_key])
+        wait_until_ready(server, on_wait or do_nothing)
+        server.begin_serving()
+    except BaseException:
+        server.stop(timeout_s=1)  # no request is in progress yet
+        raise
+    restore_priority(server.process.pid)
+    return server
+
+
+@contextmanager
+def run_server(options: ServerOptions, models: RepositoryWriter | None = None) -> Iterator[Server]:
+    """Check that this machine can run a server, and run it for the length of a `with` block."""
+    server = start(check(options), models)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def _launch(
+    options: ServerOptions,
+    write: RepositoryWriter,
+    notify: Callable[[Event], None],
+    *,
+    is_beside: bool,
+) -> Server:
+    """Write a server's folder and run its program, beside another server or alone."""
+    installation = find_installation(options.tritonserver)
+    folder = ServerFolder.make()
+    try:
+        ours = write(options, folder.path / "repository")
+        repositories = [folder.plain(one) for one in (ours, *options.beside)]
+        loaded = _loaded_models(options, repositories)
+        with writing():
+            backends = lay_out_backends(installation, folder.path)
+            variables = environment(options, installation, folder)
+        line = command(
+            options, installation, repositories, backends, folder.shm_prefix, one_by_one=is_beside
+        )
+        process = _run(line, variables, folder, prepare_slow_child if is_beside else prepare_child)
+        raise_score(process.pid)  # long before it starts a worker, which inherits the score
+        return Server(
+            options, process, folder, loaded, ours if options.is_made_here else None, notify
+        )
+    except BaseException:
+        folder.remove()
+        raise
+
+
+def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tuple[str, ...]:
+    """Return the models that the server loads at its start."""
+    if options.explicit:
+        return MODELS if holds_plates(options.repository) else ()
+    return tuple(name for folder in repositories for name in list_models(folder))
+
+
+def _run(
+    line: list[str], variables: dict[str, str], folder: ServerFolder, prepare: Callable[[], None]
+) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            line,
+            env=variables,
+            cwd=folder.path,  # workers look for modules there first
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            pass_fds=folder.inherited,
+            start_new_session=True,  # this process handles Ctrl-C
+            preexec_fn=prepare,
+        )
+    except OSError as error:
+        raise ServerError(f"{line[0]}: cannot be run: {error.strerror}") from error

@@ -1,0 +1,68 @@
+"""Counts the workers of a server that compute at this moment, from their heartbeats."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from orchestrator.host.cores import usable_cores
+from orchestrator.host.heartbeat import VARIABLE, State, state_of
+from orchestrator.host.subprocesses import PROC
+
+LIST_EVERY_S = 1.0
+"""Age of the list of workers after which it is made again: workers end, and others start."""
+
+
+class BusyWorkers:
+    """The other workers of this server. Asking which of them compute takes microseconds.
+
+    Args:
+        prefix: Prefix of the paths of the heartbeats; None if no worker writes any.
+        cores: Cores that all workers share.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(
+        self, prefix: str | None, cores: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._prefix, self._cores, self._clock = prefix, cores, clock
+        self._listed = float("-inf")
+        self._heartbeats: dict[str, mmap.mmap] = {}  # by process id
+
+    @classmethod
+    def of_server(cls) -> BusyWorkers:
+        """Return the workers of the server that started this process."""
+        return cls(os.environ.get(VARIABLE), usable_cores())
+
+    def need_cores_of(self, threads: int) -> bool:
+        """Tell whether half of an inference's threads, or more, would have no core of their own."""
+        free = self._cores - self.count()
+        return 2 * free <= min(threads, self._cores)
+
+    def count(self) -> int:
+        """Return how many other workers compute. A worker that waits for another does not."""
+        if self._prefix and self._clock() - self._listed > LIST_EVERY_S:
+            self._heartbeats = _open_others(Path(self._prefix), self._heartbeats)
+            self._listed = self._clock()
+        return sum(state_of(one) == State.WORKING for one in self._heartbeats.values())
+
+
+def _open_others(prefix: Path, opened: dict[str, mmap.mmap]) -> dict[str, mmap.mmap]:
+    """Return the heartbeats of the other workers that live, by process id."""
+    found = {}
+    for path in prefix.parent.glob(f"{prefix.name}*"):
+        pid = path.name.removeprefix(prefix.name)
+        if not pid.isdigit() or pid == str(os.getpid()) or not (PROC / pid).exists():
+            continue  # a worker that was killed leaves its last heartbeat
+        with suppress(OSError, ValueError):  # the worker is just starting or ending
+            found[pid] = opened.get(pid) or _map(path)
+    return found
+
+
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,0 +1,151 @@
+"""Makes people and other plates in kept pictures unrecognisable.
+
+Pixels are replaced, not filtered. A Gaussian blur, or a mosaic with cells smaller than a letter,
+keeps enough of a text or a face to find it again: a program blurs all candidates in the same way
+and compares. Here a plate becomes a flat area. Everything else becomes 24 columns of mean colours,
+so that a face is less than one cell.
+
+Faces are not searched for. OpenCV's detector (YuNet) needs a file of weights that no package
+brings, and a face that it misses would stay.
+
+Source: Hill et al. 2016, "On the (In)effectiveness of Mosaicing and Blurring as Tools for Document
+Redaction".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_cameras.configuration import NONE, PLATES
+from plate_cameras.frames import Xyxy
+
+Bgr = NDArray[np.uint8]
+COLUMNS = 24
+"""Mean colours in a row of a kept frame. At 1080p a cell has 80 px; a face rarely has more."""
+STILL_COLUMNS = 160
+"""Mean colours in a row of a still: lanes and barriers stay visible, so that zones can be drawn."""
+FLAT = 128
+"""Grey level of a hidden plate. It does not depend on the plate's pixels."""
+PLATE_MARGIN = 0.2
+"""Margin round a hidden plate, in heights of its box: detected boxes may cut the outer letters."""
+FRONT = (1.0, 0.75, 1.0, 0.5)
+"""The part that stays sharp: plate widths to the left, above, to the right and below the plate.
+
+A plate of 52 cm hangs at 50 cm: this is the car's front up to 0.9 m. Faces of drivers and of people
+who stand beside the car are higher.
+"""
+
+
+def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:
+    """Return a frame that may be kept for the pass of one plate.
+
+    Args:
+        bgr: (H, W, 3) pixels of the frame.
+        plate: Box of the pass's own plate in pixels of the frame; it stays readable.
+        others: Boxes of all other plates in the frame.
+        blur: `surroundings`: other plates are hidden, and only the vehicle's front stays sharp.
+            `plates`: other plates are hidden. `none`: the frame stays as it is.
+
+    Returns:
+        A new array of the same shape.
+    """
+    if blur == NONE:
+        return bgr.copy()
+    hidden = hide_others(bgr, plate, others)
+    if blur == PLATES:
+        return hidden
+    coarse = coarsen(hidden, COLUMNS)
+    front = _inside(_front_of(plate), bgr)
+    coarse[front] = hidden[front]
+    return coarse
+
+
+def blur_still(bgr: Bgr, plates: Sequence[Xyxy], blur: str) -> Bgr:
+    """Return a still of a camera that may be kept and shown.
+
+    A still shows the place, not a vehicle: no plate in it stays readable. The boxes must be those
+    of all plates that the service found in this very frame, in pixels of `bgr`. A frame that the
+    service has not answered must not become a still.
+
+    Args:
+        bgr: (H, W, 3) pixels of the frame.
+        plates: Boxes of all plates in pixels of the frame.
+        blur: `surroundings`: plates are hidden, and the picture is coarsened to 160 columns.
+            `plates`: plates are hidden. `none`: the picture stays as it is.
+
+    Returns:
+        A new array of the same shape.
+    """
+    if blur == NONE:
+        return bgr.copy()
+    hidden = hide_plates(bgr, plates)
+    return hidden if blur == PLATES else coarsen(hidden, STILL_COLUMNS)
+
+
+def hide_others(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy]) -> Bgr:
+    """Return a picture in which only one plate stays readable, and stays whole.
+
+    The margin of a hidden plate yields to that of the plate that stays: its outer letters may lie
+    there. The box of a hidden plate yields only to the other's box: two boxes of the same plate may
+    overlap.
+    """
+    hidden = hide_plates(bgr, others)
+    around, own = _inside(_grown(plate, PLATE_MARGIN), bgr), _inside(plate, bgr)
+    hidden[around] = bgr[around]
+    for other in others:
+        hidden[_inside(other, bgr)] = FLAT
+    hidden[own] = bgr[own]
+    return hidden
+
+
+def hide_plates(bgr: Bgr, plates: Sequence[Xyxy]) -> Bgr:
+    """Return a picture whose plates are flat areas.
+
+    Args:
+        bgr: (H, W, 3) pixels.
+        plates: Boxes in pixels of the picture; parts outside of it are left out.
+    """
+    hidden = bgr.copy()
+    for box in plates:
+        hidden[_inside(_grown(box, PLATE_MARGIN), bgr)] = FLAT
+    return hidden
+
+
+def coarsen(bgr: Bgr, columns: int) -> Bgr:
+    """Return a picture of the same size that has only so many mean colours in a row.
+
+    Args:
+        bgr: (H, W, 3) pixels.
+        columns: Number of mean colours in a row; rows get cells of the same height.
+    """
+    height, width = bgr.shape[:2]
+    cells_wh = (min(columns, width), max(1, round(height * columns / width)))
+    means = cv2.resize(bgr, cells_wh, interpolation=cv2.INTER_AREA)
+    return cv2.resize(means, (width, height), interpolation=cv2.INTER_LINEAR).astype(
+        np.uint8, copy=False
+    )
+
+
+def _grown(box: Xyxy, margin: float) -> Xyxy:
+    """Return a box with a margin on each side, in heights of the box."""
+    x0, y0, x1, y1 = box
+    room = margin * (y1 - y0)
+    return (x0 - room, y0 - room, x1 + room, y1 + room)
+
+
+def _front_of(plate: Xyxy) -> Xyxy:
+    x0, y0, x1, y1 = plate
+    left, above, right, below = (share * (x1 - x0) for share in FRONT)
+    return (x0 - left, y0 - above, x1 + right, y1 + below)
+
+
+def _inside(box: Xyxy, bgr: Bgr) -> tuple[slice, slice]:
+    """Return a box as rows and columns of a picture. It is rounded outwards and clipped."""
+    height, width = bgr.shape[:2]
+    x0, y0 = (max(0, int(np.floor(side))) for side in box[:2])
+    x1, y1 = (max(0, int(np.ceil(side))) for side in box[2:])
+    return slice(min(y0, height), min(y1, height)), slice(min(x0, width), min(x1, width))

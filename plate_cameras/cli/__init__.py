@@ -1,0 +1,1 @@
+"""The commands of the cameras: `plates watch`, `passes` and `people`."""

@@ -1,0 +1,44 @@
+"""The store that a file of cameras, or a folder, stands for, and who uses it by a command."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plate_cameras.store.finding.pass_query import Requester
+    from plate_cameras.store.pass_store import PassStore
+
+
+@contextmanager
+def open_camera_store(file: Path) -> Iterator[PassStore]:
+    """Open the store of a configuration, or that of a folder, until the block ends."""
+    from plate_cameras.configuration import Store, read_configuration
+    from plate_cameras.store.factory import open_store
+
+    if file.is_dir():
+        settings, folder = Store(), file
+    else:
+        settings, folder = read_configuration(file).store, file.absolute().parent
+    with closing(open_store(settings, folder)) as store:
+        yield store
+
+
+def requester_of(why: str) -> Requester:
+    """Return the account on this machine that runs the command, for the audit.
+
+    The name comes from the system, not from variables such as USER, and its prefix keeps it apart
+    from people and keys of the control room.
+    """
+    from plate_cameras.store.finding.pass_query import Requester
+
+    number = os.getuid()
+    try:
+        name = pwd.getpwuid(number).pw_name
+    except KeyError:  # containers run under numbers without a name
+        name = str(number)
+    return Requester(f"account:{name}", why)

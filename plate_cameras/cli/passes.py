@@ -1,0 +1,175 @@
+"""The command `plates passes`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orchestrator.cli.flags import show_errors
+from orchestrator.cli.suggestions import SuggestingGroup
+from orchestrator.errors import ParameterError
+from plate_cameras.cli.camera_stores import open_camera_store, requester_of
+
+if TYPE_CHECKING:
+    from plate_cameras.store.finding.pass_query import FoundPass
+
+# Heavy modules are imported when the command runs, so that --help is quick.
+
+DAY_S = 86400
+
+passes = typer.Typer(
+    cls=SuggestingGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="Search, export and delete the passes that plates watch has kept.",
+)
+
+StoreArgument = Annotated[
+    Path, typer.Argument(metavar="STORE", help="The file CAMERAS.toml, or the folder of --out.")
+]
+WhyOption = Annotated[
+    str, typer.Option(help="The reason, which the audit records with your name.", prompt=True)
+]
+SinceOption = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Local time, 2026-11-25 or 2026-11-25T08:00.")
+]
+
+
+@passes.command()
+def search(
+    store: StoreArgument,
+    text: Annotated[str, typer.Argument(help="A text; * stands for any characters, ? for one.")],
+    *,
+    why: WhyOption,
+    edits: Annotated[int, typer.Option(min=0, max=2, help="Most characters to differ.")] = 0,
+    camera: Annotated[list[str] | None, typer.Option(help="Only this camera; repeatable.")] = None,
+    since: SinceOption = None,
+    until: SinceOption = None,
+    most: Annotated[int, typer.Option(min=1, max=1000, help="Most passes.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass.")] = False,
+) -> None:
+    """Find passes by their plate, the newest first."""
+    with show_errors(verbose=False), open_camera_store(store) as opened:
+        from plate_cameras.store.finding.pass_query import PassQuery
+
+        query = PassQuery(
+            text,
+            edits=edits,
+            cameras=tuple(camera or ()),
+            from_s=_to_unix(since),
+            until_s=_to_unix(until),
+            limit=most,
+        )
+        page = opened.search(query, requester_of(why))
+        for line in _to_lines(page.passes, as_json=as_json):
+            typer.echo(line)
+        if page.cursor:
+            typer.echo(f"there are more than {most}; --most shows more", err=True)
+
+
+@passes.command("export-plate")
+def export_plate(
+    store: StoreArgument,
+    text: Annotated[str, typer.Argument(help="The plate.")],
+    folder: Annotated[Path, typer.Argument(metavar="TARGET", help="A new folder or .zip file.")],
+    *,
+    why: WhyOption,
+) -> None:
+    """Write everything about one plate, with its pictures, for its owner."""
+    with show_errors(verbose=False), open_camera_store(store) as opened:
+        count = opened.export_plate(text, folder, requester_of(why))
+        typer.echo(f"passes written to {folder}: {count}", err=True)
+
+
+@passes.command("delete-plate")
+def delete_plate(
+    store: StoreArgument,
+    text: Annotated[str, typer.Argument(help="The plate.")],
+    *,
+    why: WhyOption,
+    lists: Annotated[bool, typer.Option("--lists", help="Take it out of all lists, too.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete everything about one plate: passes, readings, pictures and deliveries."""
+    with show_errors(verbose=False), open_camera_store(store) as opened:
+        if not yes:
+            typer.confirm(f"Delete all passes of {text}?", abort=True)
+        requester = requester_of(why)
+        counts = opened.delete_plate(text, requester, entries=lists)
+        typer.echo(f"passes deleted: {counts.passes}; pictures: {counts.pictures}", err=True)
+
+
+@passes.command("import-list")
+def import_list(
+    store: StoreArgument,
+    name: Annotated[str, typer.Argument(help="Name of the list, as cameras name it.")],
+    file: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: text, note and so on.")],
+    *,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove entries that the file does not have.")
+    ] = False,
+) -> None:
+    """Put plates into a list, which is made if there is none of this name."""
+    with show_errors(verbose=False), open_camera_store(store) as opened:
+        if name not in opened.lists.names():
+            opened.lists.create(name)
+        content = _read_csv(file)
+        requester = requester_of("-")
+        count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
+        typer.echo(f"plates put into {name}: {count}", err=True)
+
+
+@passes.command()
+def replay(
+    store: StoreArgument,
+    sink: Annotated[str, typer.Argument(help="Name of the sink.")],
+    *,
+    days: Annotated[float, typer.Option(min=0, help="Events of the last so many days.")] = 1.0,
+) -> None:
+    """Send events to a sink again, also those that were given up."""
+    with show_errors(verbose=False), open_camera_store(store) as opened:
+        from plate_cameras.clocks import unix_s
+
+        since_s = unix_s() - days * DAY_S
+        count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
+        typer.echo(f"events that are due again: {count}", err=True)
+
+
+def _read_csv(file: Path) -> str:
+    """Return the content of a file of entries."""
+    from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES
+
+    with file.open("rb") as opened:
+        content = opened.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
+    return content.decode("utf-8-sig")
+
+
+def _to_unix(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        wanted = "a time like 2026-11-25T08:00"
+        raise ParameterError(f"--since, --until: wanted {wanted}, got {text!r}") from error
+
+
+def _to_lines(found: tuple[FoundPass, ...], *, as_json: bool) -> Iterator[str]:
+    from plate_cameras.service.pass_table import HEAD, LINE, UNREAD, format_time
+
+    if found and not as_json:
+        yield HEAD
+    for one in found:
+        if as_json:
+            yield json.dumps(vars(one), ensure_ascii=False)
+        else:
+            seen = format_time(one.first_seen_s, one.clock)
+            score, moves = f"{one.text_score:.2f}", one.direction or "-"
+            yield LINE(seen, one.text or UNREAD, score, moves, one.frames, one.camera)

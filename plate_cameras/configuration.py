@@ -1,0 +1,298 @@
+"""The configuration of the cameras: CAMERAS.toml as frozen dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.address_checks import check_address
+from orchestrator.host.toml_files import (
+    WrongValue,
+    check_range,
+    read_table,
+    show,
+    show_name,
+)
+from plate_cameras import setting_sizes as sizes
+from plate_cameras.camera_urls import check_url, encode_login
+from plate_cameras.gate_settings import Gate as Gate
+from plate_cameras.hours import Schedule as Schedule
+from plate_cameras.setting_sizes import at_most, check_sizes
+
+RETENTION_DAYS = 30
+"""How long passes are kept unless the configuration says otherwise."""
+SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
+"""The choices of `blur`; see `Store`."""
+AUDIT_DAYS = 365
+"""How long the audit of searches is kept: misuse often shows months later."""
+Point = tuple[float, ...]
+"""x and y as parts of the frame's width and height, in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A named polygon of a camera's frame.
+
+    Attributes:
+        name: Name of the zone.
+        polygon: Three or more points.
+    """
+
+    name: str
+    polygon: tuple[Point, ...] = field(metadata=at_most(sizes.MAX_POINTS))
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        _check_points(f"zone {self.name}", self.polygon, least=3)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named line across a camera's frame; passes report when they cross it, and to which side.
+
+    Attributes:
+        name: Name of the line.
+        points: Start and end of the line.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        _check_points(f"line {self.name}", self.points, least=2, most=2)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """One camera.
+
+    Attributes:
+        name: Unique name of the camera.
+        url: `rtsp://`, `rtsps://`, `http://` or `https://` address, a device such as `/dev/video0`,
+            or a file.
+        looks_per_s: Most frames a second that are sent to the service.
+        text_threshold: Least score of a pass's text that is shown, in [0, 1].
+        agreement_threshold: Least score at which a pass counts as agreed.
+        motion_threshold: Least share of the frame that must change before frames are sent; 0 sends
+            frames always.
+        zones: Parts of the frame to report.
+        only_in_zones: True if plates outside all zones are ignored.
+        masks: Parts of the frame that are ignored.
+        lines: Lines whose crossings are reported.
+        schedule: Hours in which the camera is watched.
+        lists: Names of the plate lists that are looked up for this camera.
+        retention_days: Days after which its passes are deleted; None for the store's.
+        group: Name of the group of cameras that it belongs to; roles can be limited to groups.
+        verify_tls: True if the certificate of `rtsps://` and `https://` is verified.
+        tls_ca_file: PEM file of the certificates to trust, which may be the camera's own; None for
+            the system's.
+    """
+
+    name: str
+    url: str = field(repr=False)
+    looks_per_s: float = 4.0
+    text_threshold: float = 0.6
+    agreement_threshold: float = 0.9
+    motion_threshold: float = 0.002
+    zones: tuple[Zone, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
+    only_in_zones: bool = False
+    masks: tuple[Zone, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
+    lines: tuple[Line, ...] = field(default=(), metadata=at_most(sizes.MAX_AREAS))
+    schedule: Schedule = field(default_factory=Schedule)
+    lists: tuple[str, ...] = ()
+    retention_days: float | None = None
+    group: str = ""
+    verify_tls: bool = True
+    tls_ca_file: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        if self.tls_ca_file and not self.verify_tls:
+            raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
+        if not self.name or len(self.name) > 100 or not self.name.isprintable():
+            raise SettingsError(
+                f"name: wanted 1 to 100 printable characters, got {show(self.name)}"
+            )
+        check_url(self.url)
+        check_address("url", encode_login(self.url))
+        check_range("looks_per_s", self.looks_per_s, 0.1, 60)
+        for name in ("text_threshold", "agreement_threshold", "motion_threshold"):
+            check_range(name, getattr(self, name), 0, 1)
+        if self.retention_days is not None:
+            check_range("retention_days", self.retention_days, 0, 36500)
+        _check_unique("zone", [zone.name for zone in self.zones])
+        _check_unique("line", [line.name for line in self.lines])
+
+    @property
+    def is_live(self) -> bool:
+        """False if it is a file, which has an end."""
+        scheme, separator, _ = self.url.partition("://")
+        return self.url.startswith("/dev/") or (bool(separator) and scheme.lower() != "file")
+
+
+@dataclass(frozen=True)
+class Store:
+    """The place where passes are kept.
+
+    Attributes:
+        url: Address of the database in SQLAlchemy's form; None for a file `passes.db` beside the
+            configuration.
+        pictures: Folder of the pictures or `s3://` address; None for `pictures` beside the
+            configuration.
+        spool: Folder for passes that the database cannot take now; None for `spool` beside the
+            configuration.
+        retention_days: Days after which passes are deleted.
+        audit_days: Days after which the records of searches and exports are deleted.
+        keep_frames: True if the whole frame is kept beside the plate's crop.
+        blur: The choice of what is made unrecognisable in kept frames and stills: `surroundings`
+            (all but the vehicle's front, and other plates), `plates` (other plates), or `none`.
+    """
+
+    url: str | None = None
+    pictures: str | None = None
+    spool: Path | None = None
+    retention_days: float = RETENTION_DAYS
+    audit_days: float = AUDIT_DAYS
+    keep_frames: bool = False
+    blur: str = SURROUNDINGS
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        if self.blur not in BLURS:
+            raise SettingsError(f"blur: wanted one of {', '.join(BLURS)}, got {show(self.blur)}")
+        check_range("retention_days", self.retention_days, 0, 36500)
+        check_range("audit_days", self.audit_days, 0, 36500)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A receiver of events.
+
+    Attributes:
+        name: Unique name of the sink.
+        type: `webhook`, `mqtt`, `jsonl`, or the name of a Python entry point.
+        url: Address or file of the receiver.
+        events: Kinds of events to send: `agreed`, `updated`, `closed`.
+        cameras: Cameras whose events it gets; all if empty.
+        secrets: Secrets of a webhook's signatures, the newest first. `env:NAME` takes the value of
+            an environment variable.
+        private_addresses: True if a webhook may go to private addresses.
+        options: More settings of its type.
+    """
+
+    name: str
+    type: str
+    url: str
+    events: tuple[str, ...] = ("agreed", "closed")
+    cameras: tuple[str, ...] = field(default=(), metadata=at_most(sizes.MAX_CAMERAS))
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    private_addresses: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        _check_name(self.name)
+        check_address(f"sink {self.name}: url", self.url)
+        known = ("agreed", "updated", "closed")
+        for event in self.events:
+            if event not in known:
+                raise SettingsError(f"events: wanted some of {', '.join(known)}, got {show(event)}")
+
+
+@dataclass(frozen=True)
+class ControlRoomSettings:
+    """Settings of the control room, see `plate_cameras.control_room`.
+
+    Attributes:
+        reasons_required: True if every search and export must name its reason.
+        session_hours: Hours after which people must log in again.
+    """
+
+    reasons_required: bool = False
+    session_hours: float = 12.0
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        check_range("session_hours", self.session_hours, 0.1, 24 * 365)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The content of CAMERAS.toml.
+
+    Attributes:
+        service: Address of the service, as for `PlateClient`; None starts one of its own.
+        store: The place where passes are kept.
+        cameras: The cameras.
+        sinks: The receivers of events.
+        gates: Barriers and doors that open for plates of lists.
+        control_room: Settings of the control room.
+        cameras_per_watcher: Most cameras that one of several watchers takes; 0 for no limit.
+        metrics_port: Port of the Prometheus metrics; 0 for none.
+        metrics_host: Address on which the metrics are served.
+    """
+
+    cameras: tuple[Camera, ...] = field(metadata=at_most(sizes.MAX_CAMERAS))
+    service: str | None = None
+    store: Store = field(default_factory=Store)
+    sinks: tuple[Sink, ...] = field(default=(), metadata=at_most(sizes.MAX_SINKS))
+    gates: tuple[Gate, ...] = field(default=(), metadata=at_most(sizes.MAX_GATES))
+    control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
+    cameras_per_watcher: int = 0
+    metrics_port: int = 0
+    metrics_host: str = "127.0.0.1"
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        if not self.cameras:
+            raise SettingsError("cameras: wanted at least one, got none")
+        _check_unique("camera", [camera.name for camera in self.cameras])
+        _check_unique("sink", [sink.name for sink in self.sinks])
+        _check_unique("gate", [gate.name for gate in self.gates])
+        check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
+        check_range("metrics_port", self.metrics_port, 0, 65535)
+        known = {camera.name for camera in self.cameras}
+        users: dict[str, Sequence[Sink | Gate]] = {"sink": self.sinks, "gate": self.gates}
+        for what, parts in users.items():
+            for at, one in enumerate(parts):
+                if unknown := sorted(set(one.cameras) - known):
+                    message = f"{what} {one.name}: there is no camera {show(unknown[0])}"
+                    raise WrongValue(message, (f"{what}s", at, "cameras"))
+
+
+def read_configuration(file: Path) -> Configuration:
+    """Read CAMERAS.toml.
+
+    Raises:
+        SettingsError: The file cannot be read, or a value is missing, unknown or out of range. The
+            message names the value and its line.
+    """
+    return read_table(Configuration, file)
+
+
+def _check_name(name: str) -> None:
+    if not name or len(name) > 100 or not name.isprintable():
+        raise SettingsError(f"name: wanted 1 to 100 printable characters, got {show(name)}")
+
+
+def _check_points(
+    name: str, points: tuple[Point, ...], *, least: int, most: int | None = None
+) -> None:
+    if len(points) < least or (most is not None and len(points) > most):
+        wanted = f"{least}" if most == least else f"{least} or more"
+        raise SettingsError(f"{name}: wanted {wanted} points, got {len(points)}")
+    for point in points:
+        if len(point) != 2 or not all(0 <= value <= 1 for value in point):
+            raise SettingsError(
+                f"{name}: wanted points [x, y] as parts of the frame, 0 to 1, got {[*point]}"
+            )
+
+
+def _check_unique(what: str, names: Sequence[str]) -> None:
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            message = f"{what} {show_name(name)}: wanted one of this name, got several"
+            raise WrongValue(message, (f"{what}s", at, "name"))

@@ -1,0 +1,164 @@
+"""Logins of people, with limits on attempts that fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.extension import GatewayError, QuotaExceeded, Unauthenticated
+from plate_cameras.control_room.access.cookies import make_token
+from plate_cameras.control_room.access.passwords import LONGEST, PasswordChecker, check_password
+from plate_cameras.control_room.store_threads import StoreThreads
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.login_attempts import AttemptLimit
+from plate_cameras.store.people.people import NAME, Person, StoredPerson
+
+MAX_ATTEMPTS, INTERVAL_S = 10, 30.0
+"""Failed logins of a name from one address, and seconds after which one more is allowed."""
+MAX_ATTEMPTS_OF_NAME, NAME_INTERVAL_S = 100, 10.0
+"""The same from all addresses: at most 8,740 a day. One address cannot use them up, so a stranger
+does not keep a person from logging in elsewhere."""
+MAX_ATTEMPTS_OF_ADDRESS, ADDRESS_INTERVAL_S = 30, 10.0
+"""The same of one address, with any names."""
+
+
+class LoginFailed(Unauthenticated):
+    """The name or the password is wrong, or the person is disabled. The message is the same."""
+
+    reason = "login"
+
+
+class WrongPassword(GatewayError):  # noqa: N818 - named after the cause
+    """A person who wants another password has not given the present one."""
+
+    status, code, reason = 403, "PERMISSION_DENIED", "login"
+
+
+@dataclass(frozen=True)
+class Login:
+    """A session that has begun.
+
+    Attributes:
+        person: The person.
+        token: The session's token.
+    """
+
+    person: Person
+    token: str
+
+
+class Logins:
+    """Checks names and passwords, and begins sessions.
+
+    Args:
+        store: Holds people, sessions and attempts.
+        threads: Threads for its calls.
+        passwords: Checks passwords.
+        session_s: Seconds that a session lasts.
+    """
+
+    def __init__(
+        self,
+        store: PassStore,
+        threads: StoreThreads,
+        passwords: PasswordChecker,
+        session_s: float,
+    ) -> None:
+        self._store, self._threads, self._passwords = store, threads, passwords
+        self.session_s = session_s
+
+    async def log_in(self, name: str, password: str, address: str) -> Login:
+        """Begin a session.
+
+        Args:
+            name: The name as it was typed.
+            password: The password.
+            address: Name of the client at the caller's address; empty if many callers share it.
+
+        Raises:
+            LoginFailed: The name or the password is wrong, or the person is disabled.
+            QuotaExceeded: Too many attempts of this name or from this address failed lately.
+            ServiceFull: Too many people log in at once.
+        """
+        name = name.strip().lower()
+        limits = limits_of(name, address)
+        found = await self._threads.run(lambda: self._begin(name, limits))
+        is_usable = found is not None and not found.person.is_disabled
+        checked = found.password_hash if found and is_usable else None
+        is_right = await self._passwords.verify(checked, password[: LONGEST + 1])
+        login = None
+        if found and is_right:
+            login = await self._threads.run(lambda: self._finish(found, limits))
+        if login is None:
+            raise LoginFailed("name or password: wanted those of a person, got others")
+        return login
+
+    async def change_password(self, name: str, old: str, new: str, address: str) -> Login:
+        """Give a person another password, end all sessions, and begin a new one.
+
+        Args:
+            name: Name of the person.
+            old: The present password.
+            new: The new password.
+            address: Name of the client at the caller's address; empty if many callers share it.
+
+        Raises:
+            ParameterError: The new password is too short or too long, or the old one.
+            WrongPassword: The present password is another one.
+            QuotaExceeded: Too many attempts of this name or from this address failed lately.
+            ServiceFull: Too many people log in at once.
+        """
+        check_password(new, name)
+        if new == old:
+            raise ParameterError("password: wanted a new one, got the present one")
+        limits = limits_of(name, address)
+        found = await self._threads.run(lambda: self._begin(name, limits))
+        checked = found.password_hash if found else None
+        login = None
+        if await self._passwords.verify(checked, old[: LONGEST + 1]) and found:
+            hashed = await self._passwords.hash(new)
+            login = await self._threads.run(lambda: self._replace(found, hashed, limits))
+        if login is None:
+            raise WrongPassword("old_password: wanted your present password, got another")
+        return login
+
+    def _begin(self, name: str, limits: tuple[AttemptLimit, ...]) -> StoredPerson | None:
+        if wait_s := self._store.login_attempts.take(limits):
+            raise QuotaExceeded(
+                "logins: too many have failed for this name or from this address", wait_s
+            )
+        return self._store.people.find(name) if NAME.fullmatch(name) else None
+
+    def _replace(
+        self, found: StoredPerson, hashed: str, limits: tuple[AttemptLimit, ...]
+    ) -> Login | None:
+        name = found.person.name
+        if not self._store.people.replace_password(name, found.password_hash, hashed):
+            return None
+        return self._finish(StoredPerson(found.person, hashed), limits)
+
+    def _finish(self, found: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
+        login = Login(found.person, make_token())
+        has_begun = self._store.sessions.begin(
+            found.person.name, found.password_hash, login.token, self.session_s
+        )
+        if not has_begun:  # the person was changed during the check
+            return None
+        self._store.login_attempts.give_back(limits)
+        return login
+
+
+def limits_of(name: str, address: str) -> tuple[AttemptLimit, ...]:
+    """Return the limits on logins of a name from an address, of the name, and of the address.
+
+    Args:
+        name: The name as it was typed, in lower case.
+        address: Name of the client at the caller's address. If it is empty, many callers share the
+            address; then it has no limit of its own.
+    """
+    limits = (
+        AttemptLimit(f"name {name} at {address}", MAX_ATTEMPTS, INTERVAL_S),
+        AttemptLimit(f"name {name}", MAX_ATTEMPTS_OF_NAME, NAME_INTERVAL_S),
+        AttemptLimit(f"address {address}", MAX_ATTEMPTS_OF_ADDRESS, ADDRESS_INTERVAL_S),
+    )
+    return limits if address else limits[:2]

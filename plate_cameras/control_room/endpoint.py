@@ -1,0 +1,234 @@
+"""One request to the control room: its caller is admitted, and the role is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.extension import (
+    KEY_PREFIX,
+    REST,
+    RETRY_AFTER_S,
+    DataPlane,
+    Endpoint,
+    GatewayError,
+    HttpRequest,
+    NotFound,
+    Unauthenticated,
+)
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.control_room.access.policy import AccessPolicy, Forbidden
+from plate_cameras.control_room.access.principals import NOBODY, Principal, Role
+from plate_cameras.control_room.described import Described
+from plate_cameras.control_room.encoded_paths import EncodedRoute
+from plate_cameras.control_room.state_ages import StateAges
+from plate_cameras.control_room.store_threads import CALLER, StoreThreads
+from plate_cameras.store.errors import (
+    ChangedMeanwhile,
+    NameTaken,
+    RejectedValue,
+    SharedList,
+    StoreUnavailable,
+    UnknownName,
+)
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.people import LastAdministrator
+from plate_cameras.store.scope import Scope
+
+KIND = "control room"
+"""Kind of these requests in metrics and in the audit log."""
+CHECK_S = 5.0
+"""How often a stream checks its caller's rights: sessions end, and groups change. An answer that
+took longer is checked, too."""
+
+
+class Conflict(GatewayError):  # noqa: N818 - named after the status
+    """The people or lists are in another state than the change needs."""
+
+    status, code, reason = 409, "FAILED_PRECONDITION", "conflict"
+
+
+class DatabaseAway(GatewayError):  # noqa: N818 - named after the state
+    """The database of the passes cannot be used now. Recognition goes on."""
+
+    status, code, reason = 503, "UNAVAILABLE", "database"
+
+
+@dataclass
+class ControlRoom:
+    """The parts that the routes need.
+
+    Attributes:
+        configuration: The cameras. It is replaced when their file changes.
+        store: Their passes. Its calls block; `threads` runs them.
+        access: Finds out who asks.
+        threads: Threads for the store.
+        ages: Tells which states of cameras are fresh.
+    """
+
+    configuration: Configuration
+    store: PassStore
+    access: AccessPolicy
+    threads: StoreThreads = field(init=False)
+    ages: StateAges = field(default_factory=StateAges)
+
+    def __post_init__(self) -> None:
+        self.threads = StoreThreads(self.store)
+
+
+@dataclass(frozen=True)
+class RoomRequest:
+    """A request of a known principal.
+
+    Attributes:
+        request: The admitted HTTP request.
+        principal: The person or program that asks.
+        room: The control room.
+    """
+
+    request: HttpRequest
+    principal: Principal
+    room: ControlRoom
+
+    @property
+    def is_head(self) -> bool:
+        """True if only headers are wanted."""
+        return self.request.http.method == "HEAD"
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The cameras that the principal may see, with what belongs to them."""
+        return self._scope_now()
+
+    @property
+    def cameras(self) -> list[Camera]:
+        """The configured cameras that the principal may see."""
+        return [one for one in self.room.configuration.cameras if self.scope.sees(one.name)]
+
+    async def body(self) -> bytes:
+        """Return the body. It may come slowly, so the principal's rights are checked again.
+
+        Raises:
+            Unauthenticated: The rights have changed meanwhile.
+        """
+        content = await self.request.body()
+        if not await self.is_current():
+            raise _changed_rights()
+        return content
+
+    async def is_current(self) -> bool:
+        """Tell whether the principal still has the same rights to the same cameras and lists."""
+        if self.scope != self._scope_now():
+            return False
+        try:
+            return await self.room.access.is_current(self.request)
+        except GatewayError:  # nobody can tell
+            return False
+
+    def _scope_now(self) -> Scope:
+        return Scope.of(self.principal.groups, self.room.configuration)
+
+
+Handle = Callable[[RoomRequest], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class RoomRoute:
+    """A route of the control room.
+
+    Attributes:
+        method: HTTP method.
+        path: Path in Starlette's form.
+        role: Least role of the principal; NOBODY admits everybody.
+        handle: Makes the response.
+        described: Its description for the API's documentation; None if it is not shown there.
+        is_background: Pages ask for it again and again. A person's request leaves no line in the
+            gateway's audit, unless it is rejected. A key's request does.
+    """
+
+    method: str
+    path: str
+    role: Role
+    handle: Handle
+    described: Described | None = None
+    is_background: bool = False
+
+
+def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane) -> list[Route]:
+    """Return a route for each path, which admits its callers through the gateway's policy."""
+    by_path: dict[str, dict[str, RoomRoute]] = {}
+    for one in routes:
+        by_path.setdefault(one.path, {})[one.method] = one
+    return [_to_route(path, methods, room, service) for path, methods in by_path.items()]
+
+
+def _to_route(
+    path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
+) -> Route:
+    endpoint = Endpoint(
+        service, REST, KIND, partial(_answer, methods, room), room.access.find_client
+    )
+    return EncodedRoute(path, endpoint, methods=[*methods])
+
+
+async def _answer(
+    methods: Mapping[str, RoomRoute], room: ControlRoom, request: HttpRequest
+) -> Response:
+    method = request.http.method
+    route = methods["GET" if method == "HEAD" else method]
+    name = request.admitted.slot.client.name
+    CALLER.set(name)
+    by_key = name.startswith(KEY_PREFIX)
+    request.admitted.is_audited = by_key or not route.is_background
+    with store_errors():
+        is_open = route.role is Role.NOBODY
+        principal = NOBODY if is_open else await room.access.principal_of(request)
+        if principal.role < route.role:
+            wanted, got = route.role.name.lower(), principal.role.name.lower()
+            raise Forbidden(f"role: wanted {wanted}, got {got}")
+        return await _handle(route, RoomRequest(request, principal, room))
+
+
+async def _handle(route: RoomRoute, request: RoomRequest) -> Response:
+    begun_s = steady_s()
+    response = await route.handle(request)
+    is_late = route.method == "GET" and steady_s() - begun_s >= CHECK_S
+    if is_late and not await request.is_current():
+        raise _changed_rights()
+    return response
+
+
+def _changed_rights() -> Unauthenticated:
+    return Unauthenticated("the caller's rights have changed meanwhile; send it again")
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Raise errors of the store as those of the gateway.
+
+    Raises:
+        NotFound: There is no pass, list, camera or person of this name in the scope.
+        Forbidden: Cameras of other groups use a list, too.
+        Conflict: A name is taken, others change the same list, or no administrator would be left.
+        DatabaseAway: The database cannot be used now.
+        ParameterError: The database does not accept a value.
+    """
+    try:
+        yield
+    except UnknownName as error:
+        raise NotFound(str(error)) from error
+    except SharedList as error:
+        raise Forbidden(str(error)) from error
+    except (NameTaken, LastAdministrator, ChangedMeanwhile) as error:
+        raise Conflict(str(error)) from error
+    except StoreUnavailable as error:
+        raise DatabaseAway(str(error), RETRY_AFTER_S) from error
+    except RejectedValue as error:
+        raise ParameterError(str(error)) from error

@@ -1,0 +1,118 @@
+"""Cameras: their states, stills and areas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from email.utils import formatdate
+
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.host.toml_files import build
+from plate_cameras.configuration import Camera
+from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
+from plate_cameras.control_room.rest.documents import to_camera
+from plate_cameras.control_room.rest.exchange import (
+    answer,
+    body_of,
+    page_of,
+    path_value,
+    query_of,
+    requester_of,
+)
+from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
+from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.writing.live_tables import Areas
+
+
+def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
+    """Return all configured cameras with their states. This blocks."""
+    live = room.store.live
+    states, drawn, stills = live.states(), live.areas(), live.still_times()
+    fresh = room.ages.fresh(states)
+    return {
+        name: to_camera(
+            one, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
+        )
+        for one in room.configuration.cameras
+        for name in [one.name]
+    }
+
+
+async def list_all(request: RoomRequest) -> Response:
+    """Return a page of the cameras that the principal may see."""
+    page, cursor = page_of(request.cameras, query_of(request, NamesQuery))
+    known = await request.room.threads.run(lambda: read_cameras(request.room))
+    shown = tuple(known[one.name] for one in page if one.name in known)
+    return answer(CamerasAnswer(cameras=shown, cursor=cursor))
+
+
+async def get(request: RoomRequest) -> Response:
+    """Return one camera."""
+    query_of(request, Query)
+    return await _describe(request, camera_of(request))
+
+
+async def still(request: RoomRequest) -> Response:
+    """Return the last still of a camera."""
+    query_of(request, Query)
+    name = camera_of(request).name
+    found = await request.room.threads.run(lambda: request.room.store.live.still(name))
+    headers = {
+        "cache-control": "private, no-cache",
+        "last-modified": formatdate(found.time_s, usegmt=True),
+        "etag": f'"{found.time_s!r}"',
+    }
+    if headers["etag"] in request.request.http.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(found.jpeg, media_type="image/jpeg", headers=headers)
+
+
+async def put_areas(request: RoomRequest) -> Response:
+    """Put drawn areas in the place of those of the file."""
+    requester = requester_of(request, query_of(request, Query))
+    camera, body = camera_of(request), await body_of(request, AreasBody)
+    areas, live = to_areas(camera, body), request.room.store.live
+    await request.room.threads.run(lambda: live.draw(camera.name, areas, requester))
+    return await _describe(request, camera)
+
+
+async def delete_areas(request: RoomRequest) -> Response:
+    """Go back to the areas of the file."""
+    requester = requester_of(request, query_of(request, Query))
+    camera, live = camera_of(request), request.room.store.live
+    await request.room.threads.run(lambda: live.erase(camera.name, requester))
+    return await _describe(request, camera)
+
+
+def camera_of(request: RoomRequest) -> Camera:
+    """Return the camera that the path names.
+
+    Raises:
+        UnknownName: There is none, or the principal may not see it.
+    """
+    name = path_value(request, "name")
+    for camera in request.cameras:
+        if camera.name == name:
+            return camera
+    raise UnknownName(f"there is no camera {name!r}")
+
+
+def to_areas(camera: Camera, body: AreasBody) -> Areas:
+    """Return the areas of a body.
+
+    Raises:
+        ParameterError: A name comes twice, or points are missing or outside of the frame.
+    """
+    try:
+        areas = build(Areas, body.model_dump(mode="json"))
+        replace(camera, **vars(areas))
+    except SettingsError as error:
+        raise ParameterError(f"body: {error}") from error
+    return areas
+
+
+async def _describe(request: RoomRequest, camera: Camera) -> Response:
+    room = request.room
+    return answer((await room.threads.run(lambda: read_cameras(room)))[camera.name])

@@ -1,0 +1,164 @@
+"""Passes, openings and cameras of the store as answers of the REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from orchestrator.formats.regions import known_region
+from orchestrator.formats.transliteration import native_text
+from plate_cameras.configuration import Camera
+from plate_cameras.control_room.rest.schemas import (
+    CameraAnswer,
+    Opening,
+    PassFields,
+    PassReading,
+    PassWithReadings,
+)
+from plate_cameras.events import to_rfc3339
+from plate_cameras.gates.reasons import read_reason
+from plate_cameras.store.finding.pass_query import (
+    FoundPass,
+    PassDetails,
+    StoredHit,
+    StoredReading,
+)
+from plate_cameras.store.openings.gate_openings import OPENED, GateOpening
+from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
+
+COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
+SAME = (
+    *("id", "camera", "progress", "clock", "text", "format", "region_code", "direction"),
+    *("zones", "frames"),
+)
+SAME_OF_OPENING = (
+    *("gate", "camera", "pass_id", "text", "list", "entry_text", "outcome", "reason", "delay_s"),
+)
+"""Fields that the store and the API have in the same form."""
+
+
+def to_pass(found: FoundPass, hits: Sequence[StoredHit]) -> PassFields:
+    """Return a stored pass as the API shows it."""
+    return PassFields.model_validate(_fields(found, hits))
+
+
+def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWithReadings:
+    """Return a stored pass with its readings and openings."""
+    best_s = details.found.best["time_s"]
+    return PassWithReadings.model_validate(
+        _fields(details.found, details.hits)
+        | {
+            "readings": tuple(_to_reading(one, best_s) for one in details.readings),
+            "openings": tuple(map(to_opening, openings)),
+        }
+    )
+
+
+def to_opening(opening: GateOpening) -> Opening:
+    """Return an opening of a gate as the API shows it."""
+    known = None if opening.outcome == OPENED else read_reason(opening.reason)
+    return Opening(
+        **{name: getattr(opening, name) for name in SAME_OF_OPENING},
+        reason_code=known.code if known else "",
+        reason_values=dict(known.values) if known else {},
+        time=to_rfc3339(opening.requested_s),
+    )
+
+
+def to_camera(
+    camera: Camera,
+    state: CameraState | None,
+    drawn: DrawnAreas | None,
+    still_s: float | None,
+    *,
+    is_fresh: bool,
+) -> CameraAnswer:
+    """Return a camera as the API shows it.
+
+    Args:
+        camera: Its configuration.
+        state: The last state that its watcher has told.
+        drawn: The areas that were drawn for it.
+        still_s: Unix time of its still.
+        is_fresh: True if the watcher has told the state lately; else it is `unknown`.
+    """
+    areas = vars(drawn.areas if drawn else Areas.of(camera))
+    return CameraAnswer.model_validate(
+        {
+            "name": camera.name,
+            "group": camera.group,
+            "lists": camera.lists,
+            **_state_fields(state, is_fresh=is_fresh),
+            **areas,
+            "areas_from": "page" if drawn else "file",
+            "still": None
+            if still_s is None
+            else f"/v1/cameras/{quote(camera.name, safe='')}/still.jpg",
+            "still_time": None if still_s is None else to_rfc3339(still_s),
+        }
+    )
+
+
+def _fields(found: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
+    region = known_region(found.text, found.format)
+    width, height = found.best["size_wh"]
+    return {name: getattr(found, name) for name in SAME} | {
+        "first_seen": to_rfc3339(found.first_seen_s),
+        "last_seen": to_rfc3339(found.last_seen_s),
+        "stored": to_rfc3339(found.stored_s),
+        "text_native": native_text(found.text, found.format) or "",
+        "text_score": round(found.text_score, 4),
+        "region": region.name if region else "",
+        "candidates": _candidates(found.candidates),
+        "crossings": tuple(
+            {"line": one["line"], "side": one["side"], "time": to_rfc3339(one["time_s"])}
+            for one in found.crossings
+        ),
+        "speed_widths_s": round(found.speed_widths_s, 2),
+        "best": {
+            "time": to_rfc3339(found.best["time_s"]),
+            "xyxy": tuple(found.best["box"]),
+            "width": width,
+            "height": height,
+        },
+        "lists": tuple(vars(one) for one in hits),
+        "crop": _picture(found, "crop"),
+        "frame": _picture(found, "frame"),
+    }
+
+
+def _picture(found: FoundPass, kind: str) -> str | None:
+    return f"/v1/passes/{quote(found.id, safe='')}/{kind}.jpg" if getattr(found, kind) else None
+
+
+def _candidates(pairs: Sequence[tuple[str, float]]) -> tuple[dict[str, Any], ...]:
+    return tuple({"text": text, "score": round(score, 4)} for text, score in pairs)
+
+
+def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
+    return PassReading.model_validate(
+        {
+            "time": to_rfc3339(reading.time_s),
+            "text": reading.text,
+            "score": round(reading.score, 4),
+            "candidates": _candidates(reading.candidates),
+            "xyxy": reading.box,
+            "sharpness": round(reading.sharpness, 4),
+            "weight": round(reading.weight, 4),
+            "is_best": reading.time_s == best_s,
+        }
+    )
+
+
+def _state_fields(state: CameraState | None, *, is_fresh: bool) -> dict[str, Any]:
+    told: Mapping[str, Any] = state.document if state else {}
+    return {
+        "state": told.get("state", "unknown") if is_fresh else "unknown",
+        "watcher": state.watcher if state else "",
+        "updated": to_rfc3339(state.updated_s) if state else None,
+        **{name: told.get(name, 0) for name in COUNTS},
+        "dropped_share": round(told.get("dropped_share", 0.0), 4),
+        "delay_s": round(told.get("delay_s", 0.0), 3),
+        "error": told.get("error", ""),
+    }

@@ -1,0 +1,152 @@
+"""Server-sent events: passes and cameras as they change.
+
+Source: WHATWG HTML, section 9.2, "Server-sent events".
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError
+from plate_cameras.clocks import steady_s
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.rest.change_feed import ChangeFeed, Listener, Notice
+from plate_cameras.control_room.rest.exchange import query_of, requester_of
+from plate_cameras.control_room.rest.queries import EventsQuery
+from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from plate_cameras.store.finding.change_log import PAGE
+from plate_cameras.store.scope import Scope
+
+EVENT_STREAM = "text/event-stream"
+LAST_ID = "last-event-id"
+HEARTBEAT_S = 15.0
+RETRY_MS = 3000
+RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
+"""An event that says: more was missed than is still known. Ask for the passes again."""
+
+
+async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -> Response:
+    """Return a stream of events that ends when the caller disconnects or this process ends."""
+    asked = query_of(request, EventsQuery)
+    scope = requester_of(request, asked).scope
+    after = _last_id(request.request.http.headers.get(LAST_ID), asked.after)
+    view = View(scope, frozenset(asked.camera))
+    with ExitStack() as place:
+        place.enter_context(streams.open(client_of(request)))
+        settled = await feed.settled()  # tells an absent database before the stream begins
+        return StreamedResponse(
+            partial(_chunks, feed, request, view, Place(after, settled)),
+            place.pop_all(),
+            request.is_current,
+            media_type=EVENT_STREAM,
+            headers={"cache-control": "no-store", "x-accel-buffering": "no"},
+        )
+
+
+@dataclass(frozen=True)
+class View:
+    """The events that a stream shows.
+
+    Attributes:
+        scope: What the caller may see.
+        cameras: Names of the wanted cameras; all if empty.
+    """
+
+    scope: Scope
+    cameras: frozenset[str]
+
+    def render(self, notices: Iterable[Notice]) -> bytes:
+        """Return those events among others that are shown."""
+        return b"".join(one.to_sse(self.scope) for one in notices if self._shows(one.camera))
+
+    def _shows(self, camera: str) -> bool:
+        return self.scope.sees(camera) and (not self.cameras or camera in self.cameras)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stream begins.
+
+    Attributes:
+        after: The number after which the listener has had no event; None to begin now.
+        settled: A number above which changes come as live events, too.
+    """
+
+    after: int | None
+    settled: int
+
+
+def _last_id(header: str | None, after: int | None) -> int | None:
+    if not header:
+        return after
+    if not (header.isascii() and header.isdigit()) or len(header) > 16:
+        raise ParameterError(f"Last-Event-ID: wanted a number, got {header[:40]!r}")
+    return int(header)
+
+
+async def _chunks(
+    feed: ChangeFeed, request: RoomRequest, view: View, place: Place
+) -> AsyncGenerator[bytes, None]:
+    with feed.listen() as listener:
+        async with aclosing(_all(feed, request, view, place, listener=listener)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+
+async def _all(
+    feed: ChangeFeed, request: RoomRequest, view: View, place: Place, *, listener: Listener
+) -> AsyncGenerator[bytes, None]:
+    """Return the beginning of a stream, what its listener has missed, and what comes."""
+    after, sent = place.after, set[int]()
+    settled = await feed.settled()
+    # The number lets a listener come back that has had no event yet.
+    yield b"id: %d\nretry: %d\n\n" % (settled if after is None else after, RETRY_MS)
+    if after is not None and not await _is_in_time(request, after):
+        yield RESET % settled
+        after = None
+    if after is not None:
+        async for notice in _missed(feed, request, after):
+            if notice.number is not None and notice.number > place.settled:
+                sent.add(notice.number)
+            if chunk := view.render([notice]):
+                yield chunk
+    async for chunk in _live(listener, view, sent):
+        yield chunk
+
+
+async def _is_in_time(request: RoomRequest, after: int) -> bool:
+    room = request.room
+    return await room.threads.run(lambda: room.store.changes.has_all_after(after))
+
+
+async def _missed(
+    feed: ChangeFeed, request: RoomRequest, after: int
+) -> AsyncGenerator[Notice, None]:
+    """Return all events after a number that are in the database, page by page."""
+    room, is_full = request.room, True
+    while is_full:
+        settled, start = await feed.settled(), after
+        changes = await room.threads.run(lambda: room.store.changes.read(start))  # noqa: B023
+        for change in changes:
+            notice = Notice.of(change)
+            yield replace(notice, settled=min(change.number, settled))
+            after = change.number
+        is_full = len(changes) >= PAGE
+
+
+async def _live(listener: Listener, view: View, sent: set[int]) -> AsyncGenerator[bytes, None]:
+    """Return what comes. The times of heartbeats do not tell when other cameras have events."""
+    due_s = steady_s() + HEARTBEAT_S
+    while True:
+        notices = await listener.next(max(0.0, due_s - steady_s()))
+        if listener.has_ended:
+            return
+        chunk = view.render(one for one in notices if one.number not in sent)
+        if chunk or steady_s() >= due_s:
+            due_s = steady_s() + HEARTBEAT_S
+            yield chunk or b": heartbeat\n\n"

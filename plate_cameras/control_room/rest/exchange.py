@@ -1,0 +1,178 @@
+"""Requests and answers of the REST API: queries, bodies, reasons and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
+from plate_cameras.control_room.rest.reasons import read_reason
+from plate_cameras.control_room.store_threads import SEARCH
+from plate_cameras.store.finding.pass_query import Requester
+
+MAX_BYTES = 64 * 1024
+"""Largest JSON body: the event loop, which recognition shares, reads it."""
+JSON, CSV = "application/json", "text/csv"
+NO_REASON = "-"
+
+
+class Named(Protocol):
+    """A thing with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+NamedT = TypeVar("NamedT", bound=Named)
+QueryT = TypeVar("QueryT", bound=Query)
+BodyT = TypeVar("BodyT", bound=BaseModel)
+
+
+def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
+    """Return the query of a request.
+
+    Raises:
+        ParameterError: A parameter is unknown, repeated or out of range.
+    """
+    values: dict[str, Any] = {}
+    fields = {one.alias or name: one for name, one in kind.model_fields.items()}
+    for name, value in request.request.http.query_params.multi_items():
+        if name in fields and isinstance(fields[name].default, tuple):
+            values.setdefault(name, []).append(value)
+        elif name in values:
+            raise ParameterError(f"{name[:100]}: wanted it once, got it several times")
+        else:
+            values[name] = value
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise ParameterError(_first(error)) from error
+
+
+async def body_of(
+    request: RoomRequest,
+    kind: type[BodyT],
+    *,
+    most: int = MAX_BYTES,
+    hides_values: bool = False,
+) -> BodyT:
+    """Return the JSON body of a request; an empty body is an empty object.
+
+    Pages of other sites cannot send this content type without a preflight, which is not answered.
+
+    Args:
+        request: The request.
+        kind: The model of the body.
+        most: Largest body, bytes.
+        hides_values: Errors show no value of the body: it may be a password.
+
+    Raises:
+        GatewayError: The body is not announced as JSON, or is too large.
+        ParameterError: The body is no JSON object of this kind.
+    """
+    check_type(request, JSON)
+    announced_size(request.request.http.headers, most)
+    content = await request.body()
+    try:
+        return kind.model_validate_json(content or b"{}")
+    except ValidationError as error:
+        told = _first(error, hides_values=hides_values)
+        raise ParameterError(f"body: {told}") from None  # the error holds all values
+
+
+def check_type(request: RoomRequest, wanted: str) -> None:
+    """Check the content type of a body.
+
+    Raises:
+        UnsupportedMedia: It is another one.
+    """
+    given = request.request.http.headers.get("content-type", "")
+    if given.partition(";")[0].strip().lower() != wanted:
+        raise UnsupportedMedia(f"content-type: wanted {wanted}, got {given[:100]!r}")
+
+
+def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False) -> Requester:
+    """Return who asks and why, with the scope.
+
+    Args:
+        request: The request.
+        query: Its query.
+        must_tell: A reason is needed if the configuration requires reasons.
+
+    Raises:
+        ParameterError: The reason is missing, too long or not printable.
+    """
+    why = read_reason(request.request.http.headers, query.reason)
+    if must_tell and not why and request.room.configuration.control_room.reasons_required:
+        raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
+    return Requester(request.principal.name, why or NO_REASON, request.scope)
+
+
+def wants_csv(request: RoomRequest, wanted: str | None) -> bool:
+    """Tell whether the answer is to be a CSV file: by the query, else by the header Accept."""
+    accepted = request.request.http.headers.get("accept", "")
+    return wanted == "csv" if wanted else accepted.lower().startswith(CSV)
+
+
+def path_value(request: RoomRequest, name: str) -> str:
+    """Return a part of the path.
+
+    Raises:
+        ParameterError: It is too long.
+    """
+    value = str(request.request.http.path_params[name])
+    if len(value) > MAX_NAME_LENGTH:
+        raise ParameterError(
+            f"{name}: wanted at most {MAX_NAME_LENGTH} characters, got {len(value)}"
+        )
+    return value
+
+
+def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, ...], str]:
+    """Return a page of things with names, and the cursor of the next one; `""` after the last.
+
+    Raises:
+        ParameterError: The cursor names nothing that is there.
+    """
+    names, start = [one.name for one in items], 0
+    if asked.cursor:
+        if asked.cursor not in names:
+            raise ParameterError(f"cursor: wanted one of a page, got {asked.cursor!r}")
+        start = names.index(asked.cursor) + 1
+    end = start + asked.limit
+    return tuple(items[start:end]), names[end - 1] if end < len(names) else ""
+
+
+def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a JSON answer, which may not be kept by caches between us and the caller."""
+    return _to_response(model.to_json(), headers)
+
+
+async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
+    """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
+    return _to_response(await request.room.threads.run(lambda: read().to_json(), SEARCH))
+
+
+def _to_response(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
+    headers = {"cache-control": "no-store", **(headers or {})}
+    return Response(content, media_type=JSON, headers=headers)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the headers of a file that browsers save."""
+    return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+
+
+def _first(error: ValidationError, *, hides_values: bool = False) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(map(str, first["loc"]))[:100]
+    if hides_values:
+        return f"{where}: {first['msg']}"
+    got = repr(first["input"])[:100]
+    return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"

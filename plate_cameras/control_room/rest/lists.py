@@ -1,0 +1,169 @@
+"""Lists of plates and their entries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack
+
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.extension import announced_size
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.rest.csv_export import EXPORTS
+from plate_cameras.control_room.rest.exchange import (
+    CSV,
+    answer,
+    answer_in_thread,
+    attachment,
+    body_of,
+    check_type,
+    page_of,
+    path_value,
+    query_of,
+    requester_of,
+    wants_csv,
+)
+from plate_cameras.control_room.rest.queries import (
+    EntriesQuery,
+    EntryBody,
+    ImportQuery,
+    ListBody,
+    NamesQuery,
+    Query,
+)
+from plate_cameras.control_room.rest.schemas import (
+    EntriesAnswer,
+    EntryAnswer,
+    Imported,
+    ListAnswer,
+    ListsAnswer,
+)
+from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.store_threads import BULK, SEARCH
+from plate_cameras.events import to_rfc3339
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.lists.entry_pages import EntryQuery
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.lists.list_settings import PlateList
+from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES
+
+NO_CONTENT = 204
+
+
+async def list_all(request: RoomRequest) -> Response:
+    """Return a page of the lists."""
+    asked, lists = query_of(request, NamesQuery), request.room.store.lists
+    described = await request.room.threads.run(lambda: lists.describe(request.scope))
+    page, cursor = page_of(described, asked)
+    return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in page), cursor=cursor))
+
+
+async def put_list(request: RoomRequest) -> Response:
+    """Create a list, or change its note and retention."""
+    requester = requester_of(request, query_of(request, Query))
+    name, body = path_value(request, "name"), await body_of(request, ListBody)
+    lists = request.room.store.lists
+
+    def save() -> PlateList:
+        lists.save(name, body.note, body.retention_days, requester)
+        return next(one for one in lists.describe(request.scope) if one.name == name)
+
+    return answer(_to_list(request, await request.room.threads.run(save)))
+
+
+async def delete_list(request: RoomRequest) -> Response:
+    """Delete a list with its entries."""
+    requester = requester_of(request, query_of(request, Query))
+    name, lists = path_value(request, "name"), request.room.store.lists
+    await request.room.threads.run(lambda: lists.delete(name, requester))
+    return Response(status_code=NO_CONTENT)
+
+
+async def list_entries(request: RoomRequest) -> Response:
+    """Return a page of the entries of a list; a CSV file of all is an export."""
+    asked = query_of(request, EntriesQuery)
+    name, lists = path_value(request, "name"), request.room.store.lists
+    if wants_csv(request, asked.format):
+        requester = requester_of(request, asked, must_tell=True)
+        return await _export(request, lists.export_csv(name, requester))
+
+    def read() -> EntriesAnswer:
+        page = lists.page(name, EntryQuery(asked.part, asked.limit, asked.cursor), request.scope)
+        return EntriesAnswer(entries=tuple(map(_to_entry, page.entries)), cursor=page.cursor)
+
+    return await answer_in_thread(request, read)
+
+
+async def _export(request: RoomRequest, parts: Iterator[str]) -> Response:
+    """Return the parts of a file. The first one is made before the answer begins."""
+    run = request.room.threads.run
+    with ExitStack() as place:
+        place.enter_context(EXPORTS.open(client_of(request)))
+        first = await run(lambda: next(parts, ""), SEARCH)
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            part = first
+            while part:
+                yield part.encode()
+                part = await run(lambda: next(parts, ""), SEARCH)
+
+        headers = attachment("list.csv")
+        return StreamedResponse(
+            chunks, place.pop_all(), request.is_current, media_type=CSV, headers=headers
+        )
+
+
+async def put_entry(request: RoomRequest) -> Response:
+    """Add an entry to a list, or replace the one with the same text."""
+    requester = requester_of(request, query_of(request, Query))
+    name, body = path_value(request, "name"), await body_of(request, EntryBody)
+    entry = ListEntry(
+        path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
+    )
+    lists = request.room.store.lists
+    (saved,) = await request.room.threads.run(lambda: lists.put(name, [entry], requester))
+    return answer(_to_entry(saved))
+
+
+async def delete_entry(request: RoomRequest) -> Response:
+    """Remove an entry from a list."""
+    requester = requester_of(request, query_of(request, Query))
+    name, text = path_value(request, "name"), path_value(request, "text")
+    lists = request.room.store.lists
+    if not await request.room.threads.run(lambda: lists.remove(name, text, requester)):
+        raise UnknownName(f"there is no entry {text!r} in list {name!r}")
+    return Response(status_code=NO_CONTENT)
+
+
+async def import_entries(request: RoomRequest) -> Response:
+    """Add the entries of a CSV file."""
+    asked, name = query_of(request, ImportQuery), path_value(request, "name")
+    requester = requester_of(request, asked)
+    check_type(request, CSV)
+    announced_size(request.request.http.headers, MAX_FILE_BYTES)
+    try:
+        content = (await request.body()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ParameterError("body: wanted a CSV file in UTF-8, got other bytes") from error
+    lists = request.room.store.lists
+    count = await request.room.threads.run(
+        lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester),
+        BULK,
+    )
+    return answer(Imported(imported=count))
+
+
+def _to_list(request: RoomRequest, one: PlateList) -> ListAnswer:
+    cameras = tuple(camera.name for camera in request.cameras if one.name in camera.lists)
+    return ListAnswer(**vars(one), cameras=cameras)
+
+
+def _to_entry(entry: ListEntry) -> EntryAnswer:
+    return EntryAnswer(
+        text=entry.text,
+        note=entry.note,
+        valid_from=None if entry.valid_from_s is None else to_rfc3339(entry.valid_from_s),
+        valid_until=None if entry.valid_until_s is None else to_rfc3339(entry.valid_until_s),
+        edits=entry.edits,
+    )

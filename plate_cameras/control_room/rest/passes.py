@@ -1,0 +1,117 @@
+"""Searches for passes, single passes, their pictures, and counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from starlette.responses import Response
+
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.rest.csv_export import csv_response
+from plate_cameras.control_room.rest.documents import to_details, to_pass
+from plate_cameras.control_room.rest.exchange import (
+    answer,
+    answer_in_thread,
+    path_value,
+    query_of,
+    requester_of,
+    wants_csv,
+)
+from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
+from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage
+from plate_cameras.control_room.store_threads import SEARCH
+from plate_cameras.store.finding.pass_counts import CountQuery
+from plate_cameras.store.finding.pass_query import PassQuery
+
+JPEG = "image/jpeg"
+
+
+async def search(request: RoomRequest) -> Response:
+    """Return a page of passes, or all of them as a CSV file."""
+    asked = query_of(request, PassesQuery)
+    requester = requester_of(request, asked, must_tell=True)
+    query = to_query(asked)
+    if wants_csv(request, asked.format):
+        return await csv_response(request, query, requester)
+
+    def read() -> PassesPage:
+        page = request.room.store.search(query, requester)
+        passes = tuple(to_pass(one, page.hits.get(one.number, ())) for one in page.passes)
+        return PassesPage(passes=passes, cursor=page.cursor)
+
+    return await answer_in_thread(request, read)
+
+
+def to_query(asked: PassesQuery) -> PassQuery:
+    """Return a query of the API as one of the store.
+
+    Raises:
+        ParameterError: Its parts do not fit together.
+    """
+    return PassQuery(
+        text=asked.text,
+        parts=asked.part,
+        edits=asked.edits,
+        cameras=asked.camera,
+        from_s=asked.from_s,
+        until_s=asked.until_s,
+        region_code=asked.region,
+        list_name=asked.list,
+        zones=asked.zone,
+        direction=asked.direction,
+        limit=asked.limit,
+        cursor=asked.cursor,
+    )
+
+
+async def get(request: RoomRequest) -> Response:
+    """Return a pass with its readings and openings."""
+    requester = requester_of(request, query_of(request, Query))
+    pass_id, store = path_value(request, "id"), request.room.store
+    details = await request.room.threads.run(lambda: store.get(pass_id, requester))
+    openings = await request.room.threads.run(
+        lambda: store.openings.page(requester.scope, pass_id=pass_id)
+    )
+    return answer(to_details(details, openings.openings))
+
+
+async def crop(request: RoomRequest) -> Response:
+    """Return the picture of the plate."""
+    return await _picture(request, "crop")
+
+
+async def frame(request: RoomRequest) -> Response:
+    """Return the whole frame."""
+    return await _picture(request, "frame")
+
+
+async def _picture(request: RoomRequest, kind: Literal["crop", "frame"]) -> Response:
+    scope = requester_of(request, query_of(request, Query)).scope
+    pass_id, store = path_value(request, "id"), request.room.store
+    digest = await request.room.threads.run(lambda: store.reader.picture_of(pass_id, kind, scope))
+    headers = {"cache-control": "private, no-cache", "etag": f'"{digest}"'}
+    if headers["etag"] in request.request.http.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    jpeg = await request.room.threads.run(lambda: store.picture(digest))
+    return Response(jpeg, media_type=JPEG, headers=headers)
+
+
+async def count(request: RoomRequest) -> Response:
+    """Return a page of the counts of passes by hour or by camera."""
+    asked = query_of(request, CountsQuery)
+    scope = requester_of(request, asked).scope
+    query = CountQuery(
+        asked.from_s,
+        asked.until_s,
+        asked.camera,
+        60 * asked.offset_minutes,
+        limit=asked.limit + 1,
+        after=asked.cursor,
+    )
+    reader = request.room.store.reader
+    read = reader.count_by_hour if asked.by == "hour" else reader.count_by_camera
+    counts = await request.room.threads.run(lambda: [*read(query, scope)], SEARCH)
+    page = counts[: asked.limit]
+    cursor = page[-1].key if len(counts) > asked.limit else ""
+    shown = tuple(map(vars, page))
+    return answer(PassCounts.model_validate({"by": asked.by, "counts": shown, "cursor": cursor}))

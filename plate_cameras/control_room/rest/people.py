@@ -1,0 +1,160 @@
+"""People who may log in: `/v1/people`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError
+from plate_cameras.control_room.access.passwords import LONGEST, check_password
+from plate_cameras.control_room.access.policy import Forbidden
+from plate_cameras.control_room.access.principals import Role
+from plate_cameras.control_room.described import Described
+from plate_cameras.control_room.endpoint import RoomRequest, RoomRoute
+from plate_cameras.control_room.rest.exchange import (
+    body_of,
+    page_of,
+    path_value,
+    query_of,
+    requester_of,
+)
+from plate_cameras.control_room.rest.queries import NamesQuery, Query
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.people.people import MAX_GROUP_LENGTH, MAX_GROUPS, Person
+
+RoleName = Literal["viewer", "editor", "administrator"]
+
+
+class PersonChange(BaseModel):
+    """The new state of a person."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: RoleName = Field(description="The role")
+    groups: tuple[Annotated[str, Field(max_length=MAX_GROUP_LENGTH)], ...] = Field(
+        (),
+        max_length=MAX_GROUPS,
+        description="Groups of cameras that the person sees; empty for all",
+    )
+    password: str | None = Field(
+        None,
+        max_length=LONGEST,
+        repr=False,
+        description="A new password, at least 12 characters. It ends the person's sessions. "
+        "A new person needs one",
+    )
+    is_disabled: bool = Field(False, description="Whether the person may not log in")
+
+
+class ShownPerson(BaseModel):
+    """A person, without the password."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    name: str = Field(description="Name of the person", examples=["anna"])
+    role: RoleName = Field(description="The role")
+    groups: tuple[str, ...] = Field(
+        description="Groups of cameras that the person sees; empty for all"
+    )
+    is_disabled: bool = Field(description="Whether the person may not log in")
+
+
+class ShownPeople(BaseModel):
+    """People whom an administrator may change."""
+
+    people: list[ShownPerson] = Field(description="People by name")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
+
+
+async def show_all(request: RoomRequest) -> Response:
+    """List people. An administrator of some groups sees the people of these groups alone."""
+    asked, people = query_of(request, NamesQuery), request.room.store.people
+    found = await request.room.threads.run(lambda: people.all(request.scope))
+    page, cursor = page_of(found, asked)
+    shown = [ShownPerson.model_validate(one) for one in page]
+    return _to_response(ShownPeople(people=shown, cursor=cursor))
+
+
+async def put(request: RoomRequest) -> Response:
+    """Add a person, or change one."""
+    sent = await body_of(request, PersonChange, hides_values=True)
+    name = path_value(request, "name")
+    person = Person(name, sent.role, sent.groups, sent.is_disabled)
+    if not request.scope.includes(person.groups):
+        groups = ", ".join(request.principal.groups)
+        raise Forbidden(f"groups: wanted some of yours, {groups}, got {', '.join(person.groups)}")
+    if sent.password is not None:
+        check_password(sent.password, name)
+    known = await request.room.threads.run(lambda: request.room.store.people.all(request.scope))
+    if name in {one.name for one in known}:
+        await _change(request, person, sent.password)
+        return _to_response(ShownPerson.model_validate(person))
+    await _add(request, person, sent.password)
+    return _to_response(ShownPerson.model_validate(person), 201)
+
+
+async def remove(request: RoomRequest) -> Response:
+    """Remove a person with all sessions."""
+    name = path_value(request, "name")
+    requester, people = _requester_of(request), request.room.store.people
+    await request.room.threads.run(lambda: people.remove(name, requester, keeps_administrator=True))
+    return Response(status_code=204)
+
+
+async def _add(request: RoomRequest, person: Person, password: str | None) -> None:
+    if password is None:
+        raise ParameterError("password: wanted one for a new person, got none")
+    hashed = await request.room.access.passwords.hash(password)
+    requester, people = _requester_of(request), request.room.store.people
+    await request.room.threads.run(lambda: people.add(person, hashed, requester))
+
+
+def _requester_of(request: RoomRequest) -> Requester:
+    return requester_of(request, query_of(request, Query), must_tell=True)
+
+
+async def _change(request: RoomRequest, person: Person, password: str | None) -> None:
+    hashed = await request.room.access.passwords.hash(password) if password is not None else None
+    requester, people = _requester_of(request), request.room.store.people
+    await request.room.threads.run(
+        lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)
+    )
+
+
+def _to_response(shown: BaseModel, status: int = 200) -> Response:
+    return Response(
+        shown.model_dump_json(),
+        status,
+        media_type="application/json",
+        headers={"cache-control": "no-store"},
+    )
+
+
+ROUTES = (
+    RoomRoute(
+        *("GET", "/v1/people", Role.ADMINISTRATOR, show_all),
+        Described(
+            *("people", "People who may log in", "people"), answer=ShownPeople, query=NamesQuery
+        ),
+    ),
+    RoomRoute(
+        *("PUT", "/v1/people/{name}", Role.ADMINISTRATOR, put),
+        Described(
+            *("putPerson", "Add or change a person", "people"),
+            answer=ShownPerson,
+            body=PersonChange,
+            creates=True,
+            problems=("409",),
+        ),
+    ),
+    RoomRoute(
+        *("DELETE", "/v1/people/{name}", Role.ADMINISTRATOR, remove),
+        Described(
+            *("removePerson", "Remove a person; the sessions end", "people"),
+            status=204,
+            problems=("409",),
+        ),
+    ),
+)

@@ -1,0 +1,76 @@
+"""Everything about one plate, for its owner: export and deletion."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+import anyio.to_thread
+from starlette.responses import Response
+
+from plate_cameras.control_room.access.policy import Forbidden
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.rest.csv_export import EXPORTS
+from plate_cameras.control_room.rest.exchange import (
+    answer,
+    attachment,
+    path_value,
+    query_of,
+    requester_of,
+)
+from plate_cameras.control_room.rest.queries import DeletionQuery, Query
+from plate_cameras.control_room.rest.schemas import Deletion
+from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
+from plate_cameras.control_room.store_threads import BULK
+from plate_cameras.store.finding.pass_query import Requester
+
+CHUNK = 256 * 1024
+ZIP = "application/zip"
+
+
+async def export(request: RoomRequest) -> Response:
+    """Return all passes of a plate that the principal may see, with their pictures, as a ZIP."""
+    requester = requester_of(request, query_of(request, Query), must_tell=True)
+    text, client = path_value(request, "text"), client_of(request)
+    with ExitStack() as place:
+        place.enter_context(EXPORTS.open(client))
+        file = await request.room.threads.run(lambda: _write(request, text, requester), BULK)
+        place.enter_context(file)
+
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            while chunk := await anyio.to_thread.run_sync(file.read, CHUNK):
+                yield chunk
+
+        headers = attachment("plate.zip")
+        return StreamedResponse(
+            chunks, place.pop_all(), request.is_current, media_type=ZIP, headers=headers
+        )
+
+
+def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:
+    """Write the export to a file without a name: it vanishes when it is closed."""
+    with tempfile.TemporaryDirectory(prefix="plates-export-") as folder:
+        target = Path(folder) / "plate.zip"
+        request.room.store.export_plate(text, target, requester)
+        return target.open("rb")
+
+
+async def delete(request: RoomRequest) -> Response:
+    """Delete everything about a plate.
+
+    Raises:
+        Forbidden: The principal may see some cameras only, so a part would stay.
+    """
+    asked = query_of(request, DeletionQuery)
+    requester = requester_of(request, asked, must_tell=True)
+    if request.principal.groups:
+        raise Forbidden("groups: wanted an administrator of all cameras, got one of some")
+    text, store = path_value(request, "text"), request.room.store
+    counts = await request.room.threads.run(
+        lambda: store.delete_plate(text, requester, entries=asked.entries), BULK
+    )
+    shown = {name: getattr(counts, name) for name in Deletion.model_fields}
+    return answer(Deletion(**shown))

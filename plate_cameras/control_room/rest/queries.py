@@ -1,0 +1,259 @@
+"""Queries and bodies of the REST API, checked and described from here."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from plate_cameras.control_room.rest.schemas import Point
+from plate_cameras.setting_sizes import MAX_AREAS, MAX_POINTS
+from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PARTS, MOST
+from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH, end_of_day
+
+DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
+OFFSET = "[Zz]|[+ -][0-9]{2}:[0-9]{2}"
+TIME = re.compile(
+    rf"(?P<day>{DATE})([Tt ](?P<clock>{CLOCK})(?P<fraction>{FRACTION})?(?P<offset>{OFFSET})?)?"
+)
+TIME_PATTERN = rf"^{DATE}([Tt ]{CLOCK}({FRACTION})?({OFFSET})?)?$"
+CURSOR = r"^(-?[0-9][0-9.e+-]{0,24}_[0-9]{1,18})?$"
+NUMBERED = r"^[0-9]{0,18}$"
+MAX_NAME_LENGTH = 200
+"""Most characters of a name in a query or a path."""
+MAX_TIME_LENGTH = 40
+MAX_CURSOR_LENGTH = MAX_NAME_LENGTH
+NAMES = 100
+"""Things of a page unless the query says otherwise."""
+
+
+def to_unix(value: object) -> object:
+    """Return a date or an RFC 3339 time as Unix time; without an offset, it is UTC.
+
+    Raises:
+        ValueError: The text has another form, or there is no such day.
+    """
+    match = TIME.fullmatch(str(value)[: MAX_TIME_LENGTH + 1])
+    if match is None or len(match[0]) > MAX_TIME_LENGTH:
+        raise ValueError("wanted an RFC 3339 time or a date")
+    day, clock, fraction, offset = match.group("day", "clock", "fraction", "offset")
+    # A plus sign that was not encoded in a query arrives as a space.
+    zone = (offset or "Z").upper().replace("Z", "+00:00").replace(" ", "+")
+    at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
+    return at.timestamp() + float(f"0{fraction or '.0'}")
+
+
+def to_end_unix(value: object) -> object:
+    """Return a time as `to_unix`; a date alone stands for the end of its day."""
+    is_day = re.fullmatch(DATE, str(value)) is not None
+    start_s = to_unix(value)
+    return end_of_day(start_s) if is_day and isinstance(start_s, float) else start_s
+
+
+UnixTime = Annotated[
+    float,
+    BeforeValidator(to_unix),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
+]
+"""A time of a query or a body: a text for the caller, Unix time for us."""
+EndTime = Annotated[
+    float,
+    BeforeValidator(to_end_unix),
+    WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
+]
+"""A time at which something ends."""
+Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
+Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
+Parts = Annotated[tuple[Name, ...], Field(max_length=MAX_PARTS)]
+
+
+class Query(BaseModel):
+    """Base of queries: each parameter is known, and `reason` goes with all of them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
+
+    reason: str = Field("", max_length=500, description="The reason of the request, for the audit")
+
+
+class Period(Query):
+    """A query about a time."""
+
+    from_s: UnixTime | None = Field(
+        None, alias="from", description="First time, RFC 3339 or a date", examples=["2026-11-25"]
+    )
+    until_s: UnixTime | None = Field(
+        None, alias="until", description="Time after the last one", examples=["2026-11-26"]
+    )
+
+
+class PassesQuery(Period):
+    """The search for passes."""
+
+    text: str = Field(
+        "",
+        max_length=100,
+        description="The whole text; `*` stands for any characters, `?` for one",
+        examples=["A123*"],
+    )
+    part: Parts = Field((), description="Part of the text; may be repeated", examples=[["123"]])
+    edits: int = Field(0, ge=0, le=2, description="Most characters that differ", examples=[1])
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    region: str = Field("", max_length=10, description="Code of the region", examples=["77"])
+    list: str = Field("", max_length=200, description="List that was hit", examples=["residents"])
+    zone: Names = Field((), description="Zone; may be repeated", examples=[["entry"]])
+    direction: Literal["", "towards", "away"] = Field(
+        "", description="Motion of the vehicle", examples=["towards"]
+    )
+    limit: int = Field(LIMIT, ge=1, le=MOST, description="Most passes of a page", examples=[50])
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=CURSOR,
+        description="`cursor` of the page before",
+    )
+    format: Literal["json", "csv"] | None = Field(
+        None, description="`csv` returns all pages as a file", examples=["json"]
+    )
+
+
+class CountsQuery(Period):
+    """The wanted counts."""
+
+    by: Literal["hour", "camera"] = Field(
+        "hour", description="What is counted apart", examples=["hour"]
+    )
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    offset_minutes: int = Field(
+        0, ge=-1440, le=1440, description="Minutes that local time is ahead of UTC", examples=[180]
+    )
+    limit: int = Field(MOST, ge=1, le=MOST, description="Most counts of a page", examples=[1000])
+    cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
+
+
+class EventsQuery(Query):
+    """The wanted events."""
+
+    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
+    after: int | None = Field(
+        None,
+        ge=0,
+        le=2**53,
+        description="Id of the last event that was received; `Last-Event-ID` goes before it",
+    )
+
+
+class PageQuery(Query):
+    """A page of a list."""
+
+    limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=CURSOR,
+        description="`cursor` of the page before",
+    )
+
+
+class NamesQuery(Query):
+    """A page of things with names."""
+
+    limit: int = Field(NAMES, ge=1, le=MOST, description="Most of a page", examples=[100])
+    cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
+
+
+class AuditPageQuery(Period):
+    """A page of the audit."""
+
+    limit: int = Field(50, ge=1, le=1000, description="Most entries of a page", examples=[50])
+    cursor: str = Field(
+        "",
+        max_length=MAX_CURSOR_LENGTH,
+        pattern=NUMBERED,
+        description="`cursor` of the page before",
+    )
+
+
+class DeletionQuery(Query):
+    """The extent of a deletion."""
+
+    entries: bool = Field(False, description="Delete it from all lists, too", examples=[False])
+
+
+class EntriesQuery(NamesQuery):
+    """The wanted entries of a list."""
+
+    part: str = Field(
+        "",
+        max_length=MAX_NAME_LENGTH,
+        description="Part of the text or of the note",
+        examples=["A123"],
+    )
+    format: Literal["json", "csv"] | None = Field(
+        None, description="`csv` returns all entries as a file", examples=["json"]
+    )
+
+
+class ImportQuery(Query):
+    """The way of an import."""
+
+    replace: bool = Field(False, description="Delete all other entries", examples=[False])
+
+
+class Body(BaseModel):
+    """Base of bodies: each field is known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ListBody(Body):
+    """The settings of a list."""
+
+    note: str = Field(
+        "", max_length=MAX_NOTE_LENGTH, description="Its purpose", examples=["house 5"]
+    )
+    retention_days: float | None = Field(
+        None, ge=0, le=36500, description="Days that its passes are kept", examples=[90.0]
+    )
+
+
+class EntryBody(Body):
+    """A plate of a list."""
+
+    note: str = Field(
+        "", max_length=MAX_NOTE_LENGTH, description="Shown with a hit", examples=["flat 12"]
+    )
+    valid_from: UnixTime | None = Field(
+        None, description="First time at which it counts", examples=["2026-11-25"]
+    )
+    valid_until: EndTime | None = Field(
+        None,
+        description="Time at which it ends; a date alone counts to its end, in UTC",
+        examples=["2026-12-25"],
+    )
+    edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
+
+
+class ZoneBody(Body):
+    """A polygon of a camera's frame."""
+
+    name: Name = Field(description="Its name", examples=["entry"])
+    polygon: tuple[Point, ...] = Field(
+        max_length=MAX_POINTS, description="Points as parts of width and height"
+    )
+
+
+class LineBody(Body):
+    """A line across a camera's frame."""
+
+    name: Name = Field(description="Its name", examples=["barrier"])
+    points: tuple[Point, ...] = Field(max_length=2, description="Start and end")
+
+
+class AreasBody(Body):
+    """Drawn areas, which replace those of the file."""
+
+    zones: tuple[ZoneBody, ...] = Field((), max_length=MAX_AREAS, description="Zones")
+    lines: tuple[LineBody, ...] = Field((), max_length=MAX_AREAS, description="Lines")
+    masks: tuple[ZoneBody, ...] = Field((), max_length=MAX_AREAS, description="Masks")

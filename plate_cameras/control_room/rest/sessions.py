@@ -1,0 +1,172 @@
+"""Sessions: `/v1/session`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from orchestrator.serving.gateway.extension import KEY_PREFIX, PERSON_PREFIX, client_at
+from plate_cameras.control_room.access.cookies import csrf_of, delete_cookies, set_cookie, uses_tls
+from plate_cameras.control_room.access.logins import Login
+from plate_cameras.control_room.access.own_pages import check_own_page
+from plate_cameras.control_room.access.passwords import LONGEST
+from plate_cameras.control_room.access.policy import Forbidden
+from plate_cameras.control_room.access.principals import Role
+from plate_cameras.control_room.described import Described
+from plate_cameras.control_room.endpoint import RoomRequest, RoomRoute
+from plate_cameras.control_room.rest.exchange import body_of
+
+MOST_BYTES = 16 * 1024
+"""Largest body of a login, which anybody may send."""
+NEVER_STORED = {"cache-control": "no-store"}
+
+
+class Credentials(BaseModel):
+    """The name and password of a login."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    name: str = Field(max_length=200, description="Name of the person", examples=["anna"])
+    password: str = Field(max_length=LONGEST, repr=False, description="The password")
+
+
+class NewPassword(BaseModel):
+    """The present password, and the one that replaces it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    old_password: str = Field(max_length=LONGEST, repr=False, description="The present one")
+    password: str = Field(max_length=LONGEST, repr=False, description="At least 12 characters")
+
+
+class Session(BaseModel):
+    """The principal, and the token that changes need."""
+
+    name: str = Field(description="Name of the person or key, or `local`", examples=["anna"])
+    role: Literal["viewer", "editor", "administrator"] = Field(description="Its role")
+    groups: list[str] = Field(
+        description="Groups of cameras that it sees; empty for all", examples=[["north"]]
+    )
+    csrf: str = Field(description="Header X-CSRF-Token of changes; empty if they need none")
+    via: Literal["session", "key", "local"] = Field(
+        description="A cookie, a key, or a gateway on this machine that wants no key"
+    )
+
+
+async def log_in(request: RoomRequest) -> Response:
+    """Begin a session, and give the browser its cookie."""
+    check_own_page(request.request.http.headers)
+    given = await body_of(request, Credentials, most=MOST_BYTES, hides_values=True)
+    logins = request.room.access.logins
+    login = await logins.log_in(given.name, given.password, _address_of(request))
+    await _end(request)  # the one that this browser had before
+    return _begun(request, login)
+
+
+async def change_password(request: RoomRequest) -> Response:
+    """Give the person who asks another password. All other sessions of the person end."""
+    if not request.request.admitted.slot.client.name.startswith(PERSON_PREFIX):
+        raise Forbidden("wanted a person who has logged in, got a caller without a password")
+    given = await body_of(request, NewPassword, most=MOST_BYTES, hides_values=True)
+    login = await request.room.access.logins.change_password(
+        request.principal.name, given.old_password, given.password, _address_of(request)
+    )
+    return _begun(request, login)
+
+
+def _address_of(request: RoomRequest) -> str:
+    """Return the name of the client at the caller's address; empty for a proxy of many callers."""
+    address, service = request.request.admitted.address, request.request.service
+    return "" if service.proxies.trusts(address) else client_at(address, service.limits).name
+
+
+def _begun(request: RoomRequest, login: Login) -> Response:
+    """Return the answer that gives the browser a session."""
+    http, person = request.request.http, login.person
+    response = _to_response(
+        Session.model_construct(
+            name=person.name,
+            role=person.role,
+            groups=[*person.groups],
+            csrf=csrf_of(login.token),
+            via="session",
+        )
+    )
+    is_secure = uses_tls(http.url.scheme, http.headers)
+    lifetime_s = request.room.access.logins.session_s
+    set_cookie(response, login.token, lifetime_s, is_secure=is_secure)
+    return response
+
+
+async def show(request: RoomRequest) -> Response:
+    """Tell who asks."""
+    principal, client = request.principal, request.request.admitted.slot.client
+    token = request.room.access.token_of(request.request.http.headers)
+    is_person = client.name.startswith(PERSON_PREFIX)
+    is_key = client.name.startswith(KEY_PREFIX)
+    return _to_response(
+        Session.model_construct(
+            name=principal.name,
+            role=principal.role.name.lower(),
+            groups=[*principal.groups],
+            csrf=csrf_of(token) if is_person and token else "",
+            via="session" if is_person else "key" if is_key else "local",
+        )
+    )
+
+
+async def log_out(request: RoomRequest) -> Response:
+    """End the session and its cookie. A key stays."""
+    await _end(request)
+    response = Response(status_code=204, headers=NEVER_STORED)
+    delete_cookies(response)
+    return response
+
+
+async def _end(request: RoomRequest) -> None:
+    token = request.room.access.token_of(request.request.http.headers)
+    if token is not None:
+        await request.room.threads.run(lambda: request.room.store.sessions.end(token))
+
+
+def _to_response(session: Session) -> Response:
+    return Response(session.model_dump_json(), media_type="application/json", headers=NEVER_STORED)
+
+
+PATH = "/v1/session"
+ROUTES = (
+    RoomRoute(
+        *("POST", PATH, Role.NOBODY, log_in),
+        Described(
+            *("logIn", "Log in. The answer sets the cookie `plates_session`", "people"),
+            answer=Session,
+            body=Credentials,
+            is_searching=False,
+            is_public=True,
+        ),
+    ),
+    RoomRoute(
+        *("GET", PATH, Role.VIEWER, show),
+        Described(
+            *("session", "Who asks, and with which role", "people"),
+            answer=Session,
+            is_searching=False,
+        ),
+        is_background=True,
+    ),
+    RoomRoute(
+        *("DELETE", PATH, Role.VIEWER, log_out),
+        Described("logOut", "Log out", "people", status=204, is_searching=False),
+    ),
+    RoomRoute(
+        *("PUT", f"{PATH}/password", Role.VIEWER, change_password),
+        Described(
+            *("changePassword", "Change the own password; other sessions end", "people"),
+            answer=Session,
+            body=NewPassword,
+            is_searching=False,
+        ),
+    ),
+)

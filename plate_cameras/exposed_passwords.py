@@ -1,0 +1,39 @@
+"""Warns of a file of cameras whose passwords other users of the machine can read."""
+
+from __future__ import annotations
+
+import logging
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from plate_cameras.configuration import Configuration, Gate, Sink
+
+LOG = logging.getLogger(__name__)
+LOGIN = re.compile(r"://[^@\s]*:[^@\s]*@|(password|passwd|pwd|token|secret)=", re.IGNORECASE)
+"""Pattern of an address with a password: before the host, or in the path or query."""
+SECRET_NAME = re.compile("password|token|secret|authorization|key", re.IGNORECASE)
+FROM_ENVIRONMENT = "env:"
+
+
+def warn_of_readers(file: Path, configuration: Configuration) -> None:
+    """Warn if a file has passwords, and all users of the machine may read it."""
+    if file.stat().st_mode & stat.S_IROTH and any(_secrets_of(configuration)):
+        LOG.warning(
+            "%s: it has passwords, and every user of this machine may read it: chmod o-r %s",
+            file,
+            file,
+        )
+
+
+def _secrets_of(configuration: Configuration) -> Iterator[str]:
+    """Return the addresses and options that hold a password."""
+    users: tuple[Sink | Gate, ...] = (*configuration.sinks, *configuration.gates)
+    urls = [one.url for one in configuration.cameras] + [one.url for one in users]
+    urls.append(configuration.store.url or "")
+    yield from filter(LOGIN.search, urls)
+    options = [one for user in users for one in user.options.items()]
+    secrets = [value for name, value in options if SECRET_NAME.search(name)]
+    secrets += [one for sink in configuration.sinks for one in sink.secrets]
+    yield from (one for one in secrets if not one.startswith(FROM_ENVIRONMENT))

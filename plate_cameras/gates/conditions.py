@@ -1,0 +1,182 @@
+"""The conditions under which a gate opens for a pass. Nothing here has a side effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from math import inf
+
+from plate_cameras.gate_settings import Gate
+from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.passes import Pass
+from plate_cameras.schedule import is_watched
+from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
+from plate_cameras.tracking.looks import best_text
+
+LEAST_AGREEING = 2
+"""Number of frames whose own reading is the text of the pass."""
+OLDEST_FRAME_S = 10.0
+"""Greatest age of the last frame that shows the vehicle. It may have left since an older one. A
+camera whose picture stands still is looked at every 10 seconds."""
+
+
+@dataclass
+class PresentPass:
+    """A pass whose vehicle was not seen to leave.
+
+    Attributes:
+        passed: The pass after its last event.
+        seen_s: Steady time of the last frame that shows it.
+        settled_text: The last text on which two frames have agreed.
+        readable_s: Steady time from which the delay counts; None if it is not known.
+        told: Gates, texts and reasons that were recorded, so that each is recorded once.
+    """
+
+    passed: Pass
+    seen_s: float = -inf
+    settled_text: str = ""
+    readable_s: float | None = None
+    told: set[tuple[str, str, str]] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """The circumstances of a decision, other than the gate and the vehicle.
+
+    Attributes:
+        steady_s: The steady time.
+        unix_s: The Unix time, for the validity of entries.
+        local: The local time, for schedules.
+        lists: The gate's lists.
+        lists_age_s: Time since the lists were read.
+        hold_offs: The last openings.
+    """
+
+    steady_s: float
+    unix_s: float
+    local: datetime
+    lists: Iterable[LoadedList]
+    lists_age_s: float
+    hold_offs: HoldOffs
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a gate may open for a vehicle at one moment.
+
+    Attributes:
+        code: Code of the reason why not; empty if it may. See `REASONS`.
+        values: The values of the reason's sentence.
+        hit: The entry that the plate matches; None if the vehicle is none for this gate.
+    """
+
+    code: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    hit: ListHit | None = None
+
+    @property
+    def opens(self) -> bool:
+        return not self.code
+
+    @property
+    def sentence(self) -> str:
+        """The reason as a sentence."""
+        return to_sentence(self.code, **self.values) if self.code else ""
+
+
+LEFT = Decision("left")
+"""The decision for a vehicle that is not present."""
+
+
+def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
+    """Decide whether a gate may open for a vehicle now.
+
+    This is the only place that decides, and it is asked directly before each request to a relay.
+    """
+    passed = present.passed
+    if not passed.text or passed.text != present.settled_text:
+        return LEFT
+    if not is_in_place(gate, passed):
+        return Decision("moved")
+    if now.hold_offs.has_asked(gate, passed.id):
+        return Decision("asked")
+    hit = find_hit(gate, now.lists, passed.text, now.unix_s)
+    if hit is None:
+        return Decision("unlisted")
+    code, values = _find_obstacle(gate, present, hit, now)
+    return Decision(code, values, hit)
+
+
+def _find_obstacle(
+    gate: Gate, present: PresentPass, hit: ListHit, now: Circumstances
+) -> tuple[str, Mapping[str, str]]:
+    """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
+    passed = present.passed
+    if not is_watched(gate.schedule, now.local):
+        return "schedule", {}
+    if now.lists_age_s > gate.stale_lists_s:
+        return "stale_lists", {"age_s": f"{gate.stale_lists_s:g}"}
+    if passed.text_score < gate.agreement_threshold:
+        return "score", {"threshold": f"{gate.agreement_threshold:g}"}
+    ago_s = now.hold_offs.opened_ago_s(gate, (passed.text, hit.entry.text), now.steady_s)
+    if ago_s is not None:
+        return "hold_off", {"ago_s": f"{ago_s:.0f}", "hold_off_s": f"{gate.hold_off_s:g}"}
+    if now.steady_s - present.seen_s > OLDEST_FRAME_S:
+        return "old_frame", {}
+    return "", {}
+
+
+def is_in_place(gate: Gate, passed: Pass) -> bool:
+    """Tell whether a vehicle is where the gate wants it, and moves as it wants."""
+    if passed.camera not in gate.cameras:
+        return False
+    if gate.zones and not set(gate.zones) & set(passed.zones):
+        return False
+    if gate.direction and passed.direction != gate.direction:
+        return False
+    return not gate.lines or _has_crossed(gate, passed)
+
+
+def is_settled(passed: Pass, threshold: float) -> bool:
+    """Tell whether a text may open a gate: two frames agree on it, and its score is high enough.
+
+    A pass that has agreed may change its text later. Then the new text must agree, too.
+    """
+    agreeing = sum(best_text(one.plate)[0] == passed.text for one in passed.observations)
+    return bool(passed.text) and passed.text_score >= threshold and agreeing >= LEAST_AGREEING
+
+
+def find_hit(gate: Gate, lists: Iterable[LoadedList], text: str, now_s: float) -> ListHit | None:
+    """Return the entry of the gate's lists that opens it for a text.
+
+    A text with one other character is the plate of another vehicle. So entries that allow edits
+    open a gate for other texts only if its setting `fuzzy` says so.
+    """
+    hits = (_match(one, text, now_s, fuzzy=gate.fuzzy) for one in lists)
+    return min(filter(None, hits), key=lambda hit: hit.edits, default=None)
+
+
+def first_readable_s(passed: Pass) -> float | None:
+    """Return the steady time of the first frame that shows the text; None if it is not known."""
+    if passed.clock == "file" or passed.last_moment_s is None:
+        return None
+    times = (one.time_s for one in passed.observations if best_text(one.plate)[0] == passed.text)
+    # Both times are of the stream's own clock, so their difference is a duration.
+    since_s = passed.last_seen_s - next(times, passed.last_seen_s)
+    return passed.last_moment_s - max(since_s, 0.0)
+
+
+def _has_crossed(gate: Gate, passed: Pass) -> bool:
+    """Tell whether the vehicle is beyond one of the lines: a vehicle may shunt."""
+    last = {one.line: one.side for one in passed.crossings}
+    sides = [last[line] for line in gate.lines if line in last]
+    return bool(sides) and (not gate.side or gate.side in sides)
+
+
+def _match(known: LoadedList, text: str, now_s: float, *, fuzzy: bool) -> ListHit | None:
+    if fuzzy:
+        return known.match(text, now_s)
+    entry = known.exact.get(text)
+    return ListHit(known.name, entry, 0) if entry and entry.is_valid(now_s) else None

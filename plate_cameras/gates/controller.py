@@ -1,0 +1,292 @@
+"""Opens gates for passes. All of it runs in one event loop, and no call here waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+
+from plate_cameras.background_tasks import BackgroundTasks
+from plate_cameras.clocks import steady_s, unix_s
+from plate_cameras.configuration import Configuration
+from plate_cameras.gate_settings import Gate
+from plate_cameras.gates.conditions import (
+    LEFT,
+    Circumstances,
+    Decision,
+    PresentPass,
+    decide,
+    first_readable_s,
+    is_settled,
+)
+from plate_cameras.gates.gate_queue import GateQueue
+from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.opening_recorder import OpeningRecorder
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.gates.relay import OpeningRequest, Relay
+from plate_cameras.gates.relay_watch import watch_relay
+from plate_cameras.gates.status import GateStatus
+from plate_cameras.gates.surroundings import GateSurroundings
+from plate_cameras.passes import Pass, PassEvent, Sighting
+from plate_cameras.store.lists.list_lookup import ListHit
+from plate_cameras.store.openings.gate_openings import GateOpening
+
+RECONSIDER_EVERY_S = 1.0
+"""How often all present vehicles are looked at again: a schedule may begin, an entry may come."""
+STOP_S = 12.0
+"""Longest wait for a gate that ends its pulse when it is stopped."""
+RECONSIDERING = "gates"
+"""Name of the task that looks at present vehicles again."""
+
+Clock = Callable[[], float]
+
+
+class GateController:
+    """Knows which vehicles are present, and lets them wait for their turn at their gates.
+
+    Args:
+        lists: The lists in memory.
+        recorder: Keeps what gates did.
+        hold_offs: The last openings.
+        tell: Takes what a gate did, to show it.
+        clock: A clock that nobody sets.
+        unix_clock: Returns the Unix time, for schedules, the validity of entries and records.
+    """
+
+    def __init__(
+        self,
+        lists: KnownLists,
+        recorder: OpeningRecorder,
+        hold_offs: HoldOffs,
+        tell: Callable[[GateOpening], None],
+        *,
+        clock: Clock = steady_s,
+        unix_clock: Clock = unix_s,
+    ) -> None:
+        self._lists = lists
+        self._recorder = recorder
+        self._hold_offs = hold_offs
+        self._tell = tell
+        self._clock = clock
+        self._unix_clock = unix_clock
+        self._around = GateSurroundings(
+            hold_offs, self._decide_again, self._is_news, self._record, clock, unix_clock
+        )
+        self._tasks = BackgroundTasks(clock)
+        self._serving: dict[str, asyncio.Task[None]] = {}
+        self._queues: dict[str, GateQueue] = {}
+        self._present: dict[str, PresentPass] = {}
+        self._thresholds: dict[str, float] = {}
+
+    @property
+    def statuses(self) -> tuple[GateStatus, ...]:
+        return tuple(queue.status for queue in [*self._queues.values()])
+
+    @property
+    def tasks(self) -> BackgroundTasks:
+        """The tasks of the gates."""
+        return self._tasks
+
+    async def apply(self, configuration: Configuration, relays: Mapping[str, Relay]) -> None:
+        """Follow other gates; those that stay the same go on undisturbed.
+
+        Vehicles that wait at a gate that has changed wait at it further.
+
+        Args:
+            configuration: The gates and cameras.
+            relays: Relays of the gates that are new or have changed, by name.
+        """
+        gates = {one.name: one for one in configuration.gates}
+        self._follow_cameras(configuration)
+        self._lists.count_openings(
+            max((max(one.hold_off_s, one.open_s, one.pulse_s) for one in gates.values()), default=0)
+        )
+        stopped = [name for name in self._queues if name in relays or name not in gates]
+        for name in stopped:  # before anything else runs: no gate opens by settings that have gone
+            self._queues[name].ask_to_stop()
+        former = {one.gate.name: one for one in await asyncio.gather(*map(self._stop, stopped))}
+        for name, relay in relays.items():
+            waiting = former.pop(name).waiting if name in former else ()
+            self._start(GateQueue(gates[name], relay, self._around), waiting)
+        for queue in former.values():
+            _refuse_all(queue, "gone_gate")
+        if RECONSIDERING not in [one.name for one in self._tasks.statuses]:
+            self._tasks.start(RECONSIDERING, self._reconsider_now_and_then)
+
+    def changed(self, gates: Sequence[Gate]) -> list[Gate]:
+        """Return the gates that have no queue with the same settings."""
+        known = {name: queue.gate for name, queue in self._queues.items()}
+        return [one for one in gates if known.get(one.name) != one]
+
+    def offer(self, event: PassEvent) -> None:
+        """Look at an event, and open the gates whose conditions hold now."""
+        passed = event.passed
+        if event.kind == "closed":
+            self._present.pop(passed.id, None)
+            return
+        present = self._present.setdefault(passed.id, PresentPass(passed))
+        present.passed = passed
+        if passed.clock == "file":
+            self._see(present, None)
+        elif passed.last_moment_s is not None:
+            self._see(present, passed.last_moment_s)
+        if not self._settle(present):  # the place, a line or the direction has changed
+            present.readable_s = passed.last_moment_s if passed.clock != "file" else None
+        self._consider(present)
+
+    def see(self, sighting: Sighting) -> None:
+        """Note that a frame has shown some passes, of which nothing has changed."""
+        for pass_id in sighting.pass_ids:
+            present = self._present.get(pass_id)
+            if present and present.passed.camera == sighting.camera:
+                self._see(present, sighting.moment_s)
+
+    def reconsider(self) -> None:
+        """Look again at all vehicles that are present: something else may have changed.
+
+        Raises:
+            Exception: One vehicle could not be looked at; the others were.
+        """
+        failure: Exception | None = None
+        for present in [*self._present.values()]:
+            try:
+                self._consider(present, is_new=False)
+            except Exception as error:
+                failure = error
+        if failure:
+            raise failure
+
+    async def stop(self) -> None:
+        """Stop all gates. Vehicles that wait are refused."""
+        await self._tasks.stop(RECONSIDERING)
+        for queue in await asyncio.gather(*map(self._stop, [*self._queues])):
+            _refuse_all(queue, "ended")
+
+    async def _reconsider_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(RECONSIDER_EVERY_S)
+            self.reconsider()
+
+    def _start(self, queue: GateQueue, waiting: Sequence[OpeningRequest]) -> None:
+        name = queue.gate.name
+        for request in waiting:
+            queue.put(request)
+        self._queues[name] = queue
+        self._serving[name] = self._tasks.start(f"gate {name}", queue.serve, ends=True)
+        self._tasks.start(f"relay {name}", lambda: watch_relay(queue.relay, queue.status))
+
+    async def _stop(self, name: str) -> GateQueue:
+        """Stop a gate. Return its queue with the vehicles that still wait."""
+        queue = self._queues.pop(name)
+        queue.ask_to_stop()
+        await asyncio.wait({self._serving.pop(name)}, timeout=STOP_S)
+        await self._tasks.stop(f"gate {name}", f"relay {name}")
+        await queue.close()
+        return queue
+
+    def _follow_cameras(self, configuration: Configuration) -> None:
+        """Take over the thresholds of cameras; texts must agree anew where one has changed."""
+        before = self._thresholds
+        self._thresholds = {
+            one.name: max(one.agreement_threshold, one.text_threshold)
+            for one in configuration.cameras
+        }
+        for present in self._present.values():
+            camera = present.passed.camera
+            if before.get(camera) != self._thresholds.get(camera):
+                present.settled_text = ""
+                self._settle(present)
+
+    def _see(self, present: PresentPass, moment_s: float | None) -> None:
+        """Note a frame that shows a vehicle. Frames of files have no steady time, so now counts."""
+        now_s = self._clock()
+        moment_s = now_s if moment_s is None else min(moment_s, now_s)
+        present.seen_s = max(present.seen_s, moment_s)
+
+    def _settle(self, present: PresentPass) -> bool:
+        """Note whether the text may open gates. Return whether it is new."""
+        passed = present.passed
+        if passed.text == present.settled_text:
+            return False
+        if not is_settled(passed, self._thresholds.get(passed.camera, 1.0)):
+            return True
+        present.settled_text, present.readable_s = passed.text, first_readable_s(passed)
+        return True
+
+    def _consider(self, present: PresentPass, *, is_new: bool = True) -> None:
+        """Let a vehicle wait at the gates that may open for it now; record why others do not.
+
+        Args:
+            present: The vehicle.
+            is_new: True if an event of its pass is the last condition. Otherwise something else
+                was, from which the delay counts.
+        """
+        for queue in [*self._queues.values()]:
+            if queue.has(present.passed.id):
+                continue
+            decision = self._decide(queue.gate, present)
+            if decision.hit is None:
+                continue
+            is_timed = present.readable_s is not None and not is_new
+            readable_s = self._clock() if is_timed else present.readable_s
+            request = _to_request(queue.gate, present.passed, decision.hit, readable_s)
+            if decision.opens:
+                queue.put(request)
+            else:
+                queue.refuse(request, decision.sentence, decision.code)
+
+    def _decide(self, gate: Gate, present: PresentPass) -> Decision:
+        now_s = self._unix_clock()
+        now = Circumstances(
+            steady_s=self._clock(),
+            unix_s=now_s,
+            local=datetime.fromtimestamp(now_s),
+            lists=self._lists.named(gate.lists),
+            lists_age_s=self._lists.age_s,
+            hold_offs=self._hold_offs,
+        )
+        return decide(gate, present, now)
+
+    def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
+        """Decide for a vehicle whose turn it is. Return its request as it is now, too."""
+        present = self._present.get(request.pass_id)
+        if present is None:
+            return LEFT, request
+        decision = self._decide(gate, present)
+        if decision.hit is None:
+            return decision, request
+        return decision, _to_request(gate, present.passed, decision.hit, request.readable_s)
+
+    def _is_news(self, request: OpeningRequest, reason: str) -> bool:
+        """Tell whether a reason is new for a vehicle, and note it."""
+        present = self._present.get(request.pass_id)
+        key = request.gate, request.text, reason
+        if present is None:
+            return True
+        is_news = key not in present.told
+        present.told.add(key)
+        return is_news
+
+    def _record(self, opening: GateOpening) -> None:
+        self._recorder.put(opening)
+        with suppress(Exception):  # showing it must not stop a gate
+            self._tell(opening)
+
+
+def _to_request(gate: Gate, passed: Pass, hit: ListHit, readable_s: float | None) -> OpeningRequest:
+    return OpeningRequest(
+        gate=gate.name,
+        camera=passed.camera,
+        pass_id=passed.id,
+        text=passed.text,
+        list=hit.list,
+        entry_text=hit.entry.text,
+        readable_s=readable_s,
+    )
+
+
+def _refuse_all(queue: GateQueue, code: str) -> None:
+    for request in queue.waiting:
+        queue.refuse(request, to_sentence(code), code)

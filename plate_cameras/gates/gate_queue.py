@@ -1,0 +1,297 @@
+"""The vehicles of one gate, one after the other: waits, asks, opens, and ends the pulse."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from plate_cameras.deadlines import complete_within
+from plate_cameras.event_waits import is_set_within
+from plate_cameras.gate_settings import Gate
+from plate_cameras.gates.conditions import Decision
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, describe
+from plate_cameras.gates.status import GateStatus
+from plate_cameras.gates.surroundings import GateSurroundings
+from plate_cameras.store.openings.gate_openings import (
+    FAILED,
+    OPENED,
+    REFUSED,
+    UNKNOWN,
+    GateOpening,
+)
+
+LOG = logging.getLogger(__name__)
+ATTEMPT_S, RETRY_S, PAUSE_S = 5.0, 3.0, 0.2
+"""Longest wait for a relay, longest time of all attempts for a vehicle before the next vehicle gets
+its turn, and the first pause between two attempts; the pauses double."""
+OFF_S, OFF_AGAIN_S = 30.0, 5.0
+"""Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
+its turn, and the pause between later attempts."""
+CLOSE_S = 2.0
+"""Longest wait for a relay's connections to close."""
+
+
+@dataclass
+class _Pulse:
+    """A pulse that this process has to end.
+
+    Attributes:
+        request: The vehicle for which the relay was asked.
+        ends_s: Time at which it ends.
+        was_told: True if a record tells that it could not be ended.
+    """
+
+    request: OpeningRequest
+    ends_s: float
+    was_told: bool = False
+
+
+@dataclass
+class _Turn:
+    """The turn of one vehicle.
+
+    Attributes:
+        request: The vehicle as it was known at the last decision.
+        decision: The last decision.
+        is_asked: True from the last request to the relay on.
+        at_s: Steady time of that request.
+        requested_s: Its Unix time.
+    """
+
+    request: OpeningRequest
+    decision: Decision = field(default_factory=Decision)
+    is_asked: bool = False
+    at_s: float = 0.0
+    requested_s: float = 0.0
+
+
+@dataclass
+class GateQueue:
+    """Serves the vehicles of one gate in their order. Other gates do not wait for it.
+
+    A vehicle waits only for its turn. Whether the gate opens is decided directly before each
+    request to the relay.
+
+    Attributes:
+        gate: Its settings.
+        relay: Its relay.
+        around: The parts that all gates share.
+        status: The state of the gate.
+    """
+
+    gate: Gate
+    relay: Relay
+    around: GateSurroundings
+    status: GateStatus = field(init=False)
+    _waiting: dict[str, OpeningRequest] = field(default_factory=dict)
+    _pulse: _Pulse | None = None
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.status = GateStatus(self.gate.name)
+
+    @property
+    def waiting(self) -> tuple[OpeningRequest, ...]:
+        """The vehicles that wait for their turn or have it, in their order."""
+        return tuple(self._waiting.values())
+
+    def has(self, pass_id: str) -> bool:
+        """Tell whether a vehicle waits for its turn or has it."""
+        return pass_id in self._waiting
+
+    def put(self, request: OpeningRequest) -> None:
+        """Let a vehicle wait for its turn."""
+        self._waiting[request.pass_id] = request
+        self.status.waiting = len(self._waiting)
+        self._news.set()
+
+    def refuse(self, request: OpeningRequest, reason: str, code: str = "") -> None:
+        """Record that the gate does not open for a vehicle of its lists, once for each reason."""
+        if self.around.is_news(request, code or reason):
+            self._record(self._make_opening(request, REFUSED, reason))
+
+    def ask_to_stop(self) -> None:
+        """Let `serve` end the pulse that runs, and return. Vehicles that wait stay in `waiting`."""
+        self._stopping.set()
+        self._news.set()
+
+    async def close(self) -> None:
+        """Close the relay."""
+        try:
+            await complete_within(self.relay.close(), CLOSE_S)
+        except Exception:  # whatever it is, the gate is closed
+            LOG.exception("gate %s: cannot close the relay", self.gate.name)
+
+    async def serve(self) -> None:
+        """Serve vehicles until the gate is stopped. It may be called again after a failure."""
+        while True:
+            if self._pulse:
+                await self._end_pulse(self._pulse)
+            if self._stopping.is_set():
+                return
+            if self._waiting:
+                await self._serve_first()
+            else:
+                await self._wait_for_news()
+
+    async def _wait_for_news(self) -> None:
+        """Wait for a vehicle or the end; while the relay is still on, only for a short time."""
+        if self._pulse:
+            await is_set_within(self._news, OFF_AGAIN_S)
+        else:
+            await self._news.wait()
+        self._news.clear()
+
+    async def _serve_first(self) -> None:
+        await self._wait_until_closed()
+        if self._stopping.is_set():
+            return
+        pass_id, request = next(iter(self._waiting.items()))
+        is_done = True
+        try:
+            is_done = await self._open_for(request)
+        finally:
+            if is_done:
+                self._waiting.pop(pass_id, None)
+                self.status.waiting = len(self._waiting)
+
+    async def _wait_until_closed(self) -> None:
+        """Wait while the gate is open for another vehicle. Each time of closing is awaited once."""
+        awaited_s = self.around.clock()
+        while (closes_s := self.around.hold_offs.open_until_s(self.gate)) > awaited_s:
+            await self._pause(closes_s - self.around.clock())
+            awaited_s = closes_s
+            if self._stopping.is_set():
+                return
+
+    async def _open_for(self, request: OpeningRequest) -> bool:
+        """Ask the relay until it may have switched, or the vehicle may not come in any more.
+
+        Returns:
+            False if the gate was stopped before.
+        """
+        loop, turn = asyncio.get_running_loop(), _Turn(request)
+        ends_s, pause_s, failure = loop.time() + RETRY_S, PAUSE_S, ""
+        while True:
+            last_failure = await self._attempt(turn)
+            if self._stopping.is_set() and not turn.is_asked:
+                return False
+            if not turn.decision.opens:
+                break
+            if not last_failure:
+                return True
+            failure = last_failure
+            if loop.time() + pause_s >= ends_s:
+                break
+            await self._pause(pause_s)
+            if self._stopping.is_set():
+                return False
+            pause_s *= 2
+        if not failure:
+            self.refuse(turn.request, turn.decision.sentence, turn.decision.code)
+        elif self.around.is_news(turn.request, failure):
+            self._record(self._make_opening(turn.request, FAILED, failure))
+        return True
+
+    async def _attempt(self, turn: _Turn) -> str:
+        """Decide, and ask the relay once. Return the failure if it has certainly not switched."""
+        outcome, reason = UNKNOWN, to_sentence("interrupted")
+        turn.is_asked = False
+        try:
+            await complete_within(self._decide_and_ask(turn), ATTEMPT_S)
+            outcome, reason = OPENED, ""
+        except NotSwitchedError as error:
+            outcome, reason = FAILED, describe(error)
+        except Exception as error:  # whatever it is, the relay may have switched
+            if not turn.is_asked:
+                raise
+            outcome, reason = UNKNOWN, describe(error)
+        finally:  # also when this task is cancelled
+            if turn.is_asked:
+                self._settle(turn, outcome, reason)
+        return reason if turn.is_asked and outcome == FAILED else ""
+
+    async def _decide_and_ask(self, turn: _Turn) -> None:
+        """Ask the relay if the decision of this moment is to open. Nothing runs in between."""
+        if self._stopping.is_set():  # since the attempt began: the settings may have gone
+            return
+        turn.decision, turn.request = self.around.decide(self.gate, turn.request)
+        if turn.decision.opens:
+            turn.is_asked = True
+            turn.at_s, turn.requested_s = self.around.clock(), self.around.unix_clock()
+            await self.relay.switch_on(turn.request)
+
+    def _settle(self, turn: _Turn, outcome: str, reason: str) -> None:
+        """Note what has come of a request to the relay."""
+        self._note(reason)
+        if outcome == FAILED:
+            return
+        opening = self._make_opening(turn.request, outcome, reason, turn.requested_s)
+        self.around.hold_offs.add(opening, turn.at_s)
+        if self.relay.needs_off:
+            self._pulse = _Pulse(turn.request, self.around.clock() + self.gate.pulse_s)
+        self._record(opening)
+
+    async def _end_pulse(self, pulse: _Pulse) -> None:
+        """Switch the relay off after the pulse, also without an answer: it may be on."""
+        await self._pause(pulse.ends_s - self.around.clock())
+        loop = asyncio.get_running_loop()
+        ends_s, pause_s = loop.time() + (0.0 if pulse.was_told else OFF_S), PAUSE_S
+        while failure := await self._switch_off():
+            if self._stopping.is_set():
+                ends_s = min(ends_s, loop.time() + RETRY_S)
+            if loop.time() + pause_s >= ends_s:
+                break
+            await asyncio.sleep(pause_s)
+        else:
+            self._pulse = None
+            return
+        if self._stopping.is_set():
+            self._pulse = None
+        if not pulse.was_told:
+            pulse.was_told, reason = True, to_sentence("still_on", failure=failure)
+            self._note(reason)
+            self._record(self._make_opening(pulse.request, FAILED, reason))
+
+    async def _switch_off(self) -> str:
+        """Return the failure; empty if the relay has confirmed that it is off."""
+        try:
+            await complete_within(self.relay.switch_off(), ATTEMPT_S)
+        except Exception as error:  # no error of a relay may end the gate
+            return describe(error)
+        return ""
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait; shorter when the gate is stopped."""
+        if seconds > 0:
+            await is_set_within(self._stopping, seconds)
+
+    def _make_opening(
+        self, request: OpeningRequest, outcome: str, reason: str, requested_s: float | None = None
+    ) -> GateOpening:
+        is_measured = outcome == OPENED and request.readable_s is not None
+        delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
+        return GateOpening(
+            gate=self.gate.name,
+            camera=request.camera,
+            pass_id=request.pass_id,
+            text=request.text,
+            list=request.list,
+            entry_text=request.entry_text,
+            outcome=outcome,
+            reason=reason,
+            requested_s=self.around.unix_clock() if requested_s is None else requested_s,
+            delay_s=delay_s if is_measured else None,
+        )
+
+    def _record(self, opening: GateOpening) -> None:
+        self.status.count(opening)
+        self.around.record(opening)
+
+    def _note(self, failure: str) -> None:
+        if failure and failure != self.status.failure:
+            LOG.error("gate %s: %s", self.gate.name, failure)
+        self.status.failure = failure

@@ -1,0 +1,239 @@
+"""Runs the gates in a thread with an event loop of its own.
+
+So a barrier waits neither for the tracking of other cameras, nor for the store, nor for names that
+the system's resolver does not find: each of them has its own threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from plate_cameras.background_tasks import FatalTaskError, TaskStatus
+from plate_cameras.configuration import Configuration
+from plate_cameras.deadlines import complete_within
+from plate_cameras.gates.controller import GateController
+from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.opening_recorder import OpeningRecorder
+from plate_cameras.gates.registry import make_relay
+from plate_cameras.gates.relay import Relay
+from plate_cameras.gates.status import GateStatus
+from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.pass_store import PassStore
+
+LOG = logging.getLogger(__name__)
+THREADS = 32
+"""Threads for names that are resolved, for packages that are imported, and for the store."""
+FIRST_READ_S = 5.0
+"""Longest wait for the lists at the start."""
+LAST_WRITE_S = 6.0
+"""Longest wait for the last records at the end."""
+STOP_S = 20.0
+"""Longest wait for the end of the thread: a relay is switched off, and the records are written."""
+NAME = "gates thread"
+"""Name of the thread among the tasks."""
+
+Argument = TypeVar("Argument")
+
+
+@dataclass(frozen=True)
+class PreparedGates:
+    """Gates of a configuration that are ready to take over.
+
+    Attributes:
+        configuration: The configuration.
+        relays: Relays of the gates that are new or have changed, by name.
+    """
+
+    configuration: Configuration
+    relays: Mapping[str, Relay]
+
+
+class GateThread:
+    """The gates of one configuration, beside the caller's event loop.
+
+    Args:
+        store: The lists, and the place where openings are kept.
+        tell: Takes what a gate did, in the thread of the gates.
+    """
+
+    def __init__(self, store: PassStore, tell: Callable[[GateOpening], None]) -> None:
+        self._store = store
+        self._tell = tell
+        self._running: _Running | None = None
+        self._present: dict[str, PassEvent] = {}
+        self._death: Future[str] = Future()
+
+    @property
+    def statuses(self) -> tuple[GateStatus, ...]:
+        """The state of each gate now."""
+        return self._running.controller.statuses if self._running else ()
+
+    @property
+    def task_statuses(self) -> tuple[TaskStatus, ...]:
+        """The state of the thread and of each task in it."""
+        return self._running.task_statuses if self._running else ()
+
+    async def prepare(self, configuration: Configuration) -> PreparedGates:
+        """Make what a configuration needs. Nothing changes yet.
+
+        Raises:
+            SettingsError: The settings of a gate are wrong.
+            ExtraError: A gate needs a package that is not installed.
+        """
+        running, gates = self._running, configuration.gates
+        changed = running.controller.changed(gates) if running else gates
+        relays = {one.name: await asyncio.to_thread(make_relay, one) for one in changed}
+        return PreparedGates(configuration, relays)
+
+    async def commit(self, prepared: PreparedGates) -> None:
+        """Follow the gates that were prepared. The thread starts with the first gate."""
+        if self._running is None:
+            if not prepared.configuration.gates:
+                return
+            self._running = await asyncio.to_thread(_start, self._store, self._tell, self._death)
+            for event in [*self._present.values()]:
+                self._running.post(self._running.controller.offer, event)
+        controller = self._running.controller
+        await self._running.call(controller.apply(prepared.configuration, prepared.relays))
+
+    async def apply(self, configuration: Configuration) -> None:
+        """Follow the gates of a configuration.
+
+        Raises:
+            SettingsError: The settings of a gate are wrong; then nothing changes.
+            ExtraError: A gate needs a package that is not installed; then nothing changes.
+        """
+        await self.commit(await self.prepare(configuration))
+
+    def offer(self, event: PassEvent) -> None:
+        """Look at an event. This returns at once."""
+        if event.kind == "closed":
+            self._present.pop(event.passed.id, None)
+        else:
+            self._present[event.passed.id] = event  # for gates that come later
+        if running := self._running:
+            running.post(running.controller.offer, event)
+
+    def notice(self, sighting: Sighting) -> None:
+        """Note which passes a frame has shown. This returns at once."""
+        if sighting.pass_ids and (running := self._running):
+            running.post(running.controller.see, sighting)
+
+    async def wait_for_fatal(self) -> None:
+        """Wait until the thread has ended that must not.
+
+        Raises:
+            FatalTaskError: It has. The message has the reason.
+        """
+        reason = await asyncio.shield(asyncio.wrap_future(self._death))
+        raise FatalTaskError(reason)
+
+    async def stop(self) -> None:
+        """Stop all gates, and write the last records."""
+        running, self._running = self._running, None
+        if running:
+            running.post(lambda _: running.stopped.set(), None)
+            await asyncio.to_thread(running.thread.join, STOP_S)
+            if running.thread.is_alive():
+                LOG.error("the gates have not stopped within %.0f s", STOP_S)
+
+
+@dataclass
+class _Running:
+    """The parts of the thread."""
+
+    thread: threading.Thread
+    loop: asyncio.AbstractEventLoop
+    controller: GateController
+    lists: KnownLists
+    recorder: OpeningRecorder
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    failures: int = 0
+    last_error: str = ""
+
+    @property
+    def task_statuses(self) -> tuple[TaskStatus, ...]:
+        """The state of the thread, whose failures are those of calls, and of its tasks."""
+        is_running = self.thread.is_alive()
+        own = TaskStatus(
+            NAME, is_running, self.failures, self.last_error, not is_running, is_vital=True
+        )
+        return (own, *self.controller.tasks.statuses)
+
+    async def call(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine in the thread, and wait for it in the caller's loop."""
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, self.loop))
+
+    def post(self, function: Callable[[Argument], None], argument: Argument) -> None:
+        """Call a function in the thread, after all calls before."""
+        with suppress(RuntimeError):  # the thread has ended, which `wait_for_fatal` tells
+            self.loop.call_soon_threadsafe(self._try, function, argument)
+
+    def _try(self, function: Callable[[Argument], None], argument: Argument) -> None:
+        try:
+            function(argument)
+        except Exception as error:  # whatever it is, the next call must come
+            LOG.exception("the gates could not use an event")
+            self.failures += 1
+            self.last_error = f"{type(error).__name__}: {error}"
+
+    async def run(self) -> None:
+        """Keep the lists and the records, until the thread is to end."""
+        tasks = self.controller.tasks
+        tasks.start("gate lists", self.lists.run)
+        tasks.start("gate records", self.recorder.run, ends=True)
+        try:
+            await self.stopped.wait()
+        finally:
+            await tasks.stop("gate lists")
+            await self.controller.stop()
+            await self.recorder.close(LAST_WRITE_S)
+            await tasks.stop()
+
+
+def _start(store: PassStore, tell: Callable[[GateOpening], None], death: Future[str]) -> _Running:
+    """Start the thread; return when its loop runs and the lists were read or cannot be."""
+    started: Future[_Running] = Future()
+
+    async def run() -> None:
+        running = await _open(store, tell, thread)
+        started.set_result(running)
+        await running.run()
+
+    def main() -> None:
+        try:
+            asyncio.run(run())
+        except BaseException as error:
+            if not started.done():
+                started.set_exception(error)
+                return
+            LOG.exception("the gates have stopped")
+            death.set_result(f"the gates have stopped: {type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=main, name="gates", daemon=True)
+    thread.start()
+    return started.result()
+
+
+async def _open(
+    store: PassStore, tell: Callable[[GateOpening], None], thread: threading.Thread
+) -> _Running:
+    """Make the parts in the thread's loop."""
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS))
+    hold_offs, recorder = HoldOffs(), OpeningRecorder(store.openings)
+    lists = KnownLists(store, hold_offs)
+    controller = GateController(lists, recorder, hold_offs, tell)
+    lists.on_change = controller.reconsider
+    with suppress(asyncio.TimeoutError):
+        await complete_within(lists.read(), FIRST_READ_S)
+    return _Running(thread, loop, controller, lists, recorder)

@@ -1,0 +1,61 @@
+"""Options of gates, and the secrets in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.toml_files import show, show_name
+from plate_cameras.gate_settings import Gate
+from plate_cameras.sinks.secrets import resolve_secret
+
+FLAGS = {"yes": True, "no": False}
+
+
+def check_options(gate: Gate, known: Sequence[str], *, prefix: str | None = None) -> None:
+    """Reject options that a type of relay does not have.
+
+    Raises:
+        SettingsError: There is one that is neither known nor begins with the prefix.
+    """
+    for name in gate.options:
+        if name not in known and not (prefix and name.startswith(prefix)):
+            more = [f"{prefix}NAME"] if prefix else []
+            wanted = ", ".join([*known, *more])
+            where, got = f"gate {gate.name}: options", show_name(name)
+            raise SettingsError(f"{where}: wanted some of {wanted}, got {got}")
+
+
+def read_option(gate: Gate, name: str, environ: Mapping[str, str]) -> str:
+    """Return an option; `env:NAME` takes the value of an environment variable.
+
+    Raises:
+        SettingsError: The variable is not set.
+    """
+    return resolve_secret(f"gate {gate.name}: {name}", gate.options.get(name, ""), environ)
+
+
+def read_flag(gate: Gate, name: str, *, default: bool) -> bool:
+    """Return an option that is `yes` or `no`.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    value = gate.options.get(name)
+    if value is None:
+        return default
+    if value not in FLAGS:
+        raise SettingsError(f"gate {gate.name}: {name}: wanted yes or no, got {show(value)}")
+    return FLAGS[value]
+
+
+def read_number(gate: Gate, name: str, *, default: int, most: int) -> int:
+    """Return an option that is a whole number from 0 on.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    value = gate.options.get(name, str(default))
+    if not (value.isascii() and value.isdecimal()) or int(value) > most:
+        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {show(value)}")
+    return int(value)

@@ -1,0 +1,157 @@
+"""A pass: one vehicle that passed a camera, with every reading of its plate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from orchestrator.plates import Plate
+from plate_cameras.frames import Clock, Xyxy
+
+Progress = Literal["provisional", "agreed", "closed"]
+"""The progress of a pass. It is provisional until two frames agree on a text whose score passes the
+camera's threshold. It is closed when the vehicle has left."""
+Direction = Literal["", "towards", "away"]
+"""The motion of a vehicle as its plate's size shows it; empty while it stands or is not known."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One plate in one frame.
+
+    Attributes:
+        time_s: Time of the frame.
+        plate: The plate as the service read it; its box is in pixels of the frame.
+        sharpness: Sharpness of the plate's pixels, in [0, 1].
+        weight: The share that this reading has in the text of its pass.
+    """
+
+    time_s: float
+    plate: Plate
+    sharpness: float = 0.0
+    weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class BestFrame:
+    """The frame that shows a pass best. Its own reading is the text of the pass.
+
+    Attributes:
+        observation: The plate in this frame.
+        size_wh: Size of the frame, pixels.
+        crop_jpeg: The plate with a margin, as a JPEG file.
+        frame_jpeg: The whole frame, as it was sent to the service; in the store, as it is kept.
+        others: Boxes of all other plates in the frame.
+    """
+
+    observation: Observation
+    size_wh: tuple[int, int]
+    crop_jpeg: bytes = field(repr=False)
+    frame_jpeg: bytes = field(repr=False)
+    others: tuple[Xyxy, ...] = ()
+
+
+@dataclass(frozen=True)
+class LineCrossing:
+    """A line of the camera's configuration that the plate has crossed.
+
+    Attributes:
+        line: Name of the line.
+        side: The side on which the plate arrived, as seen from the line's start to its end.
+        time_s: Time of the first frame after it.
+    """
+
+    line: str
+    side: Literal["left", "right"]
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One vehicle that passed a camera, as far as it is known.
+
+    Attributes:
+        id: Id of the pass, the same in all its events. Ids sort by their time of creation.
+        camera: Name of the camera.
+        progress: Provisional, agreed or closed; see `Progress`.
+        first_seen_s: Time of the first frame, see `Frame`.
+        last_seen_s: Time of the last frame.
+        clock: The clock of both times.
+        text: Text in Latin look-alikes, from the readings of all frames; `""` when unreadable.
+        text_score: In [0, 1], the calibrated probability of `text`.
+        format: Name of the plate format of `text`, `""` for none.
+        candidates: Best texts with their probabilities, best first.
+        direction: Motion as the plate's size shows it.
+        crossings: Lines that were crossed, in their order.
+        speed_widths_s: Median speed of the plate in the picture, in plate widths a second.
+        zones: Names of the camera's zones in which the plate was seen, in their order.
+        observations: The plate in each frame, in their order.
+        best: The frame that shows the plate best.
+        last_moment_s: `Frame.moment_s` of the last frame, from which its age is counted; None if
+            the pass comes from the store.
+    """
+
+    id: str
+    camera: str
+    progress: Progress
+    first_seen_s: float
+    last_seen_s: float
+    clock: Clock
+    text: str
+    text_score: float
+    format: str
+    candidates: tuple[tuple[str, float], ...]
+    direction: Direction
+    crossings: tuple[LineCrossing, ...]
+    speed_widths_s: float
+    zones: tuple[str, ...]
+    observations: tuple[Observation, ...] = field(repr=False)
+    best: BestFrame = field(repr=False)
+    last_moment_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """The passes that one frame has shown. It is no event: nothing about them has changed.
+
+    Attributes:
+        camera: Name of the camera.
+        pass_ids: Ids of the passes.
+        moment_s: Steady time of the frame; None for a frame of a file.
+    """
+
+    camera: str
+    pass_ids: tuple[str, ...]
+    moment_s: float | None
+
+
+@dataclass(frozen=True)
+class LeaseClaim:
+    """The lease of the camera under which a watcher has seen a pass.
+
+    Attributes:
+        epoch: Epoch of the lease.
+        is_certain: True if the lease was valid until the last frame that shows the pass.
+    """
+
+    epoch: int
+    is_certain: bool
+
+
+@dataclass(frozen=True)
+class PassEvent:
+    """A change of a pass that others may want to know.
+
+    A pass has at most one event `agreed` and exactly one event `closed`, which is its last.
+    `updated` tells of another text, zone, crossing or direction of a pass that has agreed, or that
+    frames agree on its new text.
+
+    Attributes:
+        kind: The kind of change.
+        passed: The pass after it.
+        claim: The lease under which it was seen; None if the camera is not shared.
+    """
+
+    kind: Literal["agreed", "updated", "closed"]
+    passed: Pass
+    claim: LeaseClaim | None = None

@@ -1,0 +1,133 @@
+"""Background of a watch: the upkeep of the store, in rounds that survive their failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from plate_cameras.background_tasks import BackgroundTasks, Note, make_note
+from plate_cameras.clocks import unix_s
+from plate_cameras.configuration import Configuration, Sink
+from plate_cameras.store.pass_store import PassStore
+
+RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
+SPOOL, RETENTION, INTERRUPTED = "spool", "retention", "interrupted passes"
+"""Names of the tasks."""
+EFFECTS = {
+    SPOOL: "the spool cannot be replayed",
+    RETENTION: "old passes cannot be deleted",
+    INTERRUPTED: "interrupted passes cannot be closed",
+}
+"""The consequences of the failures of tasks, for messages."""
+RETENTION_RETRY_S = 60.0
+"""Longest pause after a round of retention that has failed."""
+
+
+def start_upkeep(
+    tasks: BackgroundTasks,
+    store: PassStore,
+    *,
+    deletes: bool,
+    interrupted: Configuration | None,
+) -> None:
+    """Start the rounds that every watch with a store needs.
+
+    Args:
+        tasks: The owner of the tasks.
+        store: The store.
+        deletes: True if old passes are deleted.
+        interrupted: The cameras whose passes a watch before this one may have left open, and their
+            sinks; None if they are not closed.
+    """
+
+    def note(name: str) -> Note:
+        return lambda error: tasks.note(name, error, EFFECTS[name])
+
+    tasks.start(SPOOL, lambda: replay_spool(store, note(SPOOL)))
+    if deletes:
+        tasks.start(RETENTION, lambda: delete_old(store, note(RETENTION)))
+    if interrupted:
+        closing = partial(close_interrupted, store, interrupted, note(INTERRUPTED))
+        tasks.start(INTERRUPTED, closing, ends=True)
+
+
+async def delete_old(store: PassStore, note: Note | None = None) -> None:
+    """Delete passes whose time is over, now and then."""
+    note = note or make_note(EFFECTS[RETENTION])
+    while True:
+        is_done = await _attempt(lambda: store.delete_expired(unix_s()), note)
+        pause_s = RETENTION_EVERY_S if is_done else min(RETENTION_EVERY_S, RETENTION_RETRY_S)
+        await asyncio.sleep(pause_s)
+
+
+async def replay_spool(store: PassStore, note: Note | None = None) -> None:
+    """Write to the database what waits in the spool, also while no passes come."""
+    note = note or make_note(EFFECTS[SPOOL])
+    while True:
+        await asyncio.sleep(REPLAY_EVERY_S)
+        await _attempt(store.replay_spool, note)
+
+
+async def close_interrupted(
+    store: PassStore, configuration: Configuration, note: Note | None = None
+) -> None:
+    """Close the passes that were open when the last watch was killed, once the spool is empty."""
+    note = note or make_note(EFFECTS[INTERRUPTED])
+    names = [one.name for one in configuration.cameras]
+    is_more = True
+
+    def close_some() -> None:
+        nonlocal is_more
+        if store.replay_spool():
+            return
+        events = store.unclosed.interrupted(names)
+        store.write(events, configuration.sinks)
+        is_more = bool(events)
+
+    while is_more:
+        await _attempt(close_some, note)
+        if is_more:
+            await asyncio.sleep(REPLAY_EVERY_S)
+
+
+async def close_left(
+    store: PassStore, watcher: str, sinks: Callable[[], Sequence[Sink]], note: Note
+) -> None:
+    """Close passes that watchers which died have told of."""
+
+    def close_some() -> None:
+        if not store.replay_spool():  # else a vehicle may be there that nobody knows of yet
+            store.write(store.unclosed.of_former_owners(watcher), sinks())
+
+    while True:
+        await asyncio.sleep(CLOSE_LEFT_EVERY_S)
+        await _attempt(close_some, note)
+
+
+async def _attempt(step: Callable[[], object], note: Note) -> bool:
+    """Run one round in a thread. Return whether it succeeded.
+
+    Whatever fails, such as a disk, a database or the start of a thread, the next round may succeed.
+    """
+    try:
+        await asyncio.to_thread(step)
+    except Exception as error:
+        note(error)
+        return False
+    note(None)
+    return True
+
+
+@asynccontextmanager
+async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run a coroutine beside a `with` block."""
+    task = asyncio.create_task(coroutine)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,70 @@
+"""Passes as lines for people, or as JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from orchestrator.cli.recognition.plate_table import to_printable
+from plate_cameras.events import to_document
+from plate_cameras.passes import Pass, PassEvent
+
+LINE = "{:<19}  {:<10} {:>5}  {:<8} {:>6}  {}".format
+HEAD = LINE("first seen", "plate", "score", "moves", "frames", "camera")
+UNREAD = "?"
+
+
+class PassTable:
+    """Turns events into lines. Without JSON, only passes that have ended have a line.
+
+    Args:
+        is_json: Lines are JSON documents, one for each event.
+        is_all: Passes whose plate cannot be read have lines, too.
+    """
+
+    def __init__(self, *, is_json: bool, is_all: bool) -> None:
+        self._is_json = is_json
+        self._is_all = is_all
+        self._has_head = False
+        self.read = 0
+        self.unread = 0
+
+    def to_lines(self, event: PassEvent) -> Iterator[str]:
+        """Yield the lines of an event, and the head before the first."""
+        if event.kind == "closed":
+            self.read += bool(event.passed.text)
+            self.unread += not event.passed.text
+        if not event.passed.text and not self._is_all:
+            return
+        if self._is_json:
+            yield json.dumps(to_document(event), ensure_ascii=False)
+        elif event.kind == "closed":
+            if not self._has_head:
+                self._has_head = True
+                yield HEAD
+            yield _to_row(event.passed)
+
+    def summarize(self) -> str:
+        """Return how many passes there were."""
+        noun = "pass" if self.read == 1 else "passes"
+        more = f", and {self.unread} whose plate cannot be read" if self.unread else ""
+        return f"{self.read} {noun}{more}"
+
+
+def _to_row(passed: Pass) -> str:
+    return LINE(
+        format_time(passed.first_seen_s, passed.clock),
+        passed.text or UNREAD,
+        f"{passed.text_score:.2f}",
+        passed.direction or "-",
+        len(passed.observations),
+        to_printable(passed.camera),
+    )
+
+
+def format_time(time_s: float, clock: str) -> str:
+    """Return a time for people: the local date and time, or the time from a file's start."""
+    if clock == "file":
+        return str(timedelta(seconds=round(time_s)))
+    return datetime.fromtimestamp(time_s).isoformat(" ", timespec="seconds")

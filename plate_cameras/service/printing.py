@@ -1,0 +1,158 @@
+"""Prints the lines and the table of a watch, beside all else."""
+
+from __future__ import annotations
+
+import io
+import logging
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import typer
+
+from plate_cameras.service.live_table import REDRAW_S, CameraTable
+
+MAX_WAITING = 10_000
+"""Lines that wait for a terminal, a pipe or a disk. Further ones are left out."""
+CLOSE_S = 2.0
+"""Longest wait for the last lines at the end of a watch that was asked to end."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: str
+    is_error: bool
+
+
+class Printer:
+    """Prints lines in a thread of its own: nothing waits for whoever reads them.
+
+    Lines that cannot be printed are counted and left out. This is no error: passes are in the
+    store.
+
+    Args:
+        table: Is drawn below the lines; None for none.
+
+    Attributes:
+        rejected: Number of lines for which there was no place or no thread.
+        failed: Number of lines that could not be printed.
+    """
+
+    def __init__(self, table: CameraTable | None = None) -> None:
+        self.rejected = self.failed = 0
+        self._table = table
+        self._lines: queue.Queue[_Line | None] = queue.Queue(MAX_WAITING)
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._is_broken = {False: False, True: False}  # whether the last line to it has failed
+
+    @property
+    def lost(self) -> int:
+        """Number of lines that were not printed."""
+        return self.rejected + self.failed
+
+    def start(self) -> None:
+        """Start to print, and to draw the table."""
+        with self._starting:
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="printer", daemon=True)
+                thread.start()
+                self._thread = thread
+
+    def print(self, text: str, *, err: bool = False) -> None:
+        """Print a line to the standard output or error. This returns at once."""
+        try:
+            self.start()
+            self._lines.put_nowait(_Line(text, err))
+        except (queue.Full, RuntimeError):  # RuntimeError: no thread can be started
+            self.rejected += 1
+
+    def close(self, within_s: float | None = CLOSE_S) -> None:
+        """Print the last lines, and remove the table. None waits for as long as that takes."""
+        if self._thread is None:
+            return
+        try:
+            self._lines.put(None, timeout=within_s)
+        except queue.Full:
+            return
+        self._thread.join(within_s)
+        if not self._thread.is_alive():
+            self._thread = None
+            self._replace_broken()
+
+    def _run(self) -> None:
+        if self._table:
+            self._attempt(self._table.start)
+        while True:
+            try:
+                line = self._lines.get(timeout=REDRAW_S if self._table else None)
+            except queue.Empty:
+                if self._table:
+                    self._attempt(self._table.redraw)
+                continue
+            if line is None:
+                break
+            is_printed = self._attempt(lambda line=line: self._show(line))  # type: ignore[misc]
+            self._is_broken[line.is_error] = not is_printed
+            self.failed += not is_printed
+        if self._table:
+            self._attempt(self._table.stop)
+
+    def _show(self, line: _Line) -> None:
+        is_shown = self._table and (line.is_error or sys.stdout.isatty())
+        if self._table and is_shown:
+            self._table.print_above(line.text)
+        else:
+            typer.echo(line.text, err=line.is_error)
+
+    def _attempt(self, step: Callable[[], None]) -> bool:
+        """Run a step of printing. Whatever fails, nothing else must."""
+        try:
+            step()
+        except Exception:  # a full disk, a reader that is gone, a closed or strange stream
+            return False
+        return True
+
+    def _replace_broken(self) -> None:
+        """Let Python not fail at its end over lines that a stream still keeps."""
+        for is_error, is_broken in self._is_broken.items():
+            if is_broken:
+                setattr(sys, "stderr" if is_error else "stdout", io.StringIO())
+
+
+class _PrinterHandler(logging.Handler):
+    def __init__(self, printer: Printer, like: logging.Handler) -> None:
+        super().__init__(like.level)
+        self.setFormatter(like.formatter)
+        self._printer = printer
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._printer.print(self.format(record), err=True)
+        except Exception:  # a message with wrong arguments
+            self.handleError(record)
+
+
+@contextmanager
+def logging_through(printer: Printer) -> Iterator[None]:
+    """Print what goes to the standard error's log by a printer, inside a `with` block."""
+    root = logging.getLogger()
+    streams = (sys.stderr, sys.__stderr__)
+    replaced = [
+        one
+        for one in root.handlers
+        if isinstance(one, logging.StreamHandler) and one.stream in streams
+    ]
+    added = [_PrinterHandler(printer, one) for one in replaced]
+    for old, new in zip(replaced, added, strict=True):
+        root.removeHandler(old)
+        root.addHandler(new)
+    try:
+        yield
+    finally:
+        for old, new in zip(replaced, added, strict=True):
+            root.removeHandler(new)
+            root.addHandler(old)

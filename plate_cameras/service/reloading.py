@@ -1,0 +1,67 @@
+"""Follows changes of the file of cameras."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from orchestrator.errors import ExtraError, SettingsError
+from orchestrator.host.file_stamps import stamp_of
+from plate_cameras.background_tasks import describe
+from plate_cameras.configuration import Configuration, read_configuration
+from plate_cameras.service.error_lines import locate
+
+RELOAD_EVERY_S = 1.0
+"""How often the file of cameras is looked at."""
+
+Apply = Callable[[Configuration], Awaitable[None]]
+Say = Callable[[str], None]
+
+
+class Reloader:
+    """Reads the file of cameras again when it has changed.
+
+    A file that cannot be used is told once, and changes nothing.
+
+    Args:
+        file: The file.
+        apply: Takes over a configuration, or raises an exception and changes nothing.
+        say: Prints a line for people.
+    """
+
+    def __init__(self, file: Path, apply: Apply, say: Say) -> None:
+        self._file, self._apply, self._say = file, apply, say
+        self._stamp = stamp_of(file)
+        self._told: tuple[tuple[int, ...], str] | None = None
+
+    async def run(self) -> None:
+        """Look at the file until the task is cancelled."""
+        while True:
+            await asyncio.sleep(RELOAD_EVERY_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Take over the file if it has changed."""
+        stamp = stamp_of(self._file)
+        if stamp == self._stamp:
+            return
+        try:
+            configuration = await asyncio.to_thread(read_configuration, self._file)
+            await self._apply(configuration)
+        except (SettingsError, ExtraError) as error:
+            located = await asyncio.to_thread(locate, self._file, error)
+            self._tell(stamp, f"not reloaded: {located}")
+            if not isinstance(error.__cause__, OSError):  # else another try may succeed
+                self._stamp = stamp
+            return
+        except Exception as error:  # whatever it is, the next round may succeed
+            self._tell(stamp, f"not reloaded: {describe(error)}")
+            return
+        self._stamp, self._told = stamp, None
+        self._say(f"reloaded {self._file}: {len(configuration.cameras)} cameras")
+
+    def _tell(self, stamp: tuple[int, ...], reason: str) -> None:
+        if (stamp, reason) != self._told:
+            self._say(reason)
+        self._told = stamp, reason

@@ -1,0 +1,102 @@
+"""Runs the sinks of a configuration, and swaps them for those of another one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
+from plate_cameras.clocks import unix_s
+from plate_cameras.configuration import Configuration
+from plate_cameras.sinks.deliverer import Deliverer, SinkStatus
+from plate_cameras.sinks.outbox import Outbox
+from plate_cameras.sinks.receiver import Receiver
+from plate_cameras.sinks.registry import make_receivers
+
+TASK = "sinks"
+LAST_DELIVERY_S = 20.0
+"""Longest time in which a watch of clips delivers its last events."""
+
+Receivers = Mapping[str, Receiver]
+
+
+class SinkRunner:
+    """Delivers the events of an outbox to the receivers of a configuration.
+
+    Args:
+        outbox: The events.
+        tasks: The owner of the task that delivers.
+        clock: The clock of the outbox.
+    """
+
+    def __init__(
+        self, outbox: Outbox, tasks: BackgroundTasks, clock: Callable[[], float] = unix_s
+    ) -> None:
+        self._outbox, self._tasks, self._clock = outbox, tasks, clock
+        self._configuration: Configuration | None = None
+        self._deliverer: Deliverer | None = None
+        self._next: Deliverer | None = None
+
+    @property
+    def statuses(self) -> Sequence[SinkStatus]:
+        """The states of the sinks."""
+        return self._deliverer.statuses if self._deliverer else ()
+
+    @property
+    def task_statuses(self) -> Sequence[TaskStatus]:
+        """The states of their tasks."""
+        return self._deliverer.tasks if self._deliverer else ()
+
+    async def prepare(self, configuration: Configuration) -> Receivers | None:
+        """Make the receivers of a configuration. Nothing is delivered to them yet.
+
+        Returns:
+            The receivers; None if the sinks that run are the same.
+
+        Raises:
+            SettingsError: A sink has wrong settings.
+        """
+        if self._configuration and configuration.sinks == self._configuration.sinks:
+            return None
+        return await asyncio.to_thread(make_receivers, configuration)
+
+    async def commit(self, configuration: Configuration, receivers: Receivers | None) -> None:
+        """Deliver to receivers that were prepared, and no longer to those before."""
+        self._configuration = configuration
+        if receivers is None:
+            if self._deliverer:  # `touch` of the file is how an operator enables a sink again
+                self._deliverer.enable()
+            return
+        await self._tasks.stop(TASK)
+        self._next = Deliverer(receivers, self._outbox, self._clock) if receivers else None
+        self._deliverer = self._next
+        if self._next:
+            self._tasks.start(TASK, lambda: self._run(configuration))
+
+    def wake(self) -> None:
+        """Look for new events at once."""
+        if self._deliverer:
+            self._deliverer.wake()
+
+    async def finish(self, say: Callable[[str], None]) -> None:
+        """Deliver what waits, for a limited time, and tell what is left."""
+        if self._deliverer and await self._deliverer.drain(LAST_DELIVERY_S):
+            for line in self._deliverer.describe_waiting():
+                say(line)
+
+    async def stop(self) -> None:
+        """Deliver no more, and close the receivers."""
+        await self._tasks.stop(TASK)
+
+    async def _run(self, configuration: Configuration) -> None:
+        """Deliver. After a failure this is done by new receivers: those before were closed."""
+        if self._next is None:
+            self._next = Deliverer(make_receivers(configuration), self._outbox, self._clock)
+        self._deliverer, self._next = self._next, None
+        await self._deliverer.run()
+
+
+async def close_all(receivers: Receivers | None) -> None:
+    """Close receivers that are not needed after all."""
+    if receivers:
+        await asyncio.gather(*(one.close() for one in receivers.values()), return_exceptions=True)

@@ -1,0 +1,99 @@
+"""The cameras that a command line names: a configuration, streams, devices or clips."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.address_checks import check_address
+from plate_cameras.camera_urls import encode_login, host_of
+from plate_cameras.configuration import Camera, Configuration, read_configuration
+from plate_cameras.exposed_passwords import warn_of_readers
+
+CLIP_LOOKS_PER_S = 10.0
+"""Frames of a clip that are sent for each second of it."""
+TOML = ".toml"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The cameras to watch.
+
+    Attributes:
+        configuration: The cameras.
+        file: The file of the configuration; None if the cameras stand on the command line.
+    """
+
+    configuration: Configuration
+    file: Path | None = None
+
+
+def read_target(
+    sources: Sequence[str], *, is_once: bool, looks_per_s: float | None = None
+) -> Target:
+    """Return the cameras for the arguments of a command line.
+
+    Args:
+        sources: One file CAMERAS.toml, or any number of streams, devices and clips.
+        is_once: The sources are clips, which end.
+        looks_per_s: Frames a second to send; None for the usual number.
+
+    Raises:
+        SettingsError: A file is missing or wrong, or a source is not of this kind.
+    """
+    files = [one for one in sources if one.lower().endswith(TOML)]
+    if files and len(sources) > 1:
+        raise SettingsError(f"wanted one file of cameras alone, got {len(sources)} sources")
+    if files:
+        if looks_per_s is not None:
+            raise SettingsError("--looks: wanted without a file of cameras, which says it itself")
+        file = Path(files[0])
+        configuration = read_configuration(file)
+        warn_of_readers(file, configuration)
+        return Target(configuration, file)
+    cameras = [_make_camera(one, is_once=is_once, looks_per_s=looks_per_s) for one in sources]
+    return Target(Configuration(_with_own_names(cameras)))
+
+
+def check_shared(target: Target, *, is_once: bool) -> None:
+    """Check that watchers can share the cameras of a target.
+
+    Raises:
+        SettingsError: It has no file, or its sources end.
+    """
+    if target.file is None or is_once:
+        raise SettingsError("--share: wanted a file CAMERAS.toml and cameras without an end")
+
+
+def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
+    scheme, separator, rest = source.partition("://")
+    is_clip = (not separator or scheme == "file") and not source.startswith("/dev/")
+    check_address("SOURCE", encode_login(source))
+    if is_clip and not Path(rest or source).is_file():
+        raise SettingsError(f"{source}: no such file")
+    if is_once and not is_clip:
+        raise SettingsError(f"--once: wanted clips, got {name_of(source)}, which has no end")
+    usual = CLIP_LOOKS_PER_S if is_clip else Camera.looks_per_s
+    return Camera(name_of(source), source, looks_per_s=looks_per_s or usual)
+
+
+def name_of(source: str) -> str:
+    """Return a name for a source: a file's name, or a stream's host. Its path may be a secret."""
+    scheme, separator, rest = source.partition("://")
+    if not separator or scheme == "file":
+        return Path(rest or source).name
+    return host_of(source) or scheme
+
+
+def _with_own_names(cameras: Sequence[Camera]) -> tuple[Camera, ...]:
+    """Number the cameras whose names are the same."""
+    total, seen = Counter(camera.name for camera in cameras), Counter[str]()
+    numbered = []
+    for camera in cameras:
+        seen[camera.name] += 1
+        suffix = f" ({seen[camera.name]})" if total[camera.name] > 1 else ""
+        numbered.append(replace(camera, name=camera.name + suffix))
+    return tuple(numbered)

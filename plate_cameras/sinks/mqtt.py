@@ -1,0 +1,235 @@
+"""MQTT: each event is published on the topic of its camera, at least once (QoS 1)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import ssl
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import aiomqtt
+
+from orchestrator.errors import SettingsError
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Sink
+from plate_cameras.sinks.home_assistant import (
+    OFFLINE,
+    ONLINE,
+    STATUS_TOPIC,
+    describe_device,
+    discovery_topic,
+    pass_topic,
+)
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.sinks.secrets import resolve_secret
+
+PORTS = {"mqtt": 1883, "mqtts": 8883}
+QOS = 1
+TIMEOUT_S = 10.0
+"""Longest wait for the broker, for a connection or the receipt of an event."""
+KEEPALIVE_S = 30
+AT_ONCE = 10
+"""Cameras that are announced at the same time."""
+CHECK_S = 15.0
+"""How often the broker is asked whether it is there, while there are no events."""
+MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
+"""Most bytes of a packet of the broker, and of all in a second. Receipts have two to five."""
+PUBLISH, KIND_BITS = 0x30, 0xF0
+"""The kind of a message, in the first byte of a packet. Source: MQTT 3.1.1, section 2.2."""
+SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
+"""For the library, which tells each attempt: a sink tells what changes.
+
+It stands outside the tree of loggers, which `logging.config` turns on again.
+"""
+USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
+"""Options of the sink. `discovery = "no"` leaves out Home Assistant."""
+
+
+class _ReceiptReader:
+    """Reads receipts alone. The client has subscribed to nothing, so nothing else is due.
+
+    Args:
+        client: The client of paho-mqtt. This stands in for its method that reads.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._receive = client, client._sock_recv
+        self._second_s, self._received_bytes = 0.0, 0
+        client._sock_recv = self.receive
+
+    def receive(self, most_bytes: int) -> bytes:
+        """Return what the broker sends.
+
+        Raises:
+            ConnectionAbortedError: It is a message, or more than the limits.
+        """
+        if (now_s := steady_s()) - self._second_s >= 1:
+            self._second_s, self._received_bytes = now_s, 0
+        is_message = self._client._in_packet["command"] & KIND_BITS == PUBLISH
+        is_flood = self._received_bytes > MAX_BYTES_PER_S
+        if is_message or is_flood or most_bytes > MAX_PACKET_BYTES:
+            raise ConnectionAbortedError("the broker sends more than receipts")
+        received: bytes = self._receive(most_bytes)
+        self._received_bytes += len(received)
+        return received
+
+
+class MqttReceiver:
+    """Publishes events to a broker, and announces the cameras to Home Assistant.
+
+    Args:
+        sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
+        cameras: Names of the cameras whose events it gets.
+        environ: The environment variables for `env:NAME`.
+        clock: A clock that nobody sets.
+
+    Raises:
+        SettingsError: The address or an option is wrong.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        cameras: Sequence[str],
+        environ: Mapping[str, str],
+        clock: Callable[[], float] = steady_s,
+    ) -> None:
+        try:
+            parts = urlsplit(sink.url)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise SettingsError(f"sink {sink.name}: {error}") from error
+        if parts.scheme not in PORTS or not host:
+            raise SettingsError(f"sink {sink.name}: wanted an mqtt:// or mqtts:// address")
+        self._address = host, port or PORTS[parts.scheme]
+        self._context = ssl.create_default_context() if parts.scheme == "mqtts" else None
+        self._user = _read_option(sink, USER, environ) or unquote(parts.username or "") or None
+        password = _read_option(sink, PASSWORD, environ) or unquote(parts.password or "")
+        self._password = password or None
+        self._cameras = cameras if sink.options.get(DISCOVERY, "yes") != "no" else ()
+        self._client: aiomqtt.Client | None = None
+        self._leaving = set[asyncio.Task[None]]()
+        self._clock = clock
+        self._checked_s = 0.0
+
+    async def send(self, delivery: Delivery) -> None:
+        """Publish one event, see `Receiver`."""
+        document = {"id": delivery.id, **delivery.document}
+        topic = pass_topic(str(document["data"]["camera"]))
+        try:
+            client = self._client or await self._connect()
+            await _publish(client, topic, document)
+        except (aiomqtt.MqttError, OSError, ValueError) as error:
+            self._leave()
+            raise DeliveryError(f"cannot publish: {error}") from error
+        except asyncio.CancelledError:  # a limit of time: nobody knows what the broker has
+            self._leave()
+            raise
+
+    async def idle(self) -> None:
+        """Connect, and find out now and then whether the broker is still there."""
+        if self._client and self._clock() - self._checked_s <= CHECK_S:
+            return
+        try:
+            if self._client:
+                await self._client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
+            else:
+                await self._connect()
+            self._checked_s = self._clock()
+        except (aiomqtt.MqttError, OSError, ValueError):  # the next event tells why
+            self._leave()
+        except asyncio.CancelledError:
+            self._leave()
+            raise
+
+    async def close(self) -> None:
+        """Say that the cameras are offline, and end the connection."""
+        self._leave()
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=TIMEOUT_S)
+
+    async def _connect(self) -> aiomqtt.Client:
+        """Connect, and publish what new subscribers must find."""
+        host, port = self._address
+        client = aiomqtt.Client(
+            host,
+            port,
+            username=self._user,
+            password=self._password,
+            tls_context=self._context,
+            will=aiomqtt.Will(STATUS_TOPIC, OFFLINE, QOS, retain=True),
+            timeout=TIMEOUT_S,
+            keepalive=KEEPALIVE_S,
+            logger=SILENT,
+            max_queued_incoming_messages=1,
+        )
+        _ReceiptReader(client._client)
+        entering = asyncio.create_task(_enter(client))
+        try:
+            await asyncio.shield(entering)
+        except BaseException:
+            self._leave_later(_disconnect(client, entering))
+            raise
+        self._client = client
+        for first in range(0, len(self._cameras), AT_ONCE):
+            cameras = self._cameras[first : first + AT_ONCE]
+            await asyncio.gather(*(_announce(client, camera) for camera in cameras))
+        await client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
+        return client
+
+    def _leave(self) -> None:
+        """End the connection in the background; the next event gets a new one."""
+        client, self._client = self._client, None
+        if client:
+            self._leave_later(_say_goodbye(client))
+
+    def _leave_later(self, leaving: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(leaving)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+
+async def _enter(client: aiomqtt.Client) -> None:
+    await client.__aenter__()
+
+
+async def _say_goodbye(client: aiomqtt.Client) -> None:
+    with suppress(aiomqtt.MqttError, OSError):  # the broker is away: it has the last will
+        await client.publish(STATUS_TOPIC, OFFLINE, QOS, retain=True, timeout=1)
+    await _close(client)
+
+
+async def _disconnect(client: aiomqtt.Client, entering: asyncio.Task[None]) -> None:
+    """End a connection that was not finished. Its socket would stay open otherwise."""
+    await asyncio.wait({entering})  # it has limits of its own
+    if not entering.cancelled():
+        entering.exception()
+    await _close(client)
+
+
+async def _close(client: aiomqtt.Client) -> None:
+    with suppress(aiomqtt.MqttError, OSError):
+        await client.__aexit__(None, None, None)
+    if client._disconnected.done() and not client._disconnected.cancelled():
+        client._disconnected.exception()  # asyncio would log that nobody has taken it
+
+
+async def _announce(client: aiomqtt.Client, camera: str) -> None:
+    await _publish(client, discovery_topic(camera), describe_device(camera), retain=True)
+
+
+async def _publish(
+    client: aiomqtt.Client, topic: str, document: Mapping[str, Any], *, retain: bool = False
+) -> None:
+    content = json.dumps(document, ensure_ascii=False)
+    await client.publish(topic, content, QOS, retain=retain, timeout=TIMEOUT_S)
+
+
+def _read_option(sink: Sink, name: str, environ: Mapping[str, str]) -> str:
+    value = sink.options.get(name, "")
+    return resolve_secret(f"sink {sink.name}: {name}", value, environ) if value else ""

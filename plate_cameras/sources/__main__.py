@@ -1,0 +1,61 @@
+"""`python -m plate_cameras.sources 3`: a decoder whose socket is file descriptor 3.
+
+A number before it is the memory in megabytes that it may take.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import resource
+import socket
+import sys
+from pathlib import Path
+
+import av.logging
+import cv2
+
+from orchestrator.host.cores import usable_cores
+from plate_cameras.sources.decoder import Decoder
+from plate_cameras.sources.failures import log_fault
+
+MAX_MEMORY_MB = 1536
+"""Memory that a decoder may take for its cameras. Four cameras of 8 megapixels take some 500 MB."""
+
+THREAD_BYTES = 16 << 20
+"""What the threads of a decoder need of it for each core, mostly stacks that are not used."""
+
+
+def limit_memory(most_bytes: int) -> None:
+    """Limit what this process may allocate from now on. Beyond it, allocations fail.
+
+    Source: Linux, "getrlimit(2)" and "proc_pid_status(5)".
+    """
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    taken_bytes = int(fields["VmData"].split()[0]) << 10
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = taken_bytes + most_bytes
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def main() -> None:
+    """Serve until the parent process closes the socket."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    av.logging.set_level(None)  # FFmpeg would write URLs with their passwords
+    cv2.setNumThreads(1)
+    status = 1
+    try:
+        *megabytes, descriptor = map(int, sys.argv[1:])
+        most_bytes = (megabytes or [MAX_MEMORY_MB])[0] << 20
+        limit_memory(most_bytes + usable_cores() * THREAD_BYTES)
+        Decoder(socket.socket(fileno=descriptor)).serve()
+        status = 0
+    except Exception as error:
+        log_fault("all cameras", error)
+    finally:
+        os._exit(status)  # threads may hang, and are not waited for
+
+
+if __name__ == "__main__":
+    main()

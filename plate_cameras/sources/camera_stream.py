@@ -1,0 +1,224 @@
+"""The frames of one camera, for the watcher."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.text_lines import to_line
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Clock, Frame
+from plate_cameras.sources.addresses import parse_address
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.messages import (
+    Close,
+    Configure,
+    Ended,
+    Message,
+    Nothing,
+    Open,
+    Picture,
+    Ready,
+    Report,
+    Want,
+)
+from plate_cameras.sources.status import SourceStatus, State
+
+LOG = logging.getLogger(__name__)
+ANSWER_S = 10.0
+"""Longest wait for a frame that was announced."""
+DEATHS_S = 600.0
+MOST_ATTEMPTS = 3
+"""Processes that may end over a file before it is given up, if none of them sends a frame."""
+
+
+class CameraStream:
+    """The frames of one camera. `Decoders.open` makes one.
+
+    Args:
+        number: Number of the camera in messages.
+        camera: The camera's configuration.
+        limits: Limits of its source.
+
+    Attributes:
+        send: Sends a message to the process that plays the camera; set by the group.
+        leave: Takes the camera out of its process; set by the group.
+        attempts: Processes that ended since the last frame.
+    """
+
+    def __init__(self, number: int, camera: Camera, limits: Limits) -> None:
+        self.number, self.camera = number, camera
+        self.send: Callable[[Message], None] = lambda message: None
+        self.leave: Callable[[], None] = lambda: None
+        self.attempts = 0
+        self._limits = limits
+        self._status = self._base = SourceStatus()
+        self._frames = self._base_frames = 0
+        self._there = asyncio.Event()
+        self._answer: asyncio.Future[Frame | None] | None = None
+        self._late: Frame | None = None  # of a file, which came when nobody waited for it any more
+        self._ended = False
+        self._failure = ""
+        self._deaths_s: list[float] = []
+
+    @property
+    def status(self) -> SourceStatus:
+        """The state and the counts of the source."""
+        return self._status
+
+    async def ready(self) -> bool:
+        """Wait for a frame. Return False at the end of the stream.
+
+        Raises:
+            SettingsError: The camera's file cannot be played.
+        """
+        await self._there.wait()
+        if self._failure:
+            raise SettingsError(f"{self.camera.name}: {self._failure}")
+        return not self._ended or self._late is not None
+
+    async def next(self) -> Frame | None:
+        """Return the newest frame, or a file's next one.
+
+        Returns:
+            None at the end, or if the frame that was there is lost.
+        """
+        if self._late is not None:
+            late, self._late = self._late, None
+            return late
+        if self._ended or not self._there.is_set():
+            return None
+        self._there.clear()
+        self._answer = asyncio.get_running_loop().create_future()
+        self.send(Want(self.number))
+        try:
+            return await asyncio.wait_for(self._answer, ANSWER_S)
+        except asyncio.TimeoutError:
+            return None
+        finally:
+            self._answer = None
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. The source stays open."""
+        self.camera = camera
+        self.send(Configure(self.number, camera))
+
+    async def close(self) -> None:
+        """Stop playing the camera."""
+        self._end("")
+        self.send(Close(self.number))
+        self.leave()
+
+    def opening(self, pause_s: float = 0.0) -> Open:
+        """Return the message that begins or goes on to play the camera."""
+        after_s = self._status.last_frame_s if self._status.clock == "file" else None
+        return Open(
+            self.number,
+            camera=self.camera,
+            limits=self._limits,
+            number=self._frames,
+            after_s=after_s,
+            pause_s=pause_s,
+        )
+
+    def receive(self, message: Message) -> None:
+        """Take a message of the process that plays the camera."""
+        if isinstance(message, Report):
+            self._update(message)
+        elif isinstance(message, Ready):
+            self._there.set()
+        elif isinstance(message, Picture):
+            self._take(message)
+        elif isinstance(message, Nothing):
+            self._resolve(None)
+        elif isinstance(message, Ended):
+            self._end(to_line(message.error))
+
+    def interrupt(self, reason: str) -> None:
+        """Take notice that the process has ended; `reason` is a sentence."""
+        if self._ended:
+            return
+        self.attempts += 1
+        self._there.clear()
+        self._resolve(None)
+        status = self._status
+        self._status = self._base = replace(
+            status,
+            state="waiting",
+            motion=False,
+            reconnects=status.reconnects + 1,
+            last_error=reason,
+        )
+        is_file = parse_address(self.camera.url, self._limits).is_file
+        if is_file and self.attempts >= MOST_ATTEMPTS:
+            self._end(reason)
+
+    def note_death(self) -> int:
+        """Count an end of its process that it may have caused. Return how many there were lately.
+
+        Those of `DEATHS_S` count. So a camera that ends its process now and then is found, too.
+        """
+        now_s = steady_s()
+        self._deaths_s = [one for one in self._deaths_s if now_s - one < DEATHS_S] + [now_s]
+        self._status = replace(self._status, deaths=self._status.deaths + 1)
+        return len(self._deaths_s)
+
+    def _update(self, report: Report) -> None:
+        base, last_error = self._base, to_line(report.last_error)
+        if last_error and last_error != self._status.last_error:
+            LOG.warning("%s: %s", self.camera.name, last_error)
+        self._frames = max(self._frames, report.number)
+        self._status = replace(
+            self._status,
+            state=cast(State, report.state),
+            decoded=base.decoded + report.decoded,
+            dropped=base.dropped + report.dropped,
+            reconnects=base.reconnects + report.reconnects,
+            last_error=last_error or base.last_error,
+            motion=report.motion,
+        )
+
+    def _take(self, picture: Picture) -> None:
+        clock = cast(Clock, picture.clock)
+        width, height = picture.size_wh
+        frame = Frame(
+            self.camera.name,
+            picture.number,
+            picture.time_s,
+            clock,
+            picture.jpeg,
+            (width, height),
+            picture.steady_s,
+        )
+        self.attempts = 0
+        self._status = replace(
+            self._status,
+            sent=self._status.sent + 1,
+            delay_s=None if picture.steady_s is None else steady_s() - picture.steady_s,
+            size_wh=frame.size_wh,
+            clock=clock,
+            last_frame_s=picture.time_s,
+        )
+        self._resolve(frame)
+
+    def _resolve(self, frame: Frame | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(frame)
+        elif frame is not None and frame.clock == "file":
+            self._late = frame
+            self._there.set()
+
+    def _end(self, failure: str) -> None:
+        if self._ended:
+            return
+        self._ended, self._failure = True, failure
+        self._status = replace(
+            self._status, state="ended", last_error=failure or self._status.last_error
+        )
+        self._resolve(None)
+        self._there.set()

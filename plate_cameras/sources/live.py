@@ -1,0 +1,132 @@
+"""Plays a live stream: follows its packets, and offers looks while something moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from av.video.frame import VideoFrame
+
+from plate_cameras.configuration import Camera
+from plate_cameras.motion import MotionGate, region_of_motion
+from plate_cameras.sources import arrival as time
+from plate_cameras.sources.capture import LiveCapture, VideoPacket, seconds_of
+from plate_cameras.sources.clocks import StreamClock
+from plate_cameras.sources.conversion import LumaConverter
+from plate_cameras.sources.failures import SourceError
+from plate_cameras.sources.freeze import FreezeDetector
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.looks import Look, LookSlot
+from plate_cameras.sources.policy import MAX_PIXELS
+from plate_cameras.sources.progress import Progress
+from plate_cameras.sources.selection import SelectiveDecoder
+
+MOTION_STEP_S = 0.2
+"""Least time between two pictures that are compared."""
+BLIND_S = 30.0
+"""A stream is opened again if its packets give no frame for this time. A frame is decoded every few
+seconds, or after 20 s in a stream without key frames."""
+
+
+class LivePlayback:
+    """One connection to a stream.
+
+    Everything follows the arrival of packets: their time stamps may be wrong in all ways. The time
+    stamps only tell the times of the looks, see `StreamClock`.
+
+    Args:
+        capture: The open stream.
+        camera: The camera's configuration.
+        limits: Limits of sources.
+        slot: Takes the looks.
+        progress: Takes the counts.
+    """
+
+    def __init__(
+        self,
+        capture: LiveCapture,
+        camera: Camera,
+        limits: Limits,
+        *,
+        slot: LookSlot,
+        progress: Progress,
+    ) -> None:
+        self._capture, self._camera, self._limits = capture, camera, limits
+        self._slot, self._progress = slot, progress
+        self._clock = StreamClock()
+        self._decoder = SelectiveDecoder(capture, camera.looks_per_s, progress.beat)
+        self._gate = MotionGate(camera.motion_threshold, region_of_motion(camera))
+        self._freeze = FreezeDetector(limits.frozen_s)
+        self._luma = LumaConverter()
+        self._arrived_s = self._compared_s = self._next_s = float("-inf")
+        self._seen_s: float | None = None  # arrival of the last packet that gave a frame
+        self._changed = True  # since the last look
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. Another thread may call this."""
+        self._gate.region = region_of_motion(camera)
+
+    def run(self, goes_on: Callable[[], bool]) -> None:
+        """Play until the stream ends or `goes_on` returns false.
+
+        Raises:
+            SourceError: The stream cannot be read any more, or its packets give no frames.
+        """
+        for packet in self._capture.packets():
+            self._progress.beat()
+            if not goes_on():
+                return
+            if packet.size:
+                self._take(packet)
+
+    def _take(self, packet: VideoPacket) -> None:
+        self._progress.number += 1
+        unix_s, self._arrived_s = time.now()
+        self._clock.observe(
+            self._stamp_s(packet), unix_s, self._capture.realtime_s, steady_s=self._arrived_s
+        )
+        for frame in self._decoder.take(packet, self._arrived_s, moves=self._gate.is_open):
+            self._seen_s = self._arrived_s
+            self._show(frame)
+        self._check_sight()
+
+    def _check_sight(self) -> None:
+        if self._seen_s is None:
+            self._seen_s = self._arrived_s
+        if self._arrived_s - self._seen_s > BLIND_S:
+            raise SourceError(
+                f"packets came for {BLIND_S:g} s, but no frame could be decoded: they are damaged,"
+                f" or larger than {MAX_PIXELS / 1e6:g} million pixels"
+            )
+
+    def _stamp_s(self, stamped: VideoFrame | VideoPacket) -> float | None:
+        return seconds_of(stamped) if self._capture.has_times else None
+
+    def _show(self, frame: VideoFrame) -> None:
+        """Compare a frame with those before, and offer it."""
+        self._progress.decoded += 1
+        time_s, clock = self._clock.time_of(self._stamp_s(frame))
+        now_s = self._arrived_s
+        if now_s >= self._next_s or now_s - self._compared_s >= MOTION_STEP_S:
+            self._compare(frame, now_s)
+        is_due = now_s >= self._next_s and self._changed
+        look = Look(frame, self._progress.number, time_s, clock, self._clock.moment_s)
+        if is_due:
+            self._set_next(now_s)
+            self._changed = False
+        if is_due or self._gate.is_open:
+            self._slot.offer(look, due=is_due)
+
+    def _compare(self, frame: VideoFrame, now_s: float) -> None:
+        self._compared_s = now_s
+        luma, was_open = self._luma.convert(frame), self._gate.is_open
+        if not self._freeze.update(luma, now_s):
+            self._changed = True
+        if self._gate.update(luma, now_s) and not was_open:
+            self._next_s = min(self._next_s, now_s)
+        self._progress.motion = self._gate.is_open
+        self._progress.state = "frozen" if self._freeze.is_frozen(now_s) else "playing"
+
+    def _set_next(self, now_s: float) -> None:
+        """Set the time of the next look. Looks keep their rate, whatever the stream's rate is."""
+        pause_s = 1 / self._camera.looks_per_s if self._gate.is_open else self._limits.rest_look_s
+        self._next_s = max(self._next_s + pause_s, now_s + pause_s / 2)

@@ -1,0 +1,198 @@
+"""Players: threads that play one camera each, and open its source again after failures."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from orchestrator.host.backoff import exponential_s
+from plate_cameras.clocks import local_now, steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.schedule import is_watched
+from plate_cameras.sources.addresses import address_of
+from plate_cameras.sources.capture import Capture, LiveCapture
+from plate_cameras.sources.clip import ClipPlayback
+from plate_cameras.sources.failures import SourceError, log_fault
+from plate_cameras.sources.live import LivePlayback
+from plate_cameras.sources.looks import LookSlot
+from plate_cameras.sources.messages import Ended, Message, Open, Ready, Report
+from plate_cameras.sources.progress import Progress
+
+LOG = logging.getLogger(__name__)
+NO_THREAD = "no thread is free to play it. It is tried again"
+STEP_S = 0.5
+"""Longest wait without a heartbeat, and time between looks at the schedule."""
+
+
+class Player(threading.Thread):
+    """Plays one camera until it is closed or its file ends.
+
+    Args:
+        opened: The camera.
+        send: Sends a message to the parent process.
+
+    Attributes:
+        slot: The look that waits.
+    """
+
+    def __init__(self, opened: Open, send: Callable[[Message], None]) -> None:
+        super().__init__(name=opened.camera.name, daemon=True)
+        self._opened, self._send = opened, send
+        self._address = address_of(opened.camera, opened.limits)
+        self._starting, self._closing = threading.Lock(), threading.Event()
+        self._progress = Progress(number=opened.number)
+        self._is_clip = self._address.is_file
+        self._failures = 0
+        self._live: LivePlayback | None = None
+        self._checked_s, self._watched = float("-inf"), True
+        self.slot = LookSlot(lambda: send(Ready(opened.id)))
+
+    def report(self) -> Report:
+        """Return the state of the camera."""
+        now, silent_s = self._progress, steady_s() - self._progress.beat_s
+        return Report(
+            self._opened.id,
+            state=now.state,
+            silent_s=silent_s,
+            number=now.number,
+            decoded=now.decoded,
+            dropped=self.slot.dropped,
+            reconnects=now.reconnects,
+            last_error=now.last_error,
+            motion=now.motion,
+        )
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other zones and masks. The source stays open."""
+        self._opened = replace(self._opened, camera=camera)
+        if (live := self._live) is not None:
+            live.configure(camera)
+
+    def tell(self, error: str) -> None:
+        """Take notice of a failure that does not end the stream."""
+        self._progress.last_error = error
+
+    def close(self) -> None:
+        """Stop soon. The thread is not waited for, because it may hang."""
+        self._closing.set()
+        self.slot.close()
+
+    def ensure_started(self) -> None:
+        """Start the thread unless it has been. Without a free thread, tell so: call it again."""
+        with self._starting:
+            if self.ident is not None:
+                return
+            try:
+                self.start()
+            except RuntimeError:
+                self._progress.state, self._progress.last_error = "waiting", NO_THREAD
+                self._progress.beat()
+
+    def run(self) -> None:
+        """Play, and try again after failures, whatever they are."""
+        self._wait(self._opened.pause_s)
+        while not self._closing.is_set():
+            try:
+                if not self._is_watched():
+                    self._progress.state = "off"
+                    self._wait(STEP_S)
+                elif self._play():
+                    return
+            except Exception as error:
+                self._retry_later(self._describe_fault(error))
+
+    def _play(self) -> bool:
+        """Play once. Return whether that was all: a file has ended."""
+        self._progress.state, started_s = "connecting", steady_s()
+        error = self._attempt()
+        if not self._goes_on():
+            return False
+        if self._is_clip:
+            self._progress.state = "ended"
+            self._progress.last_error = error or self._progress.last_error
+            self._send(self.report())
+            self._send(Ended(self._opened.id, error))
+            return True
+        if steady_s() - started_s > self._opened.limits.settled_s:
+            self._failures = 0
+        self._retry_later(error or f"{self._address.shown}: the stream has ended")
+        return False
+
+    def _attempt(self) -> str:
+        """Play until the source ends. Return what failed, empty if nothing did."""
+        try:
+            with Capture.open(self._address, self._opened.limits) as capture:
+                self._is_clip = capture.is_clip
+                if not capture.is_picture:
+                    self._play_open(capture)
+                    return ""
+            self._play_pictures()
+        except SourceError as error:
+            return str(error)
+        except Exception as error:
+            return self._describe_fault(error)
+        return ""
+
+    def _describe_fault(self, error: Exception) -> str:
+        """Log a fault of ours, and return a sentence. The text of the error may hold the URL."""
+        log_fault(self.name, error)
+        return f"{self._address.shown}: {type(error).__name__} in the decoder"
+
+    def _play_pictures(self) -> None:
+        """Play a camera that sends one picture a request."""
+        from plate_cameras.sources.snapshots import SnapshotCapture  # aiohttp is large
+
+        opened = self._opened
+        looks_per_s, timeout_s = opened.camera.looks_per_s, opened.limits.read_s
+        with SnapshotCapture(self._address, looks_per_s, timeout_s) as capture:
+            self._play_live(capture)
+
+    def _play_open(self, capture: Capture) -> None:
+        opened, slot, progress = self._opened, self.slot, self._progress
+        progress.beat()
+        camera = opened.camera
+        if capture.is_clip:
+            clip = ClipPlayback(
+                capture, camera.looks_per_s, opened.after_s, slot=slot, progress=progress
+            )
+            clip.run(self._goes_on)
+        else:
+            self._play_live(capture)
+
+    def _play_live(self, capture: LiveCapture) -> None:
+        opened, slot, progress = self._opened, self.slot, self._progress
+        live = LivePlayback(capture, opened.camera, opened.limits, slot=slot, progress=progress)
+        self._live = live
+        live.configure(self._opened.camera)  # it may have changed a moment ago
+        live.run(self._goes_on)
+
+    def _retry_later(self, error: str) -> None:
+        limits = self._opened.limits
+        self._progress.state, self._progress.last_error = "waiting", error
+        self._progress.motion = False
+        pause_s = exponential_s(self._failures, limits.first_pause_s, limits.longest_pause_s)
+        self._failures += 1
+        self._wait(pause_s * random.uniform(0.5, 1))
+        self._progress.reconnects += 1
+
+    def _goes_on(self) -> bool:
+        return not self._closing.is_set() and self._is_watched()
+
+    def _is_watched(self) -> bool:
+        """Tell whether the schedule wants the camera now; a file is always wanted."""
+        now_s = steady_s()
+        if now_s - self._checked_s > STEP_S:
+            schedule, self._checked_s = self._opened.camera.schedule, now_s
+            self._watched = self._address.is_file or is_watched(schedule, local_now())
+        return self._watched
+
+    def _wait(self, pause_s: float) -> None:
+        """Wait with a heartbeat, until the camera is closed at the latest."""
+        until_s = steady_s() + pause_s
+        while not self._closing.is_set() and (left_s := until_s - steady_s()) > 0:
+            self._progress.beat()
+            self._closing.wait(min(STEP_S, left_s))
+        self._progress.beat()

@@ -1,0 +1,50 @@
+"""The status of a source, for the live table and the metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from plate_cameras.frames import Clock
+
+State = Literal["connecting", "playing", "frozen", "waiting", "off", "ended"]
+"""`frozen`: frames come, but they are all the same. `waiting`: the stream is opened again after a
+pause. `off`: the schedule has closed it. `ended`: a file is at its end."""
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """The state and the counts of a source.
+
+    Attributes:
+        state: State of the source.
+        decoded: Frames that were decoded.
+        sent: Frames that were handed on.
+        dropped: Looks that were due, but for which nobody asked in time.
+        reconnects: Times that the source was opened again after a failure.
+        deaths: Ends of its decoder process that it may have caused.
+        last_error: The last failure as a sentence; empty if there was none.
+        delay_s: Age of the newest frame when it arrived; None for files.
+        size_wh: Size of the newest frame, pixels.
+        clock: Clock of the newest frame.
+        last_frame_s: Time of the newest frame by its clock.
+        motion: True if something moves, so that all frames are decoded.
+    """
+
+    state: State = "connecting"
+    decoded: int = 0
+    sent: int = 0
+    dropped: int = 0
+    reconnects: int = 0
+    deaths: int = 0
+    last_error: str = ""
+    delay_s: float | None = None
+    size_wh: tuple[int, int] | None = None
+    clock: Clock | None = None
+    last_frame_s: float | None = None
+    motion: bool = False
+
+    @property
+    def dropped_share(self) -> float:
+        """Share of the looks that were dropped, in [0, 1]."""
+        return self.dropped / max(1, self.sent + self.dropped)

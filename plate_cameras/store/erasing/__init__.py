@@ -1,0 +1,1 @@
+"""What is deleted: by age, and on the request of a person."""

@@ -1,0 +1,201 @@
+"""Remembers for a day which plates were deleted, so that nothing of before comes back.
+
+An event of such a plate may still be in a watcher's memory, in the spool of another machine, or in
+a pass that is open. It is not stored when it comes. A deletion leaves a salted digest of the text,
+never the text, and the ids of the passes that it has deleted.
+
+An event is from before a deletion if its pass was first seen before it, or if its pass was deleted.
+A pass that begins later is a new one, and is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import sqlalchemy as sa
+
+from plate_cameras.passes import Observation, Pass
+from plate_cameras.store.erasing.picture_removals import lock_writers, note_removals
+from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.schema import joined_passes, passes
+from plate_cameras.store.tables.upkeep_schema import erased_passes, erasures
+from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.writing.pictures import digest_of
+
+LOG = logging.getLogger(__name__)
+KEPT_S = 86400.0
+"""Time for which deletions are remembered."""
+ALLOWANCE_S = 60.0
+"""Passes that began so shortly after a deletion count as earlier ones: the clocks of cameras and
+machines differ."""
+SALT_BYTES = 16
+DIGEST_BYTES = 32
+PASSES_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """A deletion of a plate.
+
+    Attributes:
+        salt: Random bytes.
+        digest: Digest of the plate's text with them.
+        erased_s: Unix time.
+    """
+
+    salt: bytes
+    digest: bytes
+    erased_s: float
+
+    def is_of(self, text: str) -> bool:
+        """Tell whether it was about a text."""
+        return bool(text) and _digest(self.salt, text) == self.digest
+
+
+def remember(
+    database: Database, text: str, passes_of: sa.Select[tuple[str]], now_s: float, kept_s: float
+) -> int:
+    """Remember that a plate is deleted. From then on, nothing of before is stored.
+
+    Args:
+        database: The database.
+        text: The plate's text.
+        passes_of: Finds the ids of its passes.
+        now_s: Unix time.
+        kept_s: Time of the store's clock.
+
+    Returns:
+        The number of the deletion.
+    """
+    salt = secrets.token_bytes(SALT_BYTES)
+    row = {"salt": salt, "digest": _digest(salt, text), "erased_s": now_s, "kept_s": kept_s}
+    with database.writing() as connection:
+        lock_writers(connection)  # who has not seen this row has committed
+        added = sa.insert(erasures).values(row | {"is_done": False}).returning(erasures.c.number)
+        number = int(connection.execute(added).scalar_one())
+        second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
+        both = sa.union(passes_of, second.where(passes.c.id.in_(passes_of)))
+        ids = connection.execute(both).scalars().all()
+        again = insert(connection, erased_passes).on_conflict_do_update(
+            index_elements=["id"], set_={"kept_s": kept_s}
+        )
+        for start in range(0, len(ids), PASSES_AT_ONCE):
+            some = ids[start : start + PASSES_AT_ONCE]
+            connection.execute(again, [{"id": one, "kept_s": kept_s} for one in some])
+    return number
+
+
+def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[AddressedEvent]:
+    """Return the events that may be stored, without the texts of deleted plates."""
+    known = read(connection)
+    if not known:
+        return [*events]
+    ids = sorted({one.event.passed.id for one in events})
+    found = sa.select(erased_passes.c.id).where(erased_passes.c.id.in_(ids))
+    deleted = {*connection.execute(found).scalars()}
+    admitted, dropped = [], []
+    for one in events:
+        passed = one.event.passed
+        is_erased = _matcher(known, one.time_s, is_deleted=passed.id in deleted)
+        if is_erased(passed.text) or (not passed.text and any(map(is_erased, _texts(passed)))):
+            dropped.append(passed)
+            LOG.info("pass %s: an event is not kept: its plate was deleted", passed.id)
+        else:
+            event = replace(one.event, passed=_without(passed, is_erased))
+            admitted.append(replace(one, event=event))
+    pictures = (
+        one for passed in dropped for one in (passed.best.crop_jpeg, passed.best.frame_jpeg)
+    )
+    note_removals(connection, (digest_of(one) for one in pictures if one))
+    return admitted
+
+
+def admit_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -> list[GateOpening]:
+    """Return the records of gates that may be stored."""
+    known = read(connection)
+
+    def is_kept(one: GateOpening) -> bool:
+        is_erased = _matcher(known, one.requested_s)
+        return not any(is_erased(str(text)) for text in (one.text, one.entry_text))
+
+    return [one for one in openings if is_kept(one)] if known else [*openings]
+
+
+def find_erased(connection: sa.Connection, texts: Iterable[str]) -> set[str]:
+    """Return those of some texts that were deleted within the last day."""
+    known = read(connection)
+    return {text for text in texts if any(one.is_of(text) for one in known)}
+
+
+def read(connection: sa.Connection) -> list[Erasure]:
+    """Return the deletions that are remembered."""
+    columns = erasures.c.salt, erasures.c.digest, erasures.c.erased_s
+    return [Erasure(*row) for row in connection.execute(sa.select(*columns))]
+
+
+def note_done(database: Database, number: int | None = None) -> None:
+    """Note that nothing is left of a deletion, or of all."""
+    done = sa.update(erasures).values(is_done=True)
+    with database.writing() as connection:
+        connection.execute(done if number is None else done.where(erasures.c.number == number))
+
+
+def are_unfinished(database: Database) -> bool:
+    """Tell whether a deletion was interrupted by an error."""
+    unfinished = sa.exists().where(erasures.c.is_done.is_(False))
+    with database.reading() as connection:
+        return bool(connection.execute(sa.select(unfinished)).scalar_one())
+
+
+def forget(database: Database, kept_s: float) -> None:
+    """Forget the finished deletions of more than a day ago, by the store's clock."""
+    until_s = kept_s - KEPT_S
+    with database.writing() as connection:
+        old = sa.and_(erasures.c.kept_s < until_s, erasures.c.is_done.is_(True))
+        connection.execute(sa.delete(erasures).where(old))
+        connection.execute(sa.delete(erased_passes).where(erased_passes.c.kept_s < until_s))
+
+
+def _digest(salt: bytes, text: str) -> bytes:
+    return hashlib.blake2b(
+        text.encode(errors="replace"), digest_size=DIGEST_BYTES, salt=salt
+    ).digest()
+
+
+def _matcher(
+    known: Sequence[Erasure], time_s: float, *, is_deleted: bool = False
+) -> Callable[[str], bool]:
+    """Return the test whether a text was deleted after a time."""
+    later = [one for one in known if is_deleted or time_s < one.erased_s + ALLOWANCE_S]
+    return cache(lambda text: any(one.is_of(text) for one in later))
+
+
+def _texts(passed: Pass) -> list[str]:
+    return [one.plate.text for one in passed.observations]
+
+
+def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
+    """Return a pass of another vehicle without the text where frames were misread."""
+
+    def clean(one: Observation) -> Observation:
+        plate = replace(one.plate, candidates=_others(one.plate.candidates, is_erased))
+        if is_erased(plate.text) or is_erased(plate.raw_text):
+            plate = replace(plate, text="", raw_text="", text_score=0.0)
+        return replace(one, plate=plate)
+
+    best = replace(passed.best, observation=clean(passed.best.observation))
+    observations = tuple(map(clean, passed.observations))
+    candidates = _others(passed.candidates, is_erased)
+    return replace(passed, candidates=candidates, observations=observations, best=best)
+
+
+def _others(
+    candidates: tuple[tuple[str, float], ...], is_erased: Callable[[str], bool]
+) -> tuple[tuple[str, float], ...]:
+    return tuple(one for one in candidates if not is_erased(one[0]))

@@ -1,0 +1,158 @@
+"""Erases a plate's text where it stands beside other data that stay.
+
+These are readings and candidates of other vehicles' passes, their events on the way to sinks,
+states of cameras, notes, and earlier searches. The rows stay; the text goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.formats.transliteration import to_cyrillic
+from plate_cameras.store.erasing.plate_redaction import redact, redact_value, without_text
+from plate_cameras.store.erasing.retention import in_steps
+from plate_cameras.store.tables.all_steps import AllSteps
+from plate_cameras.store.tables.database import LONG_S, Database
+from plate_cameras.store.tables.schema import (
+    camera_states,
+    deliveries,
+    gate_openings,
+    list_entries,
+    list_hits,
+    lists,
+    passes,
+    readings,
+    searches,
+)
+
+__all__ = ["erase_traces", "redact", "without_text"]
+
+BATCH = 200
+FOUND_AT_ONCE = 10_000
+"""Rows that are looked for, and then changed in small transactions."""
+Change = Callable[[Any], dict[str, Any]]
+
+
+def erase_traces(database: Database, text: str) -> None:
+    """Erase a text from everything that stays.
+
+    Raises:
+        StoreError: A part cannot be done. The others are.
+    """
+    steps = AllSteps("deletion of a plate")
+    steps.run("passes", lambda: erase_from_passes(database, text))
+    steps.run("documents", lambda: erase_from_documents(database, text))
+    steps.run("searches", lambda: erase_from_searches(database, text))
+    steps.run("notes", lambda: erase_from_notes(database, text))
+    steps.finish()
+
+
+def erase_from_passes(database: Database, text: str) -> None:
+    """Erase a text from candidates and readings of passes of other vehicles.
+
+    All readings are looked through, so this takes some seconds for a million passes.
+
+    Args:
+        database: The database.
+        text: The text in Latin look-alikes.
+    """
+    quoted = f'"{text}"'  # as JSON has it; texts have letters and digits alone
+
+    def change_pass(row: Any) -> dict[str, Any]:
+        return {"candidates": without_text(row.candidates, text)}
+
+    def change_reading(row: Any) -> dict[str, Any]:
+        return change_pass(row) | ({"text": "", "score": 0.0} if row.text == text else {})
+
+    in_reading = (readings.c.text == text) | _as_text(readings.c.candidates).contains(quoted)
+    _change(database, passes, _as_text(passes.c.candidates).contains(quoted), change_pass)
+    _change(database, readings, in_reading, change_reading)
+
+
+def erase_from_documents(database: Database, text: str) -> None:
+    """Erase a text from events on the way to sinks, and from states of cameras.
+
+    An event that tells the text of a pass which has another one by now keeps the pass alone.
+    """
+
+    def change(row: Any) -> dict[str, Any]:
+        return {"document": without_text(row.document, text)}
+
+    for table in (deliveries, camera_states):
+        document = _as_text(table.c.document)
+        found = sa.or_(*(document.contains(f'"{one}"') for one in (text, to_cyrillic(text))))
+        _change(database, table, found, change)
+
+
+def erase_from_searches(database: Database, text: str) -> None:
+    """Replace a text in searches and their reasons; who, when and how often stay."""
+    _redact(database, searches, ("query", "why"), sa.true(), text)
+
+
+def erase_from_notes(database: Database, text: str) -> None:
+    """Replace a text in the notes of lists, of their entries and hits, and in reasons of gates."""
+    notes = (lists, "note"), (list_entries, "note"), (list_hits, "note"), (gate_openings, "reason")
+    for table, name in notes:
+        _redact(database, table, (name,), table.c[name] != "", text)
+
+
+def _as_text(column: sa.Column[Any]) -> sa.ColumnElement[str]:
+    return sa.cast(column, sa.Text)
+
+
+def _redact(
+    database: Database,
+    table: sa.Table,
+    names: Sequence[str],
+    found: sa.ColumnElement[bool],
+    text: str,
+) -> None:
+    """Redact columns of the rows of a table for which something is so, page by page."""
+
+    def change(row: Any) -> dict[str, Any]:
+        return {name: redact_value(row._mapping[name], text) for name in names}
+
+    keys = [*table.primary_key.columns]
+    columns = [*keys, *(table.c[name] for name in names)]
+    page = sa.select(*columns).where(found).order_by(*keys).limit(FOUND_AT_ONCE)
+    rows = _read(database, page)
+    while rows:
+        changed = [
+            row for row in rows if change(row) != {name: row._mapping[name] for name in names}
+        ]
+        _change_rows(database, table, [row[: len(keys)] for row in changed], change)
+        last = rows[-1][: len(keys)]
+        rows = _read(database, page.where(sa.tuple_(*keys) > sa.tuple_(*last)))
+
+
+def _change(
+    database: Database, table: sa.Table, found: sa.ColumnElement[bool], change: Change
+) -> None:
+    """Change the rows of a table for which something is so, in small transactions."""
+    places = _read(database, sa.select(*table.primary_key.columns).where(found))
+    _change_rows(database, table, places, change)
+
+
+def _read(database: Database, statement: sa.Select[Any]) -> Sequence[Any]:
+    with database.reading(LONG_S) as connection:
+        return connection.execute(statement).all()
+
+
+def _change_rows(
+    database: Database, table: sa.Table, places: Sequence[Any], change: Change
+) -> None:
+    keys = [*table.primary_key.columns]
+
+    def change_some(connection: sa.Connection, most: int, done: int) -> int:
+        some = places[done : done + most]
+        for place in some:
+            one = sa.and_(*(key == value for key, value in zip(keys, place, strict=True)))
+            row = connection.execute(sa.select(table).where(one).with_for_update()).first()
+            if row:
+                connection.execute(sa.update(table).where(one).values(change(row)))
+        return len(some)
+
+    in_steps(database, change_some, BATCH)

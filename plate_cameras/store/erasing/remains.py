@@ -1,0 +1,76 @@
+"""Erases what deleted rows leave in the files of the database.
+
+SQLite overwrites deleted rows (`secure_delete`). Two copies are left: older pages in the
+write-ahead log, and entries of the trigram index, which are only marked. In PostgreSQL, deleted
+rows wait for VACUUM, and the planner's statistics hold frequent texts.
+
+Not reached: the log of PostgreSQL (`pg_wal`), unused space within its pages, backups, and blocks of
+the disk that no file has any more. docs/privacy.md says what to do about them.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from plate_cameras.store.tables.database import EMPTY_LOG, Database
+from plate_cameras.store.tables.schema import METADATA
+
+LOG = logging.getLogger(__name__)
+MERGE_PAGES = 500
+"""Pages of the trigram index that one transaction rewrites: other writers wait no longer."""
+MERGE = "INSERT INTO pass_texts (pass_texts, rank) VALUES ('merge', {})"
+TRUNCATE = EMPTY_LOG
+"""Writes the log into the database and cuts it, unless a reader still needs it."""
+OTHERS = ("pass_texts",)
+
+
+def erase_remains(database: Database) -> None:
+    """Erase what deleted rows left.
+
+    Raises:
+        StoreUnavailable: The database cannot be used.
+    """
+    if database.is_postgresql:
+        _vacuum(database)
+    else:
+        erase_sqlite_remains(database)
+
+
+def erase_sqlite_remains(database: Database) -> None:
+    """Merge the trigram index, and empty the write-ahead log; nothing for PostgreSQL."""
+    if database.is_postgresql:
+        return
+    _merge_index(database)
+    with database.free() as connection:
+        busy, _, _ = connection.exec_driver_sql(TRUNCATE).one()
+    if busy:
+        LOG.warning("the log of the database was in use; the next retention empties it")
+
+
+def _merge_index(database: Database) -> None:
+    """Rewrite the index step by step until no marked entries are left.
+
+    Source: SQLite's documentation of FTS5, "The 'merge' Command": a negative number starts a merge
+    of all segments, positive ones continue it; it is done when less than two rows have changed.
+    """
+    pages = -MERGE_PAGES
+    while True:
+        with database.writing() as connection:
+            before = _changes(connection)
+            connection.exec_driver_sql(MERGE.format(pages))
+            if _changes(connection) - before < 2:
+                return
+        pages = MERGE_PAGES
+
+
+def _changes(connection: Any) -> int:
+    return int(connection.exec_driver_sql("SELECT total_changes()").scalar_one())
+
+
+def _vacuum(database: Database) -> None:
+    names = ", ".join((*sorted(METADATA.tables), *OTHERS))
+    with database.free() as connection:
+        connection.exec_driver_sql(f"VACUUM (ANALYZE) {names}")
+        # The statistics before ANALYZE.
+        connection.exec_driver_sql("VACUUM pg_catalog.pg_statistic")

@@ -1,0 +1,255 @@
+"""Deletes what is older than it may be, in small transactions.
+
+A list's time precedes a camera's, and a camera's that of the store. The longest time of
+several lists counts. Age counts from the last frame of a pass; for a file's clock, from when it was
+stored. It must be reached by the store's clock, too, see `StoreClock`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from plate_cameras.store.erasing.picture_removals import note_removals
+from plate_cameras.store.errors import StoreError, StoreUnavailable
+from plate_cameras.store.finding.change_log import delete_changes
+from plate_cameras.store.tables.ages import Age, Moment
+from plate_cameras.store.tables.database import LONG_S, Database
+from plate_cameras.store.tables.schema import (
+    camera_states,
+    camera_stills,
+    cameras,
+    deliveries,
+    gate_openings,
+    list_hits,
+    lists,
+    pass_changes,
+    passes,
+    searches,
+)
+
+BATCH = 200
+"""Passes in one transaction: writers wait no longer than it takes."""
+LARGE_BATCH = 2000
+"""The same for rows of other tables."""
+SMALLER = 8
+"""A transaction for which a full disk has no room is tried again with this part of its rows."""
+DELIVERY_DAYS = 7.0
+"""How long finished deliveries are kept, so that they can be replayed."""
+DAY_S = 86400.0
+KEPT_S = DELIVERY_DAYS * DAY_S
+CHANGES_S = 3600.0
+"""How long changes of passes are kept, so that a listener that was away gets them."""
+KEPT_FROM = sa.func.coalesce(passes.c.kept_s, passes.c.stored_s)
+"""The store's time of a pass. Those of earlier versions have none."""
+STAMPED = {
+    gate_openings: sa.true(),
+    deliveries: deliveries.c.finished_s.is_not(None),
+    searches: sa.true(),
+    pass_changes: sa.true(),
+    camera_states: sa.true(),
+    camera_stills: sa.true(),
+}
+"""Tables whose rows get the store's time from retention, and which rows."""
+
+
+@dataclass(frozen=True)
+class DeletionCounts:
+    """Numbers of deleted rows and files.
+
+    Attributes:
+        passes: Passes, with their readings, hits and deliveries.
+        deliveries: Other deliveries, which were finished.
+        pictures: Pictures that no pass shows any more.
+        spooled: Events of the spool.
+        entries: Entries of lists.
+        openings: Records of gates.
+    """
+
+    passes: int = 0
+    deliveries: int = 0
+    pictures: int = 0
+    spooled: int = 0
+    entries: int = 0
+    openings: int = 0
+
+
+ChangeSome = Callable[[sa.Connection, int, int], int]
+
+
+def stamp(database: Database, kept_s: float) -> None:
+    """Give the store's time to the rows that have none."""
+    for table, is_chosen in STAMPED.items():
+        _stamp_table(database, table, is_chosen, kept_s)
+
+
+def delete_old_passes(database: Database, now: Moment, days: float) -> int:
+    """Delete expired passes; their pictures are noted for `remove_pictures`.
+
+    Args:
+        database: The database.
+        now: The time.
+        days: How long passes are kept unless their camera or list says otherwise.
+
+    Returns:
+        Their number.
+    """
+    return sum(_delete_found(database, one) for one in _expired(database, now, days))
+
+
+def delete_old_deliveries(database: Database, now: Moment) -> int:
+    """Delete finished deliveries. Return their number."""
+    return _delete_rows(database, deliveries, deliveries.c.finished_s, now.before(KEPT_S))
+
+
+def delete_old_changes(database: Database, now: Moment) -> int:
+    """Delete changes of passes that every listener has read. Return their number."""
+    is_old = now.before(CHANGES_S).is_reached(pass_changes.c.time_s, pass_changes.c.kept_s)
+
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        return delete_changes(connection, is_old, most)
+
+    return in_steps(database, delete_some, LARGE_BATCH)
+
+
+def delete_old_openings(database: Database, now: Moment, days: float) -> int:
+    """Delete old records of gates: a list's time precedes its camera's, as for passes."""
+    own = sa.func.coalesce(lists.c.retention_days, cameras.c.retention_days, days)
+    joined = gate_openings.outerjoin(lists, lists.c.name == gate_openings.c.list)
+    joined = joined.outerjoin(cameras, cameras.c.name == gate_openings.c.camera)
+    is_old = gate_openings.c.requested_s < now.wall_s - DAY_S * own
+    if now.kept_s is not None:
+        is_old = sa.and_(is_old, gate_openings.c.kept_s < now.kept_s - DAY_S * own)
+    old = sa.select(gate_openings.c.number).select_from(joined).where(is_old)
+    return _delete_numbers(database, gate_openings, old)
+
+
+def delete_old_states(database: Database, age: Age) -> None:
+    """Delete stills and states of cameras that are not followed any more."""
+    times = {camera_stills: camera_stills.c.time_s, camera_states: camera_states.c.updated_s}
+    with database.writing() as connection:
+        for table, time_s in times.items():
+            is_old = age.is_reached(time_s, table.c.kept_s)
+            connection.execute(sa.delete(table).where(is_old))
+
+
+def delete_searches(database: Database, age: Age) -> None:
+    """Delete the audit's records of earlier searches and exports."""
+    _delete_rows(database, searches, searches.c.time_s, age)
+
+
+def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
+    """Delete passes with all that belongs to them, and note their pictures for removal."""
+    chosen = passes.c.number.in_(numbers)
+    found = connection.execute(sa.select(passes.c.crop, passes.c.frame).where(chosen)).all()
+    note_removals(connection, (digest for row in found for digest in row if digest))
+    connection.execute(sa.delete(passes).where(chosen))
+
+
+def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
+    """Delete or change rows in transactions, until there are none.
+
+    A file of SQLite grows by the pages that a transaction changes, before any become free. So on a
+    full disk the transactions become smaller, and the log is emptied between them.
+
+    Args:
+        database: The database.
+        change_some: Is told the most rows and the number of those before, and returns how many it
+            has found. It may be called again after an error.
+        most: Most rows in one transaction.
+
+    Returns:
+        The number of rows.
+    """
+    count = 0
+    while True:
+        try:
+            with database.writing(LONG_S) as connection:
+                found = change_some(connection, most, count)
+        except StoreUnavailable:
+            if database.is_postgresql or most == 1:
+                raise
+            most = max(1, most // SMALLER)
+            with suppress(StoreError):
+                database.empty_log()
+            continue
+        count += found
+        if found < most:
+            return count
+
+
+def _stamp_table(
+    database: Database, table: sa.Table, is_chosen: sa.ColumnElement[bool], kept_s: float
+) -> None:
+    key = next(iter(table.primary_key.columns))
+    found = sa.select(key).where(table.c.kept_s.is_(None), is_chosen)
+
+    def stamp_some(connection: sa.Connection, most: int, _: int) -> int:
+        some = key.in_(found.limit(most).scalar_subquery())
+        return connection.execute(sa.update(table).where(some).values(kept_s=kept_s)).rowcount
+
+    in_steps(database, stamp_some, LARGE_BATCH)
+
+
+def _expired(database: Database, now: Moment, days: float) -> Iterator[sa.Select[Any]]:
+    """Return a statement for each camera and each list with a time of its own."""
+    with database.reading() as connection:
+        by_camera = connection.execute(sa.select(cameras.c.name, cameras.c.retention_days)).all()
+        own = lists.c.retention_days.is_not(None)
+        by_list = connection.execute(sa.select(lists.c.id, lists.c.retention_days).where(own)).all()
+    for name, camera_days in by_camera:
+        age = now.before(DAY_S * (days if camera_days is None else camera_days))
+        yield _older(age).where(passes.c.camera == name, ~_hits([row.id for row in by_list]))
+    for number, list_days in by_list:
+        longer = [row.id for row in by_list if row.retention_days > list_days]
+        older = _older(now.before(DAY_S * list_days))
+        yield older.where(_hits([number]), ~_hits(longer))
+
+
+def _older(age: Age) -> sa.Select[Any]:
+    age_from_s = sa.case((passes.c.clock == "file", passes.c.stored_s), else_=passes.c.last_seen_s)
+    columns = (passes.c.first_seen_s, passes.c.number)
+    is_old = age.is_reached(age_from_s, KEPT_FROM)
+    found = sa.select(*columns).where(passes.c.first_seen_s < age.until_s, is_old)
+    return found.order_by(*columns)
+
+
+def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        list_hits.c.pass_number == passes.c.number, list_hits.c.list_id.in_(list_ids)
+    )
+
+
+def _delete_found(database: Database, expired: sa.Select[Any]) -> int:
+    """Delete the passes that a statement finds; each step starts where the last one did."""
+    place = sa.tuple_(passes.c.first_seen_s, passes.c.number)
+    rest: sa.ColumnElement[bool] = sa.true()
+
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        nonlocal rest
+        found = connection.execute(expired.where(rest).limit(most)).all()
+        if found:
+            delete_passes(connection, [row.number for row in found])
+            first = found[0].first_seen_s, found[0].number
+            rest = place >= sa.tuple_(*first)  # a step that fails begins again
+        return len(found)
+
+    return in_steps(database, delete_some, BATCH)
+
+
+def _delete_rows(database: Database, table: sa.Table, time_s: sa.Column[float], age: Age) -> int:
+    """Delete the rows of an age. Return their number."""
+    old = sa.select(table.c.number).where(age.is_reached(time_s, table.c.kept_s))
+    return _delete_numbers(database, table, old)
+
+
+def _delete_numbers(database: Database, table: sa.Table, old: sa.Select[Any]) -> int:
+    def delete_some(connection: sa.Connection, most: int, _: int) -> int:
+        chosen = table.c.number.in_(old.limit(most).scalar_subquery())
+        return connection.execute(sa.delete(table).where(chosen)).rowcount
+
+    return in_steps(database, delete_some, LARGE_BATCH)

@@ -1,0 +1,87 @@
+"""Opens the store of a configuration."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from plate_cameras.clocks import unix_s
+from plate_cameras.configuration import Store
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreClock
+from plate_cameras.store.writing.buffered_writer import BufferedWriter
+from plate_cameras.store.writing.kept_frames import KeptFrames
+from plate_cameras.store.writing.own_spool import open_own_spool
+from plate_cameras.store.writing.pass_writer import PassWriter
+from plate_cameras.store.writing.pictures import open_pictures
+from plate_cameras.store.writing.spool import MOST_BYTES, Spool
+
+LOG = logging.getLogger(__name__)
+
+
+def open_store(
+    settings: Store,
+    folder: Path,
+    *,
+    spool_bytes: int = MOST_BYTES,
+    clock: Callable[[], float] | None = None,
+    kept: Callable[[Database], KeptClock] | None = None,
+    is_shared: bool = False,
+) -> PassStore:
+    """Open a store, and bring its tables to their newest state.
+
+    When the database is away, passes wait in the spool, and the tables are made later.
+
+    Args:
+        settings: The part `store` of the configuration.
+        folder: The folder of the configuration, for what the settings leave out.
+        spool_bytes: Largest size of the spool.
+        clock: Returns the Unix time; None for the system's. If it is given, all ages count by it.
+        kept: Makes the store's clock; None for the usual one.
+        is_shared: True if other processes of this machine write with the same settings. Each of
+            them gets a spool of its own.
+
+    Raises:
+        SettingsError: An address is wrong.
+        StoreError: The spool's folder cannot be used.
+    """
+    database = Database(settings.url or _default_url(folder))
+    pictures = open_pictures(settings.pictures or str(folder / "pictures"))
+    open_spool = open_own_spool if is_shared else Spool
+    spool = open_spool(settings.spool or folder / "spool", spool_bytes)
+    wall = clock or unix_s
+    store_clock = _choose_clock(database, clock, kept)
+    writer = BufferedWriter(database, pictures, spool, PassWriter(clock=wall), store_clock)
+    try:
+        writer.prepare()
+    except StoreUnavailable as error:
+        LOG.error("passes wait in %s: %s", spool.folder, error)
+    frames = KeptFrames(settings.keep_frames, settings.blur)
+    parts = StoreParts(database, pictures, writer, frames, wall, store_clock, settings.audit_days)
+    return PassStore(parts, settings.retention_days)
+
+
+def _choose_clock(
+    database: Database,
+    clock: Callable[[], float] | None,
+    kept: Callable[[Database], KeptClock] | None,
+) -> KeptClock:
+    if kept:
+        return kept(database)
+    return GivenClock(clock) if clock else StoreClock(database)
+
+
+def _default_url(folder: Path) -> str:
+    """Return the address of a SQLite file that only this user may read."""
+    file = folder.absolute() / "passes.db"
+    try:
+        file.touch(mode=0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"{file}: {error.strerror}") from error
+    return sa.URL.create("sqlite", database=str(file)).render_as_string()

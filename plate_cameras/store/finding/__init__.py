@@ -1,0 +1,1 @@
+"""Searches, exports and counts of stored passes."""

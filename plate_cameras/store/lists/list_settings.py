@@ -1,0 +1,60 @@
+"""What a list of plates is, without its entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.errors import ParameterError
+from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH
+from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.schema import lists
+
+MAX_LISTS = 100
+MAX_NAME_LENGTH = 200
+"""Most characters of a list's name."""
+
+
+@dataclass(frozen=True)
+class PlateList:
+    """A list of plates.
+
+    Attributes:
+        name: Its name.
+        note: Its purpose.
+        retention_days: How long passes that hit it are kept; None for their cameras' time.
+        entries: Number of its entries.
+    """
+
+    name: str
+    note: str
+    retention_days: float | None
+    entries: int
+
+
+def to_list_row(name: str, note: str, retention_days: float | None) -> dict[str, Any]:
+    """Return the row of a list.
+
+    Raises:
+        ParameterError: The name or note is empty or too long.
+    """
+    if not name.strip():
+        raise ParameterError("name: wanted a text, got none")
+    for field, text, most in (("name", name, MAX_NAME_LENGTH), ("note", note, MAX_NOTE_LENGTH)):
+        if len(text) > most:
+            raise ParameterError(f"{field}: wanted at most {most} characters, got {len(text)}")
+    row = {"name": name, "note": note, "retention_days": retention_days}
+    return {**row, "revision": new_revision()}
+
+
+def check_number(connection: sa.Connection, name: str) -> None:
+    """Check the number of lists before one is saved.
+
+    Raises:
+        ParameterError: There are too many.
+    """
+    known = connection.execute(sa.select(lists.c.name)).scalars().all()
+    if name not in known and len(known) >= MAX_LISTS:
+        raise ParameterError(f"lists: wanted at most {MAX_LISTS}, got one more")

@@ -1,0 +1,141 @@
+"""Entries of plate lists: their checks, and their CSV file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from orchestrator.errors import ParameterError
+from orchestrator.host.csv_cells import from_cell, to_cell
+from plate_cameras.events import to_rfc3339
+from plate_cameras.store.finding.text_patterns import check_edits, clean_text
+from plate_cameras.store.lists.list_editions import MAX_ENTRIES
+from plate_cameras.store.lists.list_lookup import ListEntry
+
+DAY, DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86400.0
+LAST_S = 253402300799.0
+"""Last second of the year 9999. No later time can be shown."""
+COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
+"""Columns of a list's CSV file. Times are RFC 3339."""
+MAX_NOTE_LENGTH = 2000
+"""Most characters of a note. Each event of a pass that hits the entry has it."""
+MAX_FILE_ROWS = MAX_ENTRIES
+"""Most rows of a CSV file. Its entries are one list."""
+MAX_FILE_BYTES = 16 * 2**20
+LINE = re.compile(r".*\n|.+")
+
+
+def check_entry(entry: ListEntry) -> ListEntry:
+    """Return an entry with its text as plates have it.
+
+    Raises:
+        ParameterError: The text cannot be on a plate, or another field is out of range.
+    """
+    text = clean_text(entry.text)
+    if not text:
+        raise ParameterError("text: wanted a plate's text, got none")
+    check_edits(text, entry.edits)
+    if len(entry.note) > MAX_NOTE_LENGTH:
+        raise ParameterError(
+            f"note: wanted at most {MAX_NOTE_LENGTH} characters, got {len(entry.note)}"
+        )
+    _check_time("valid_from", entry.valid_from_s)
+    _check_time("valid_until", entry.valid_until_s)
+    return replace(entry, text=text)
+
+
+def _check_time(name: str, time_s: float | None) -> None:
+    """Check that a time can be shown: near an end of the calendar, its offset leads out of it."""
+    try:
+        to_rfc3339(time_s or 0.0)
+    except (ValueError, OverflowError) as error:
+        wanted = "a time of the years 1 to 9999 in UTC"
+        raise ParameterError(f"{name}: wanted {wanted}, got {time_s}") from error
+
+
+def parse_csv(content: str) -> dict[str, ListEntry]:
+    """Return the entries of a CSV file with the columns `COLUMNS`, by text; the last row counts.
+
+    Raises:
+        ParameterError: A row is wrong, or there are too many; the message names the line.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
+    lines = LINE.finditer(content, content.startswith("\ufeff"))
+    rows = csv.DictReader((line.group() for line in lines), strict=True)
+    try:
+        columns = rows.fieldnames or ()
+    except csv.Error as error:
+        raise ParameterError(f"line 1: {error}") from error
+    if set(columns) - set(COLUMNS) or "text" not in columns:
+        raise ParameterError(
+            f"columns: wanted {', '.join(COLUMNS)}, got {', '.join(columns)[:200]}"
+        )
+    entries: dict[str, ListEntry] = {}
+    try:
+        for count, row in enumerate(rows, 1):
+            if count > MAX_FILE_ROWS:
+                raise ParameterError(f"rows: wanted at most {MAX_FILE_ROWS}, got more")
+            entry = _from_csv(row)
+            entries[entry.text] = entry
+    except (ValueError, csv.Error, ParameterError) as error:
+        raise ParameterError(f"line {rows.line_num}: {error}") from error
+    return entries
+
+
+def write_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows of a CSV file."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
+
+
+def _from_csv(row: dict[str, str]) -> ListEntry:
+    return check_entry(
+        ListEntry(
+            row["text"] or "",
+            from_cell(row.get("note") or ""),
+            _to_unix("valid_from", row.get("valid_from")),
+            _to_unix("valid_until", row.get("valid_until")),
+            _to_edits(row.get("edits")),
+        )
+    )
+
+
+def to_row(entry: ListEntry) -> tuple[str | int, ...]:
+    """Return an entry as a row of a CSV file."""
+    times = (entry.valid_from_s, entry.valid_until_s)
+    shown = ("" if one is None else to_rfc3339(one) for one in times)
+    return (entry.text, to_cell(entry.note), *shown, entry.edits)
+
+
+def _to_edits(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError as error:
+        raise ParameterError(f"edits: wanted 0, 1 or 2, got {text!r}") from error
+
+
+def _to_unix(column: str, text: str | None) -> float | None:
+    """Return an RFC 3339 time as Unix time; without an offset, it is UTC.
+
+    A date alone is the start of its day, and the end of its day as `valid_until`.
+    """
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError as error:
+        wanted = "a date such as 2026-12-31 or an RFC 3339 time"
+        raise ParameterError(f"{column}: wanted {wanted}, got {text!r}") from error
+    at_s = (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+    return end_of_day(at_s) if column == "valid_until" and DAY.fullmatch(text) else at_s
+
+
+def end_of_day(start_s: float) -> float:
+    """Return the Unix time at which a day ends that starts at another; the last day has no next."""
+    return min(start_s + DAY_S, LAST_S)

@@ -1,0 +1,1 @@
+"""What gates did, and why."""

@@ -1,0 +1,199 @@
+"""Records of gates: their deeds, and the vehicles."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+
+import sqlalchemy as sa
+
+from orchestrator.errors import ParameterError
+from plate_cameras.store.errors import RejectedValue
+from plate_cameras.store.finding.pass_query import LIMIT, MOST, parse_cursor
+from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.tables.database import insert
+from plate_cameras.store.tables.schema import gate_openings, joined_passes, passes
+
+OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
+"""Outcomes. Without a clear answer of the relay it is unknown whether the gate has opened; after a
+failure it has not. A refused vehicle is on a list of the gate, but a condition was not met."""
+COUNTING = (OPENED, UNKNOWN)
+"""Outcomes that count as an opening: for the hold-off, for the time that the gate is open, and for
+the rule that a gate is asked once for a pass."""
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True)
+class GateOpening:
+    """One vehicle at one gate, and what the gate did.
+
+    Attributes:
+        gate: Name of the gate.
+        camera: Name of the camera; empty if a person opened the gate.
+        pass_id: Id of the pass; empty if a person opened the gate.
+        text: Text of the pass.
+        list: Name of the list.
+        entry_text: Text of its entry.
+        outcome: `opened`, `unknown`, `failed` or `refused`.
+        reason: Reason of any other outcome than an opening.
+        requested_s: Unix time at which the relay was asked, or the refusal decided.
+        delay_s: Seconds from the first frame in which the plate was readable to the relay's answer.
+            If a zone, a line or a direction came later, they count from that frame. None without a
+            relay's answer, and for files, whose frames have no time of day.
+        id: Id of the record, so that none is written twice.
+    """
+
+    gate: str
+    camera: str
+    pass_id: str
+    text: str
+    list: str
+    entry_text: str
+    outcome: str
+    reason: str
+    requested_s: float
+    delay_s: float | None = None
+    id: str = field(default_factory=_new_id)
+
+    def concerns(self, text: str) -> bool:
+        """Tell whether it is about a plate."""
+        return text in (self.text, self.entry_text)
+
+
+@dataclass(frozen=True)
+class OpeningPage:
+    """Openings, the newest first.
+
+    Attributes:
+        openings: The openings.
+        cursor: The `cursor` for the next page; `""` after the last.
+    """
+
+    openings: tuple[GateOpening, ...]
+    cursor: str = ""
+
+
+COLUMNS = [gate_openings.c[one.name] for one in fields(GateOpening)]
+
+
+def write_openings(
+    connection: sa.Connection, openings: Sequence[GateOpening], kept_s: float | None = None
+) -> None:
+    """Write openings, with the store's time; those that are there already stay as they are."""
+    if openings:
+        statement = insert(connection, gate_openings).on_conflict_do_nothing(
+            index_elements=[gate_openings.c.id]
+        )
+        connection.execute(statement, [asdict(one) | {"kept_s": kept_s} for one in openings])
+
+
+def read_page(
+    connection: sa.Connection,
+    scope: Scope,
+    *,
+    limit: int = LIMIT,
+    cursor: str = "",
+    pass_id: str | None = None,
+) -> OpeningPage:
+    """Return a page of openings, the newest first; see `OpeningLog.page`."""
+    if not 1 <= limit <= MOST:
+        raise ParameterError(f"limit: wanted 1 to {MOST}, got {limit}")
+    place = gate_openings.c.requested_s, gate_openings.c.number
+    found = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
+    if (after := parse_cursor(cursor)) is not None:
+        found = found.where(sa.tuple_(*place) < sa.tuple_(*after))
+    if scope.cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(scope.cameras))
+    if pass_id is not None:
+        # A gate knows a vehicle by the id of its own watcher, which may be the second of a pass.
+        second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
+        ids = sa.union_all(sa.select(sa.literal(pass_id)), second.where(passes.c.id == pass_id))
+        found = found.where(gate_openings.c.pass_id.in_(ids))
+    rows = connection.execute(found.limit(limit + 1)).mappings().all()
+    last = rows[limit - 1] if len(rows) > limit else None
+    cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
+    return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
+
+
+def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
+    """Return what counts as an opening since a Unix time, the oldest first."""
+    found = sa.select(*COLUMNS).where(
+        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome.in_(COUNTING)
+    )
+    rows = connection.execute(found.order_by(gate_openings.c.requested_s)).mappings()
+    return tuple(_of_rows(rows))
+
+
+def read_recent(
+    connection: sa.Connection, now_s: float, within_s: float, *, is_kept: bool
+) -> list[tuple[GateOpening, float]]:
+    """Return what counts as an opening with its age in seconds, the oldest first.
+
+    Args:
+        connection: The transaction.
+        now_s: Time of the store's clock, or the Unix time.
+        within_s: The greatest age.
+        is_kept: True if ages are counted by the store's clock, from when a record was stored.
+    """
+    column = gate_openings.c.kept_s if is_kept else gate_openings.c.requested_s
+    found = sa.select(*COLUMNS, column.label("since_s")).where(
+        column >= now_s - within_s, gate_openings.c.outcome.in_(COUNTING)
+    )
+    rows = connection.execute(found.order_by(column)).mappings().all()
+    ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]
+    return [*zip(_of_rows(rows), ages_s, strict=True)]
+
+
+def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
+    """Return everything that gates did for a plate in a scope."""
+    found = sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)
+    if scope.cameras is not None:
+        found = found.where(gate_openings.c.camera.in_(scope.cameras))
+    return tuple(_shown(connection.execute(found).mappings(), scope))
+
+
+def delete_openings_of(connection: sa.Connection, text: str) -> int:
+    """Delete everything that gates did for a plate. Return the number of records."""
+    return connection.execute(sa.delete(gate_openings).where(_concerns(text, EVERYTHING))).rowcount
+
+
+def to_line(opening: GateOpening) -> bytes:
+    """Return an opening as a line of JSON."""
+    return json.dumps(asdict(opening), ensure_ascii=False).encode() + b"\n"
+
+
+def parse_line(line: bytes) -> GateOpening:
+    """Return the opening of a line.
+
+    Raises:
+        RejectedValue: The line is none of ours, or was cut off.
+    """
+    try:
+        return GateOpening(**json.loads(line))
+    except (ValueError, TypeError) as error:
+        raise RejectedValue(f"wanted an opening as JSON, got {len(line)} bytes") from error
+
+
+def _concerns(text: str, scope: Scope) -> sa.ColumnElement[bool]:
+    """Return the condition that an opening is about a plate, by its text or a list's entry."""
+    has_entry = gate_openings.c.entry_text == text
+    if scope.groups:
+        has_entry = sa.and_(has_entry, gate_openings.c.list.in_(scope.lists))
+    return sa.or_(gate_openings.c.text == text, has_entry)
+
+
+def _shown(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator[GateOpening]:
+    """Return openings, without lists that the scope does not use."""
+    for one in _of_rows(rows):
+        yield one if scope.uses(one.list) else replace(one, list="", entry_text="")
+
+
+def _of_rows(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:
+    names = [one.name for one in fields(GateOpening)]
+    for row in rows:
+        yield GateOpening(**{name: row[name] for name in names})

@@ -1,0 +1,262 @@
+"""The store of passes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plate_cameras.configuration import Camera, Sink
+from plate_cameras.passes import PassEvent
+from plate_cameras.store.erasing import plate_requests
+from plate_cameras.store.erasing.deletions import Deletions
+from plate_cameras.store.erasing.retention import DeletionCounts
+from plate_cameras.store.errors import StoreError, UnknownName
+from plate_cameras.store.finding.change_log import ChangeLog
+from plate_cameras.store.finding.export import export_passes
+from plate_cameras.store.finding.pass_query import (
+    MOST,
+    PassDetails,
+    PassPage,
+    PassQuery,
+    Requester,
+)
+from plate_cameras.store.finding.reader import StoreReader
+from plate_cameras.store.finding.search import read_details, search
+from plate_cameras.store.finding.text_patterns import clean_text
+from plate_cameras.store.leases.camera_leases import CameraLeases
+from plate_cameras.store.lists.list_lookup import ListLookup
+from plate_cameras.store.lists.plate_lists import PlateLists
+from plate_cameras.store.openings import gate_openings
+from plate_cameras.store.openings.opening_log import OpeningLog
+from plate_cameras.store.people import audit
+from plate_cameras.store.people.login_attempts import LoginAttempts
+from plate_cameras.store.people.people import People
+from plate_cameras.store.people.sessions import Sessions
+from plate_cameras.store.storage_status import StorageStatus, measure_disks
+from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.tables.database import LONG_S, SEARCH_S
+from plate_cameras.store.tables.store_clock import GivenClock
+from plate_cameras.store.writing.addressed_events import address
+from plate_cameras.store.writing.live_tables import LiveTables
+from plate_cameras.store.writing.pictures import PictureFolder
+from plate_cameras.store.writing.sql_outbox import SqlOutbox
+from plate_cameras.store.writing.unclosed_passes import UnclosedPasses
+
+LOG = logging.getLogger(__name__)
+
+
+class PassStore:
+    """Keeps passes and finds them. Its calls may block; several threads may use it.
+
+    Args:
+        parts: The parts of the store.
+        retention_days: Days after which passes are deleted.
+
+    Attributes:
+        clock: The store's clock, which nobody sets.
+        lists: The lists of plates.
+        outbox: The deliveries to sinks.
+        changes: The log of changes of passes.
+        live: States, stills and drawn areas of cameras.
+        reader: More reads, for the control room.
+        people: The people who may log in.
+        sessions: Their sessions.
+        login_attempts: Logins that failed lately.
+        leases: The cameras that watchers share.
+        unclosed: Passes that a watcher did not live to close.
+        writer: The writer, with its spool and its counts.
+        openings: Keeps what gates did.
+    """
+
+    def __init__(self, parts: StoreParts, retention_days: float) -> None:
+        self._database = parts.database
+        self._pictures = parts.pictures
+        self._frames = parts.frames
+        self._clock = parts.clock
+        self.clock = parts.kept or GivenClock(parts.clock)
+        self.writer = parts.writer
+        self.lists = PlateLists(parts.database, parts.clock)
+        self.outbox = SqlOutbox(parts.database, self.clock.now_s)
+        self.changes = ChangeLog(parts.database)
+        self.live = LiveTables(parts.database, parts.clock)
+        self.reader = StoreReader(parts.database, parts.clock)
+        self.people = People(parts.database, parts.clock)
+        self.sessions = Sessions(parts.database, parts.clock, self.clock.now_s)
+        self.login_attempts = LoginAttempts(parts.database, self.clock.now_s)
+        spool = parts.writer.spool
+        self.openings = OpeningLog(parts.database, spool.folder, self.clock.now_s, spool.root)
+        self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
+        self.leases = CameraLeases(parts.database)
+        self.unclosed = UnclosedPasses(parts.database, parts.pictures)
+        self.begin_run()
+
+    def begin_run(self) -> None:
+        """Begin to tell of passes; what is open from before was left by an earlier run."""
+        self.unclosed.run = os.urandom(8).hex()
+
+    def configure(self, cameras: Sequence[Camera]) -> None:
+        """Take over the cameras' lists and retention. Without this, passes hit no list."""
+        self.writer.configure(cameras)
+
+    def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None:
+        """Keep events, and put them into the outbox for their sinks.
+
+        While the database is away, they wait in the spool.
+
+        Raises:
+            StoreUnavailable: The spool is full, too; the caller tries again later.
+        """
+        kept = [self._frames.prepare(event) for event in events]
+        if kept:
+            self.writer.write(address(kept, sinks, self._clock(), self.unclosed.run))
+
+    def replay_spool(self) -> int:
+        """Write what waits in the spool, if the database can be used. Return what still waits."""
+        with suppress(StoreError):  # the database is away, which the writer tells
+            self.openings.replay()
+        self.writer.check()
+        return self.writer.replay()
+
+    def search(self, query: PassQuery, requester: Requester) -> PassPage:
+        """Return a page of passes, the newest first, and record the search in the audit.
+
+        Raises:
+            ParameterError: The text cannot be searched.
+            UnknownName: There is no such list.
+            StoreError: The database cannot be used.
+        """
+        with self._database.reading(SEARCH_S) as connection:
+            page = search(connection, query, requester.scope)
+        self._record(requester, "search", query.to_dict(), len(page.passes))
+        return page
+
+    def get(self, pass_id: str, requester: Requester) -> PassDetails:
+        """Return a pass with its readings and hits, and record it in the audit.
+
+        Raises:
+            UnknownName: There is none with this id, or the requester may not see its camera.
+        """
+        with self._database.reading() as connection:
+            details = read_details(connection, pass_id, requester.scope)
+        self._record(requester, "get", {"id": pass_id}, 1)
+        return details
+
+    def picture(self, digest: str) -> bytes:
+        """Return the picture with a hash, as `FoundPass` has it.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        if not re.fullmatch("[0-9a-f]{64}", digest):
+            raise UnknownName(f"there is no picture {digest!r}")
+        return self._pictures.get(bytes.fromhex(digest))
+
+    def refresh(self, lookup: ListLookup) -> None:
+        """Read the lists that have changed.
+
+        Raises:
+            StoreError: The database cannot be used; the lists stay as they were.
+        """
+        with self._database.reading(SEARCH_S) as connection:
+            lookup.refresh(connection)
+
+    def export(self, query: PassQuery, target: Path, requester: Requester) -> int:
+        """Write all passes that a query finds, and their pictures; see `export_passes`.
+
+        Returns:
+            Their number.
+        """
+        details: list[PassDetails] = []
+        with self._database.reading(LONG_S) as connection:
+            step = replace(query, limit=MOST)
+            while True:
+                page = search(connection, step, requester.scope)
+                details += [
+                    read_details(connection, one.id, requester.scope) for one in page.passes
+                ]
+                if not page.cursor:
+                    break
+                step = replace(step, cursor=page.cursor)
+        self._record(requester, "export", query.to_dict(), len(details))
+        return export_passes(details, self._pictures, target)
+
+    def export_plate(self, text: str, target: Path, requester: Requester) -> int:
+        """Write all passes and openings of one plate, and the pictures, for its owner."""
+        cleaned, scope = clean_text(text), requester.scope
+        with self._database.reading(LONG_S) as connection:
+            count = plate_requests.count_passes_of(connection, cleaned, scope)
+        self._record(requester, "export plate", {"text": cleaned}, count)
+        with self._database.reading(LONG_S) as connection:
+            opened = gate_openings.read_openings_of(connection, cleaned, scope)
+            found = plate_requests.read_passes_of(connection, cleaned, scope)
+            return export_passes(found, self._pictures, target, opened)
+
+    def delete_plate(
+        self, text: str, requester: Requester, *, entries: bool = False
+    ) -> DeletionCounts:
+        """Delete everything about one plate: passes with all of theirs, spool, records of gates.
+
+        The text also goes from readings and candidates of other vehicles, from states of cameras,
+        and from the audit, which keeps who searched when. Then nothing of it is left in the
+        database's files, see `remains`; and what watchers still have of it is not stored any more,
+        see `erasures`.
+
+        Args:
+            text: The plate's text.
+            requester: The person who asks.
+            entries: True if it is removed from the lists, too.
+
+        Raises:
+            StoreError: A part cannot be done now. The others are; a repetition does the rest.
+        """
+        return self._deletions.delete_plate(
+            clean_text(text),
+            lambda count: self._record(requester, "delete plate", {}, count),
+            entries=entries,
+        )
+
+    def delete_expired(self, now_s: float) -> DeletionCounts:
+        """Delete what is older than it may be at a Unix time, and pictures that no pass shows.
+
+        It must be old by the store's clock, too.
+
+        Raises:
+            StoreError: A part cannot be done now. The others are.
+        """
+        return self._deletions.delete_expired(now_s)
+
+    def pseudonymize_audit(self, key: bytes, until_s: float) -> int:
+        """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
+        with self._database.writing() as connection:
+            return audit.pseudonymize(connection, key, until_s)
+
+    def storage(self) -> StorageStatus:
+        """Return the state of the database, the spool and their disks."""
+        folders = {"spool": self.writer.spool.folder}
+        if isinstance(self._pictures, PictureFolder):
+            folders["pictures"] = self._pictures.folder
+        spool = self.writer.spool
+        return StorageStatus(
+            self.writer.is_database_up,
+            spool.most_bytes,
+            measure_disks(folders),
+            clock_ahead_s=self.clock.ahead_s,
+            rejected=spool.counts.rejected,
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._database.close()
+        self.writer.close()
+
+    def _record(
+        self, requester: Requester, kind: str, query: Mapping[str, Any], count: int
+    ) -> None:
+        with self._database.writing() as connection:
+            audit.record(connection, requester, kind, query, count=count, now_s=self._clock())

@@ -1,0 +1,1 @@
+"""People, their sessions, and the record of what they looked at."""

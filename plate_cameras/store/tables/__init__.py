@@ -1,0 +1,1 @@
+"""The tables, the connections to their database, and its clock."""

@@ -1,0 +1,249 @@
+"""The database: connections and transactions of SQLite and PostgreSQL.
+
+Each step has a limit, after which the database counts as away. PostgreSQL's connections are closed
+then. A call of SQLite cannot be interrupted: on a disk that hangs it waits as long as the system.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from rapidfuzz.distance import Levenshtein
+from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+
+from orchestrator.errors import SettingsError
+from plate_cameras.store.tables.database_errors import mapped_errors, reject_value
+from plate_cameras.store.tables.postgresql_connections import (
+    CONNECT_S,
+    POOL_S,
+    SILENT_MS,
+    limit_connections,
+)
+from plate_cameras.store.tables.step_limits import StepLimits
+
+BUSY_TIMEOUT_S = 10.0
+"""How long a connection waits for another process that writes to the same SQLite file."""
+STEP_S = 8.0
+"""Longest time of a step. The database counts as away after it."""
+SEARCH_S = 30.0
+"""The same for searches and counts, which may read much."""
+LONG_S = 600.0
+"""The same for exports, retention, deletion of a plate, and VACUUM."""
+MIGRATION_S = 6 * 3600.0
+"""The same for changes of the tables."""
+MAX_IDLE_S = 3.0
+"""A process that is frozen amid a transaction loses its locks after this time."""
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+PRAGMAS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "cache_size = -65536",
+)
+"""Each commit survives a power cut; deleted rows are overwritten; 64 MiB of pages are cached."""
+EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+"""Returns a value as compact JSON. `json.dumps` would make an encoder for each value."""
+
+
+class Database:
+    """Connections to one database.
+
+    Args:
+        url: Address in SQLAlchemy's form.
+        busy_timeout_s: Longest wait for another writer of a SQLite file.
+        step_s: Limit of a step that names none.
+
+    Raises:
+        SettingsError: The address is not one of SQLite or PostgreSQL.
+    """
+
+    def __init__(
+        self, url: str, busy_timeout_s: float = BUSY_TIMEOUT_S, *, step_s: float = STEP_S
+    ) -> None:
+        self.engine = _make_engine(url, busy_timeout_s)
+        self._writing = self.engine.execution_options(begin="BEGIN IMMEDIATE")
+        self._step_s = step_s
+        self._limits = StepLimits()
+        if self.is_postgresql:
+            limit_connections(self.engine, self._limits, step_s)
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.engine.dialect.name == POSTGRESQL
+
+    def check(self) -> None:
+        """Ask the database for a sign: the pool tests each connection that it gives out.
+
+        Raises:
+            StoreUnavailable: There is none.
+        """
+        with self._step(), self.engine.connect():
+            pass
+
+    @contextmanager
+    def reading(self, limit_s: float | None = None) -> Iterator[sa.Connection]:
+        """Open a transaction that reads.
+
+        Args:
+            limit_s: Longest time of the transaction; None for that of short steps.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        with self._step(limit_s), self.engine.begin() as connection:
+            if limit_s and self.is_postgresql:
+                set_limits(connection, {"statement": limit_s})
+            yield connection
+
+    @contextmanager
+    def writing(
+        self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
+    ) -> Iterator[sa.Connection]:
+        """Open a transaction that writes; it is committed unless an error leaves it.
+
+        Args:
+            limit_s: Longest time of the transaction; None for that of short steps.
+            idle_s: Longest time between two statements.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        with self._step(limit_s), self._writing.begin() as connection:
+            if self.is_postgresql:
+                limits_s = {"idle_in_transaction_session": idle_s}
+                limits_s |= {"statement": limit_s, "lock": limit_s} if limit_s else {}
+                set_limits(connection, limits_s)
+            yield connection
+
+    @contextmanager
+    def free(self, limit_s: float = LONG_S) -> Iterator[sa.Connection]:
+        """Open a connection without a transaction, for statements that allow none.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        with self._step(limit_s), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT", begin="")
+            self._limit_session(connection, limit_s)
+            try:
+                yield connection
+                self._limit_session(connection, self._step_s)
+            except BaseException:
+                connection.invalidate()  # with these limits, nobody else may get it
+                raise
+
+    def empty_log(self) -> bool:
+        """Write SQLite's log into its file, and cut it. Return False if a reader still needs it."""
+        with self.free() as connection:
+            busy, _, _ = connection.exec_driver_sql(EMPTY_LOG).one()
+        return not busy
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def _limit_session(self, connection: sa.Connection, limit_s: float) -> None:
+        if self.is_postgresql:
+            limits_s = {"statement": limit_s, "lock": limit_s}
+            set_limits(connection, limits_s, is_local=False)
+
+    @contextmanager
+    def _step(self, limit_s: float | None = None) -> Iterator[None]:
+        if not self.is_postgresql:
+            with mapped_errors():
+                yield
+            return
+        with self._limits.limit(limit_s or self._step_s), mapped_errors():
+            yield
+
+
+def set_limits(
+    connection: sa.Connection, limits_s: Mapping[str, float], *, is_local: bool = True
+) -> None:
+    """Set timeouts of PostgreSQL, in one statement.
+
+    Args:
+        connection: The connection.
+        limits_s: Seconds by the names of settings without `_timeout`.
+        is_local: True for this transaction alone.
+    """
+    settings = ", ".join(
+        f"set_config('{name}_timeout', '{round(limit_s * 1000)}', {str(is_local).lower()})"
+        for name, limit_s in limits_s.items()
+    )
+    connection.exec_driver_sql(f"SELECT {settings}")
+
+
+def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """Return an INSERT that can be told what to do on a conflict."""
+    if connection.dialect.name == POSTGRESQL:
+        return postgresql.insert(table)
+    return sqlite.insert(table)
+
+
+def among(dialect: str, column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of the values of a parameter.
+
+    PostgreSQL gets them as one array, so that the statement is the same for any number of them.
+    """
+    if dialect != POSTGRESQL:
+        return column.in_(sa.bindparam(name, expanding=True))
+    one = sa.BigInteger() if isinstance(column.type, sa.Integer) else sa.String()
+    return column == sa.any_(sa.bindparam(name, type_=postgresql.ARRAY(one)))
+
+
+def within_edits(text: str, wanted: str, edits: int) -> bool:
+    """Tell whether a text is at most so many edits away from another one."""
+    return Levenshtein.distance(text, wanted, score_cutoff=edits) <= edits
+
+
+def _make_engine(url: str, busy_timeout_s: float) -> sa.Engine:
+    try:
+        address = sa.make_url(url)
+    except SQLAlchemyError as error:
+        raise SettingsError(f"store.url: {error}") from error
+    if address.get_backend_name() == POSTGRESQL:
+        # Without prepared statements, each search is planned for its own text.
+        options: dict[str, Any] = {
+            "connect_timeout": CONNECT_S,
+            "tcp_user_timeout": SILENT_MS,
+            "prepare_threshold": None,
+        }
+        address = address.set(drivername="postgresql+psycopg")
+        return _create(address, options, pool_timeout=POOL_S)
+    if address.get_backend_name() != SQLITE or not address.database:
+        shown = address.render_as_string(hide_password=True)
+        raise SettingsError(f"store.url: wanted postgresql+psycopg: or sqlite:///file, got {shown}")
+    options = {"timeout": busy_timeout_s, "check_same_thread": False}
+    engine = _create(address, options, pool_pre_ping=True)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _create(address: sa.URL, options: dict[str, Any], **pool: Any) -> sa.Engine:
+    engine = sa.create_engine(address, connect_args=options, json_serializer=to_json, **pool)
+    event.listen(engine, "handle_error", reject_value)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says so
+    connection.create_function("within_edits", 3, within_edits, deterministic=True)
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    """Take the lock at the start of a transaction that writes, when waiting is still possible."""
+    if statement := connection.get_execution_options().get("begin", "BEGIN"):
+        connection.exec_driver_sql(statement)

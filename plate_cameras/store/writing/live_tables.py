@@ -1,0 +1,207 @@
+"""The present of cameras for the control room: states, stills and drawn areas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.host.toml_files import build
+from plate_cameras.configuration import Camera, Line, Zone
+from plate_cameras.store.erasing import erasures
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.people import audit
+from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.schema import camera_areas, camera_states, camera_stills
+
+
+@dataclass(frozen=True)
+class CameraState:
+    """The state of a camera as its watcher has told it.
+
+    Attributes:
+        camera: Name of the camera.
+        watcher: Name of the watcher.
+        updated_s: Unix time.
+        document: The fields of `CameraStatus`.
+    """
+
+    camera: str
+    watcher: str
+    updated_s: float
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Still:
+    """A picture of a camera.
+
+    Attributes:
+        camera: Name of the camera.
+        time_s: Unix time of the frame.
+        jpeg: The picture as a JPEG file.
+    """
+
+    camera: str
+    time_s: float
+    jpeg: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Areas:
+    """The zones, lines and masks of a camera."""
+
+    zones: tuple[Zone, ...] = ()
+    lines: tuple[Line, ...] = ()
+    masks: tuple[Zone, ...] = ()
+
+    @classmethod
+    def of(cls, camera: Camera) -> Areas:
+        """Return those of a camera's configuration."""
+        return cls(camera.zones, camera.lines, camera.masks)
+
+
+@dataclass(frozen=True)
+class DrawnAreas:
+    """Areas that were drawn in the control room.
+
+    Attributes:
+        areas: The areas.
+        revision: A number that each change replaces, and that never comes again.
+        changed_s: Unix time of the last change.
+        changed_by: Name of the person.
+    """
+
+    areas: Areas
+    revision: int
+    changed_s: float
+    changed_by: str
+
+
+LAST_TEXT = "last_text"
+"""The field of a state's document that has a plate's text."""
+STATE = [camera_states.c[one.name] for one in fields(CameraState)]
+STILL = [camera_stills.c[one.name] for one in fields(Still)]
+
+
+class LiveTables:
+    """The tables of states, stills and areas.
+
+    Args:
+        database: The database.
+        clock: Returns the Unix time.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+
+    def write_states(self, states: Sequence[CameraState]) -> list[str]:
+        """Replace the states of cameras, in one transaction.
+
+        The text of a plate that was deleted lately is left out.
+
+        Returns:
+            The names of cameras whose watcher still has such a text.
+        """
+        rows = [{**vars(one), "document": dict(one.document)} for one in states]
+        if not rows:
+            return []
+        with self._database.writing() as connection:
+            texts = {str(row["document"].get(LAST_TEXT, "")) for row in rows}
+            erased = erasures.find_erased(connection, texts)
+            stale = [row for row in rows if row["document"].get(LAST_TEXT) in erased]
+            for row in stale:
+                row["document"][LAST_TEXT] = ""
+            _replace(connection, camera_states, rows)
+        return [str(row["camera"]) for row in stale]
+
+    def write_stills(self, stills: Sequence[Still]) -> None:
+        """Replace the stills of cameras, in one transaction."""
+        if stills:
+            with self._database.writing() as connection:
+                _replace(connection, camera_stills, [vars(one) for one in stills])
+
+    def states(self) -> dict[str, CameraState]:
+        """Return the states by the names of the cameras."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(*STATE)).mappings()
+            return {row["camera"]: CameraState(**row) for row in rows}
+
+    def still_times(self) -> dict[str, float]:
+        """Return the Unix times of the stills by the names of the cameras."""
+        columns = (camera_stills.c.camera, camera_stills.c.time_s)
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(*columns))
+            return {row.camera: row.time_s for row in rows}
+
+    def still(self, camera: str) -> Still:
+        """Return the last still of a camera.
+
+        Raises:
+            UnknownName: There is none.
+        """
+        statement = sa.select(*STILL).where(camera_stills.c.camera == camera)
+        with self._database.reading() as connection:
+            row = connection.execute(statement).mappings().first()
+        if row is None:
+            raise UnknownName(f"there is no still of camera {camera!r} yet")
+        return Still(**row)
+
+    def areas(self) -> dict[str, DrawnAreas]:
+        """Return the drawn areas by the names of the cameras."""
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(camera_areas)).mappings().all()
+        return {row["camera"]: _to_drawn(row) for row in rows}
+
+    def area_versions(self) -> dict[str, tuple[int, float]]:
+        """Return revision and time of all drawn areas: a small answer that shows changes."""
+        columns = (camera_areas.c.camera, camera_areas.c.revision, camera_areas.c.changed_s)
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(*columns))
+            return {name: (revision, time_s) for name, revision, time_s in rows}
+
+    def draw(self, camera: str, areas: Areas, requester: Requester) -> None:
+        """Put areas in the place of those that the configuration has."""
+        row: dict[str, Any] = {"camera": camera, "revision": new_revision()}
+        row |= {"changed_s": self._clock(), "changed_by": requester.who}
+        row |= {name: _to_json(getattr(areas, name)) for name in ("zones", "lines", "masks")}
+        with self._database.writing() as connection:
+            statement = insert(connection, camera_areas).values(row)
+            values = {one.name: one for one in statement.excluded if one.name != "camera"}
+            key = [camera_areas.c.camera]
+            connection.execute(statement.on_conflict_do_update(index_elements=key, set_=values))
+            self._record(connection, requester, "draw areas", camera)
+
+    def erase(self, camera: str, requester: Requester) -> None:
+        """Go back to the areas of the configuration."""
+        with self._database.writing() as connection:
+            connection.execute(sa.delete(camera_areas).where(camera_areas.c.camera == camera))
+            self._record(connection, requester, "erase areas", camera)
+
+    def _record(
+        self, connection: sa.Connection, requester: Requester, kind: str, camera: str
+    ) -> None:
+        now_s = self._clock()
+        audit.record(connection, requester, kind, {"camera": camera}, count=1, now_s=now_s)
+
+
+def _replace(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    statement = insert(connection, table)
+    values = {one.name: one for one in statement.excluded if one.name != "camera"}
+    upsert = statement.on_conflict_do_update(index_elements=[table.c.camera], set_=values)
+    # All writers lock the rows in the same order. Retention gives them the store's time again.
+    ordered = sorted(rows, key=lambda row: str(row["camera"]))
+    connection.execute(upsert, [{**row, "kept_s": None} for row in ordered])
+
+
+def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in areas]
+
+
+def _to_drawn(row: Mapping[Any, Any]) -> DrawnAreas:
+    areas = build(Areas, {name: row[name] for name in ("zones", "lines", "masks")})
+    return DrawnAreas(areas, row["revision"], row["changed_s"], row["changed_by"])

@@ -1,0 +1,95 @@
+"""A pass as rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.formats.regions import known_region
+from plate_cameras.passes import Observation, Pass
+from plate_cameras.store.lists.list_lookup import ListHit
+from plate_cameras.store.tables.row_batches import Row
+from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.writing.pictures import digest_of
+
+
+def to_pass_row(addressed: AddressedEvent) -> Row:
+    """Return the row of a pass."""
+    passed = addressed.event.passed
+    region = known_region(passed.text, passed.format)
+    best = passed.best
+    same = ("id", "camera", "progress", "clock", "first_seen_s", "last_seen_s", "text")
+    more = ("text_score", "format", "direction", "speed_widths_s")
+    return {name: getattr(passed, name) for name in same + more} | {
+        "stored_s": addressed.stored_s,
+        "region_code": region.code if region else "",
+        "frames": len(passed.observations),
+        "candidates": _round_scores(passed.candidates),
+        "zones": [*passed.zones],
+        "crossings": [
+            {"line": one.line, "side": one.side, "time_s": one.time_s} for one in passed.crossings
+        ],
+        "best": {"time_s": best.observation.time_s, "box": _box(best.observation)}
+        | {"size_wh": [*best.size_wh]},
+        "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
+        "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
+        "epoch": addressed.event.claim.epoch if addressed.event.claim else None,
+        "run": addressed.run,
+    }
+
+
+def to_reading_rows(passed: Pass, number: int) -> list[Row]:
+    """Return the rows of a pass's readings, in their order."""
+    return [
+        {
+            "pass_number": number,
+            "position": position,
+            "time_s": one.time_s,
+            "text": one.plate.text,
+            "score": one.plate.text_score,
+            "candidates": _round_scores(one.plate.candidates),
+            "box": _box(one),
+            "sharpness": one.sharpness,
+            "weight": one.weight,
+        }
+        for position, one in enumerate(passed.observations)
+    ]
+
+
+def to_zone_rows(passed: Pass, number: int) -> list[Row]:
+    """Return the rows of the zones in which a pass was seen."""
+    return [
+        {"pass_number": number, "zone": zone, "first_seen_s": passed.first_seen_s}
+        for zone in dict.fromkeys(passed.zones)
+    ]
+
+
+def to_hit_rows(passed: Pass, number: int, hits: Mapping[int, ListHit]) -> list[Row]:
+    """Return the rows of a pass's hits in lists."""
+    return [
+        {
+            "pass_number": number,
+            "list_id": list_id,
+            "entry_text": hit.entry.text,
+            "note": hit.entry.note,
+            "edits": hit.edits,
+            "first_seen_s": passed.first_seen_s,
+        }
+        for list_id, hit in hits.items()
+    ]
+
+
+def describe_hits(hits: Mapping[int, ListHit]) -> list[Row]:
+    """Return hits for an event's document."""
+    return [
+        {"list": hit.list, "text": hit.entry.text, "note": hit.entry.note, "edits": hit.edits}
+        for hit in hits.values()
+    ]
+
+
+def _box(observation: Observation) -> list[float]:
+    return [round(side, 1) for side in observation.plate.xyxy]
+
+
+def _round_scores(candidates: tuple[tuple[str, float], ...]) -> list[list[Any]]:
+    return [[text, round(score, 4)] for text, score in candidates]

@@ -1,0 +1,152 @@
+"""The files of spools: their names, those of all watchers below a folder, and their age."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from plate_cameras.store.errors import RejectedValue, StoreUnavailable
+from plate_cameras.store.tables.ages import Age
+from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.writing.durable_files import NEW
+from plate_cameras.store.writing.event_codec import decode
+
+ENDING = ".event"
+UPDATED = f"-updated{ENDING}"
+REJECTED = "rejected"
+"""Folder of the events that the database does not accept, or that cannot be read."""
+NO_ROOM = errno.ENOSPC, errno.EDQUOT
+"""Errors of a disk, or a share of it, that is full."""
+NUMBERED = re.compile(rf"(\d+)-.*{re.escape(ENDING)}")
+STAMP = re.compile(r"\.kept-(\d+)$")
+"""Ending of a file that retention has seen, with the time of the store's clock."""
+
+
+@dataclass
+class SpoolCounts:
+    """The counts of a spool since it was opened.
+
+    Attributes:
+        spooled: Events that were put in.
+        replayed: Events that went to the database later.
+        dropped: Events `updated` that a full spool has deleted. Their passes are not lost: the last
+            event of a pass tells all of it.
+        rejected: Events that were put aside.
+    """
+
+    spooled: int = 0
+    replayed: int = 0
+    dropped: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True)
+class SpooledFile:
+    """One event of the spool.
+
+    Attributes:
+        file: Its file.
+        event: The event.
+    """
+
+    file: Path
+    event: AddressedEvent
+
+
+def make_name(number: int, kind: str) -> str:
+    """Return the name of a file, which no other file ever had or gets."""
+    return f"{number:016d}-{secrets.token_hex(6)}-{kind}{ENDING}"
+
+
+def number_of(file: Path) -> int | None:
+    """Return the number in a file's name; None if it is no event of ours."""
+    found = NUMBERED.match(file.name)
+    return int(found[1]) if found else None
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """Yield all files below a folder; what vanishes meanwhile is left out.
+
+    Raises:
+        OSError: A folder cannot be read.
+    """
+
+    def tell(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    for root, _, names in os.walk(folder, onerror=tell):
+        yield from (Path(root, name) for name in names)
+
+
+def files_that_show(folder: Path, text: str) -> tuple[list[Path], list[OSError]]:
+    """Return the files of all spools below a folder that show a plate, and what cannot be read.
+
+    Files that a killed process has left half-written are among them.
+    """
+    found: list[Path] = []
+    errors: list[OSError] = []
+    try:
+        for file in walk(folder):
+            if not (number_of(file) is not None or file.name.startswith(NEW)):
+                continue
+            try:
+                if _shows(file.read_bytes(), text):
+                    found.append(file)
+            except FileNotFoundError:
+                continue  # it was replayed
+            except OSError as error:
+                errors.append(error)
+    except OSError as error:
+        errors.append(error)
+    return found, errors
+
+
+def delete_old(folder: Path, is_chosen: Callable[[Path], bool], age: Age) -> None:
+    """Delete files below a folder that are old by both clocks. New ones get a stamp first.
+
+    Raises:
+        StoreUnavailable: Some cannot be deleted. The others are.
+    """
+    failed: list[OSError] = []
+    try:
+        files = [file for file in walk(folder) if is_chosen(file)]
+    except OSError as error:
+        raise StoreUnavailable(f"the spool cannot be read: {error}") from error
+    for file in files:
+        try:
+            with suppress(FileNotFoundError):
+                if _is_old(file, age):
+                    file.unlink()
+        except OSError as error:
+            failed.append(error)
+    if failed:
+        raise StoreUnavailable(f"old files cannot be deleted: {failed[0]}")
+
+
+def _is_old(file: Path, age: Age) -> bool:
+    is_old = file.stat().st_mtime < age.until_s
+    if age.kept_now_s is None:
+        return is_old
+    if stamp := STAMP.search(file.name):
+        return is_old and int(stamp[1]) < age.kept_until_s
+    file.rename(file.with_name(f"{file.name}.kept-{round(age.kept_now_s)}"))
+    return False
+
+
+def _shows(content: bytes, text: str) -> bool:
+    if json.dumps(text).encode() not in content:
+        return False
+    try:
+        passed = decode(content).event.passed
+    except RejectedValue:  # damaged; its text may still be there
+        return True
+    read = not passed.text and any(one.plate.text == text for one in passed.observations)
+    return passed.text == text or read

@@ -1,0 +1,171 @@
+"""The outbox in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.store.tables.database import Database, among
+from plate_cameras.store.tables.schema import deliveries
+
+WAITING, CONFIRMED, ABANDONED = "waiting", "confirmed", "abandoned"
+COLUMNS = deliveries.c
+IS_WAITING = COLUMNS.state == sa.literal_column(f"'{WAITING}'")
+"""The condition of the partial indexes, in the form that they have."""
+
+
+class SqlOutbox:
+    """Gives out deliveries and records what became of them; see `Outbox`.
+
+    A pass's deliveries to a sink are given out one after the other: the next one is due when the
+    one before it is confirmed or abandoned.
+    """
+
+    def __init__(self, database: Database, kept: Callable[[], float] | None = None) -> None:
+        self._database, self._kept = database, kept
+
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        """Take deliveries of a sink that are due, the oldest first.
+
+        Nobody else gets them until the lease has run out. Each claim counts as an attempt, so that
+        a delivery that ends its process is counted, too.
+        """
+        with self._database.writing() as connection:
+            due = {"sink": sink, "now_s": now_s, "most": limit}
+            rows = connection.execute(_due(), due).all()
+            if rows:
+                leased = {"numbers": [row.number for row in rows], "until_s": now_s + lease_s}
+                connection.execute(_lease(connection.dialect.name), leased)
+                passes = [row.pass_number for row in rows]
+                _move_followers(connection, sink, passes, now_s + lease_s)
+        rows = sorted(rows, key=lambda row: row.number)
+        return [Delivery(row.id, row.sink, row.document, _since(row), row.attempts) for row in rows]
+
+    def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
+        """Record that the receiver has accepted deliveries, which are all of one sink."""
+        finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
+        self._update(deliveries, now_s, **finished)
+
+    def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
+        """Record that a delivery will not be tried again, unless it is replayed."""
+        finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
+        finished |= {"kept_s": self._kept_s()}
+        self._update([delivery], now_s, _is_claim_of(delivery), **finished)
+
+    def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
+        """Record a failed attempt; the delivery and those after it are due again at a Unix time."""
+        self._update([delivery], due_s, _is_claim_of(delivery), due_s=due_s, reason=reason)
+
+    def release(self, delivery: Delivery, due_s: float) -> None:
+        """Give a claimed delivery back unsent. It is due at a Unix time."""
+        returned = {"due_s": due_s, "attempts": delivery.attempts}
+        self._update([delivery], due_s, _is_claim_of(delivery), **returned)
+
+    def hasten(self, sink: str, now_s: float) -> None:
+        """Make the postponed deliveries of a sink due now: its receiver answers again."""
+        with self._database.writing() as connection:
+            connection.execute(
+                sa.update(deliveries)
+                .where(COLUMNS.sink == sink, COLUMNS.state == WAITING, COLUMNS.reason != "")
+                .where(COLUMNS.due_s > now_s)
+                .values(due_s=now_s)
+            )
+
+    def waiting(self, sink: str) -> int:
+        """Return the number of deliveries that a sink has not accepted yet."""
+        count = sa.select(sa.func.count()).select_from(deliveries)
+        with self._database.reading() as connection:
+            chosen = count.where(COLUMNS.sink == sink, COLUMNS.state == WAITING)
+            return int(connection.execute(chosen).scalar_one())
+
+    def replay(self, sink: str, since_s: float, now_s: float) -> int:
+        """Make all deliveries of a sink that were created since a Unix time due again."""
+        again = {"state": WAITING, "due_s": now_s, "finished_s": None, "attempts": 0, "reason": ""}
+        again |= {"kept_s": now_s}
+        with self._database.writing() as connection:
+            chosen = sa.update(deliveries).where(COLUMNS.sink == sink, COLUMNS.created_s >= since_s)
+            return connection.execute(chosen.values(again)).rowcount
+
+    def _kept_s(self) -> float | None:
+        """Return the store's time, from which the age of what is finished counts."""
+        return self._kept() if self._kept else None
+
+    def _update(
+        self,
+        chosen: Sequence[Delivery],
+        followers_due_s: float,
+        *conditions: sa.ColumnElement[bool],
+        **values: Any,
+    ) -> None:
+        """Change waiting deliveries of a sink, and say when those after them are due."""
+        sink, ids = chosen[0].sink, [one.id for one in chosen]
+        with self._database.writing() as connection:
+            are_chosen = among(connection.dialect.name, COLUMNS.id, "ids")
+            waiting = (are_chosen, COLUMNS.sink == sink, COLUMNS.state == WAITING)
+            changed = sa.update(deliveries).where(*waiting, *conditions).values(values)
+            returned = changed.returning(COLUMNS.pass_number)
+            rows = connection.execute(returned, {"ids": ids}).all()
+            if rows:
+                numbers = [row.pass_number for row in rows]
+                _move_followers(connection, sink, numbers, followers_due_s)
+
+
+def _since(row: Any) -> float:
+    """Return the store's time from which the age of a delivery counts."""
+    return float(row.created_s if row.kept_s is None else row.kept_s)
+
+
+def _is_claim_of(delivery: Delivery) -> sa.ColumnElement[bool]:
+    """Return the condition that nobody has claimed or replayed a delivery since it was given out.
+
+    A deliverer that comes back after its lease has ended must not give back what another one sends.
+    """
+    return COLUMNS.attempts == delivery.attempts + 1
+
+
+@cache
+def _due() -> sa.Select[Any]:
+    """Return the statement that finds, and locks, what is due."""
+    earlier = deliveries.alias("earlier")
+    blocked = sa.exists().where(
+        earlier.c.sink == COLUMNS.sink,
+        earlier.c.pass_number == COLUMNS.pass_number,
+        earlier.c.number < COLUMNS.number,
+        earlier.c.state == sa.literal_column(f"'{WAITING}'"),
+    )
+    is_due = COLUMNS.due_s <= sa.bindparam("now_s")
+    return (
+        sa.select(deliveries)
+        .where(COLUMNS.sink == sa.bindparam("sink"), IS_WAITING, is_due, ~blocked)
+        .order_by(COLUMNS.due_s, COLUMNS.number)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+        .with_for_update(skip_locked=True, of=deliveries)
+    )
+
+
+@cache
+def _lease(dialect: str) -> sa.Update:
+    """Return the statement that counts an attempt, and keeps the deliveries for it."""
+    chosen = sa.update(deliveries).where(among(dialect, COLUMNS.number, "numbers"))
+    return chosen.values(due_s=sa.bindparam("until_s"), attempts=COLUMNS.attempts + 1)
+
+
+@cache
+def _followers(dialect: str) -> sa.Update:
+    of_passes = among(dialect, COLUMNS.pass_number, "passes")
+    chosen = sa.update(deliveries).where(COLUMNS.sink == sa.bindparam("of"), of_passes, IS_WAITING)
+    return chosen.values(due_s=sa.bindparam("until_s"))
+
+
+def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due_s: float) -> None:
+    """Set when the other waiting deliveries of these passes are due.
+
+    They are behind those that were claimed. Were they due earlier, each claim would look at them in
+    vain.
+    """
+    moved = {"of": sink, "passes": passes, "until_s": due_s}
+    connection.execute(_followers(connection.dialect.name), moved)

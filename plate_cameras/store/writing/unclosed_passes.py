@@ -1,0 +1,164 @@
+"""Finds passes that a watcher has told of, but did not live to close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from orchestrator.plates import Plate
+from plate_cameras.clocks import steady_s
+from plate_cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.finding.pass_query import PassDetails, StoredReading
+from plate_cameras.store.finding.search import read_details
+from plate_cameras.store.leases.camera_leases import read_clock
+from plate_cameras.store.scope import EVERYTHING
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import joined_passes, passes
+from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.writing.pictures import PictureStore
+
+SETTLED_S = 60.0
+"""Time after a change of owner in which the former owner or the next one may still close a pass."""
+MOST = 100
+"""Most passes that are closed at once."""
+IS_OPEN = passes.c.progress == sa.literal_column("'agreed'")
+"""The condition of the partial index, in the form that it has."""
+
+
+@dataclass(frozen=True)
+class _Tenure:
+    """How long a watcher has had a camera: `age_s` at a moment of the steady clock."""
+
+    age_s: float
+    moment_s: float
+
+
+class UnclosedPasses:
+    """Finds the closing events of such passes. No clock decides to whom a pass belongs.
+
+    Args:
+        database: The database.
+        pictures: The pictures.
+        clock: A clock that nobody sets.
+
+    Attributes:
+        run: The run of this process, as its passes have it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        pictures: PictureStore,
+        clock: Callable[[], float] = steady_s,
+    ) -> None:
+        self._database, self._pictures = database, pictures
+        self._clock = clock
+        self.run = ""
+        self._tenures: dict[tuple[str, int], _Tenure] = {}
+
+    def of_former_owners(self, watcher: str) -> list[PassEvent]:
+        """Return those that former owners of a watcher's cameras have left.
+
+        They are those of earlier epochs. The next owner waits first, so that the former one can
+        tell the end itself.
+        """
+        with self._database.reading() as connection:
+            settled = self._settled(connection, watcher)
+            lease, seen = camera_leases.c, passes.c
+            continued = sa.exists().where(
+                joined_passes.c.pass_number == seen.number, joined_passes.c.epoch >= lease.epoch
+            )
+            found = (
+                sa.select(seen.id)
+                .join_from(camera_leases, passes, seen.camera == lease.camera)
+                .where(lease.watcher == watcher, lease.camera.in_(settled), IS_OPEN)
+                .where(sa.func.coalesce(seen.epoch, 0) < lease.epoch, ~continued)
+            )
+            return self._close_all(connection, found)
+
+    def interrupted(self, cameras: Collection[str], run: str | None = None) -> list[PassEvent]:
+        """Return those that a watcher has left whose cameras nobody else follows.
+
+        Args:
+            cameras: Names of the cameras that this watcher follows alone.
+            run: The run whose passes stay open; None for that of this process.
+        """
+        seen, own = passes.c, self.run if run is None else run
+        is_left = sa.func.coalesce(seen.run, "") != own
+        found = sa.select(seen.id).where(seen.camera.in_(cameras), IS_OPEN, is_left)
+        with self._database.reading() as connection:
+            return self._close_all(connection, found)
+
+    def _settled(self, connection: sa.Connection, watcher: str) -> list[str]:
+        """Return the cameras that a watcher has had for a while.
+
+        Only the time before the first call is told by the database; then the steady clock counts.
+        """
+        columns = (camera_leases.c.camera, camera_leases.c.epoch, camera_leases.c.taken_s)
+        rows = connection.execute(sa.select(*columns).where(camera_leases.c.watcher == watcher))
+        held = {(row.camera, row.epoch): row.taken_s for row in rows}
+        unix_s, now_s = read_clock(connection), self._clock()
+        self._tenures = {
+            key: self._tenures.get(key) or _Tenure(max(0.0, unix_s - taken_s), now_s)
+            for key, taken_s in held.items()
+        }
+        return [
+            camera
+            for (camera, _), one in self._tenures.items()
+            if one.age_s + now_s - one.moment_s >= SETTLED_S
+        ]
+
+    def _close_all(self, connection: sa.Connection, found: sa.Select[Any]) -> list[PassEvent]:
+        ids = connection.execute(found.order_by(passes.c.number).limit(MOST)).scalars().all()
+        return [_close(read_details(connection, one, EVERYTHING), self._pictures) for one in ids]
+
+
+def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
+    found = details.found
+    looks = tuple(_to_observation(one, found.format) for one in details.readings)
+    shown = StoredReading(found.best["time_s"], "", 0.0, (), tuple(found.best["box"]), 0.0, 0.0)
+    looks = looks or (_to_observation(shown, found.format),)
+    best = min(looks, key=lambda one: abs(one.time_s - found.best["time_s"]))
+    size_wh = (int(found.best["size_wh"][0]), int(found.best["size_wh"][1]))
+    same = {
+        name: getattr(found, name)
+        for name in Pass.__dataclass_fields__
+        if name not in ("progress", "crossings", "observations", "best", "last_moment_s")
+    }
+    return PassEvent(
+        "closed",
+        Pass(
+            **same,
+            progress="closed",
+            crossings=tuple(LineCrossing(**one) for one in found.crossings),
+            observations=looks,
+            best=BestFrame(
+                best, size_wh, _read(pictures, found.crop), _read(pictures, found.frame)
+            ),
+        ),
+    )
+
+
+def _to_observation(reading: StoredReading, name: str) -> Observation:
+    x0, y0, x1, y1 = reading.box
+    plate = Plate(
+        (x0, y0, x1, y1),
+        text=reading.text,
+        text_score=reading.score,
+        candidates=reading.candidates,
+        format=name,
+    )
+    return Observation(reading.time_s, plate, reading.sharpness, reading.weight)
+
+
+def _read(pictures: PictureStore, digest: str | None) -> bytes:
+    if digest is None:
+        return b""
+    try:
+        return pictures.get(bytes.fromhex(digest))
+    except UnknownName:
+        return b""

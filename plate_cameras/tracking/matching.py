@@ -1,0 +1,131 @@
+"""Assigns the plates of a frame to the open passes.
+
+The cost of a pair is a negative log-likelihood: of the motion, and of the two texts being one.
+
+Source: H. Kuhn, "The Hungarian method for the assignment problem", 1955, as scipy has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, hypot
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from orchestrator.formats.edit_distance import edit_distance
+from plate_cameras.tracking.looks import Look
+from plate_cameras.tracking.motion_model import Motion
+from plate_cameras.tracking.open_pass import OpenPass
+
+NEW_PASS = 12.0
+"""Cost from which a plate is that of a new pass: 4.5 standard deviations of the motion, and more
+where the text is the same."""
+TEXT_COSTS = (-8.0, -4.0, 0.0)
+"""Costs of texts that differ in 0, 1 and 2 characters, if both are certain."""
+RETURNED_COSTS = (-8.0, 13.0, 16.0)
+"""The same where a standing vehicle was out of sight for long: series of numbers differ so."""
+OTHER_TEXT = 20.0
+"""Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
+SURENESS = 0.7
+"""Power of the product of two scores that tells how much their texts weigh."""
+UNLIKE, UNLIKE_SCORE, UNLIKE_SURENESS = 6, 0.05, 0.35
+"""Number of different characters that even poor readings of one plate do not have, the least score
+of such readings, and what they weigh at least."""
+SAME_TEXT = 0.5
+"""Least mean score of two like texts that tell more than the motion does."""
+MISSED_FRAME, MOST_MISSED = 1.0, 4.0
+"""Cost of each frame that did not show the plate, and the most: the detector misses few."""
+FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
+"""Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
+GREATEST_RATIO = 4.0
+"""Greatest ratio of the sizes of a plate in two frames."""
+GREATEST_RESHAPE = 0.7
+"""Greatest change of the logarithm of width over height: a plate does not become a headlamp."""
+MOTION_S = 1.5
+"""Time for which the motion of a vehicle is predicted. Later only its text tells."""
+EXPECTED_FRAMES = 1
+"""Most frames without a plate for which it is still expected at its place if it moves."""
+HIDDEN_FRAMES = 2
+"""Least number of frames without the plate of a standing vehicle after which another may stand
+there."""
+STANDING_WIDTHS = 1.0
+"""Greatest distance of a standing vehicle's plate from its place, in plate widths."""
+
+
+def match(
+    passes: Sequence[OpenPass], looks: Sequence[Look], time_s: float, longest_s: float
+) -> list[tuple[int, int]]:
+    """Return the indices of passes and looks that belong together.
+
+    Args:
+        passes: The open passes.
+        looks: The plates of one frame.
+        time_s: Time of the frame.
+        longest_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
+    """
+    if not passes or not looks:
+        return []
+    costs = np.full((len(passes), len(looks)), NEW_PASS)
+    for row, one in enumerate(passes):
+        predicted = one.motion.predict(time_s, longest_s)
+        for column, look in enumerate(looks):
+            costs[row, column] = min(NEW_PASS, _cost(one, predicted, look, longest_s))
+    rows, columns = linear_sum_assignment(costs)
+    return [
+        (int(row), int(column))
+        for row, column in zip(rows, columns, strict=True)
+        if costs[row, column] < NEW_PASS
+    ]
+
+
+def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+    unseen_s = max(0.0, look.observation.time_s - one.last_seen_s)
+    ratio = exp(abs(look.log_size - one.motion.log_size.value))
+    reshaped = 0.0 if look.is_cut or one.last_look.is_cut else look.shape - one.last_look.shape
+    if ratio > GREATEST_RATIO or abs(reshaped) > GREATEST_RESHAPE:
+        return NEW_PASS
+    is_back = one.missed_frames >= HIDDEN_FRAMES and unseen_s > longest_s
+    text, is_same = compare_texts(one, look, RETURNED_COSTS if is_back else TEXT_COSTS)
+    away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
+    away_widths = away / max(one.motion.size, look.size)
+    squared, vagueness = predicted.misfit(look)
+    motion = 0.5 * squared + vagueness + min(MOST_MISSED, MISSED_FRAME * one.missed_frames)
+    if one.is_standing and away_widths < STANDING_WIDTHS:
+        motion = min(motion, 2 * away_widths)
+    elif unseen_s > longest_s:
+        motion = NEW_PASS
+    if is_same and away_widths <= FASTEST_WIDTHS_S * unseen_s + NEAR_WIDTHS:
+        motion = min(motion, NEW_PASS / 2)
+    return motion + text
+
+
+def compare_texts(
+    one: OpenPass, look: Look, costs: Sequence[float] = TEXT_COSTS
+) -> tuple[float, bool]:
+    """Return the cost of the texts of a pass and a look, and whether they are surely the same.
+
+    Args:
+        one: The pass.
+        look: The look.
+        costs: Costs of few different characters, see `TEXT_COSTS`.
+    """
+    if not one.fused.text or not look.text:
+        return 0.0, False
+    sure = (one.fused.score * look.text_score) ** SURENESS
+    distance = edit_distance(one.fused.text, look.text)
+    if distance < len(costs):
+        is_same = costs[distance] < 0 and sure >= SAME_TEXT
+        return sure * costs[distance], is_same
+    if distance >= UNLIKE and min(one.fused.score, look.text_score) >= UNLIKE_SCORE:
+        sure = max(sure, UNLIKE_SURENESS)
+    return sure * OTHER_TEXT, False
+
+
+def is_expected(one: OpenPass, look: Look) -> bool:
+    """Tell whether a look lies where a pass that was seen shortly before is expected."""
+    if one.missed_frames > EXPECTED_FRAMES and not one.is_standing:
+        return False
+    predicted = one.motion.predict(look.observation.time_s, MOTION_S)
+    away = hypot(look.place[0] - predicted.x.value, look.place[1] - predicted.y.value)
+    return away < max(predicted.size, look.size)

@@ -1,0 +1,220 @@
+"""Follows one camera: takes its frames, asks the service, and hands on the events of its passes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from orchestrator.plates import Plates
+from plate_cameras.background_tasks import describe
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Frame, Xyxy
+from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
+
+ADVANCE_EVERY_S = 1.0
+"""Without frames, passes are closed after this time at the latest."""
+
+Receive = Callable[[PassEvent], Awaitable[None]]
+Permit = Callable[[Frame], Awaitable[bool]]
+Notice = Callable[[Sighting], None]
+
+
+class FrameStream(Protocol):
+    """The frames of one camera."""
+
+    async def ready(self) -> bool:
+        """Wait for a frame. Return False at the end of the stream."""
+
+    async def next(self) -> Frame | None:
+        """Return the newest frame, or a file's next one; None at the end."""
+
+    async def close(self) -> None: ...
+    def configure(self, camera: Camera) -> None:
+        """Take over settings that need no other stream."""
+
+    @property
+    def status(self) -> Any: ...
+
+
+class Tracker(Protocol):
+    """Follows the plates of one camera from frame to frame."""
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """Ids of the passes that the last frame has shown."""
+
+    def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
+    def advance(self, moment_s: float) -> Sequence[PassEvent]: ...
+    def close(self) -> Sequence[PassEvent]: ...
+
+
+@dataclass
+class Counts:
+    """Counts of one camera since it was opened."""
+
+    frames: int = 0
+    plates: int = 0
+    passes: int = 0
+    last_text: str = ""
+    seconds: float = 0.0
+    """Time of the last frame at the service, waiting for its turn included."""
+
+
+@dataclass(frozen=True)
+class AnsweredFrame:
+    """A frame, and where the service has found plates in it."""
+
+    frame: Frame
+    plates: tuple[Xyxy, ...]
+
+
+@dataclass
+class FrameTap:
+    """Keeps the next answered frame when one is wanted, so that not every frame is kept."""
+
+    is_wanted: bool = False
+    kept: AnsweredFrame | None = None
+
+    def offer(self, frame: Frame, plates: Plates) -> None:
+        """Keep a frame if one is wanted."""
+        if self.is_wanted:
+            boxes = tuple(one.xyxy for one in plates)
+            self.kept, self.is_wanted = AnsweredFrame(frame, boxes), False
+
+    def take(self) -> AnsweredFrame | None:
+        """Return the frame that was kept, if there is one."""
+        kept, self.kept = self.kept, None
+        return kept
+
+
+@dataclass
+class CameraLoop:
+    """Follows one camera.
+
+    Attributes:
+        camera: The camera's configuration.
+        stream: Its frames.
+        tracker: Its tracker.
+        recognizer: Access to the service.
+        receive: Takes the events of passes, in order.
+        clock: A clock that nobody sets.
+        tap: Keeps a frame when one is wanted.
+        permit: Tells whether a frame may be used; None for always.
+        notice: Takes which passes each answered frame has shown, before their events.
+        is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
+            swallow the cancellation of the task.
+        failure: The exception that has ended it as text; empty while it is followed.
+    """
+
+    camera: Camera
+    stream: FrameStream
+    tracker: Tracker
+    recognizer: FrameRecognizer
+    receive: Receive
+    permit: Permit | None = None
+    notice: Notice = lambda _: None
+    is_ending: bool = False
+    failure: str = ""
+    clock: Callable[[], float] = steady_s
+    tap: FrameTap = field(default_factory=FrameTap)
+    counts: Counts = field(default_factory=Counts)
+    health: ServiceHealth = field(default_factory=ServiceHealth)
+
+    async def run(self) -> None:
+        """Follow the camera until its stream ends or the task is cancelled.
+
+        Open passes are closed in either case, and by an exception, too.
+        """
+        try:
+            while not self.is_ending and await self._advance_until_ready():
+                await self._look()
+        except Exception as error:
+            self.failure = describe(error)
+            raise
+        finally:
+            await finish(self.close())
+
+    async def close(self) -> None:
+        """Close the open passes and the stream. A second call changes nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            await self._hand_on(self.tracker.close())
+        finally:
+            await self.stream.close()
+
+    async def _advance_until_ready(self) -> bool:
+        """Wait for a frame; meanwhile close the passes of vehicles that have left."""
+        waiting = asyncio.ensure_future(self.stream.ready())
+        try:
+            while not (await asyncio.wait({waiting}, timeout=ADVANCE_EVERY_S))[0]:
+                await self._advance()
+            return waiting.result()
+        finally:
+            waiting.cancel()
+
+    async def _advance(self) -> None:
+        if self._last is not None:
+            moment_s, seen = self._last
+            await finish(self._hand_on(self.tracker.advance(moment_s + self.clock() - seen)))
+
+    _last: tuple[float, float] | None = None
+    """Moment of the last frame, and its time by `clock`."""
+    _is_closed: bool = False
+
+    async def _look(self) -> None:
+        """Send one frame to the service, and update the passes."""
+        started = self.clock()
+        async with self.recognizer.slot_of(self.health):
+            frame = await self.stream.next()
+            if frame is None or (self.permit and not await self.permit(frame)):
+                return
+            plates = await self.recognizer.recognize(self.camera, frame, self.health)
+        while plates is None and self.health.failures:
+            await self.recognizer.rest(self.health)
+            if frame.clock != "file":  # of a file, no frame is left out
+                break
+            async with self.recognizer.slot_of(self.health):
+                plates = await self.recognizer.recognize(self.camera, frame, self.health)
+        self.counts.seconds = self.clock() - started
+        self._last = frame.moment_s, self.clock()
+        if plates is not None:
+            self.counts.frames += 1
+            self.counts.plates += len(plates)
+            self.tap.offer(frame, plates)
+            events = self.tracker.update(frame, plates)
+            self.notice(Sighting(self.camera.name, (*self.tracker.shown,), frame.steady_s))
+            await finish(self._hand_on(events))
+
+    async def _hand_on(self, events: Sequence[PassEvent]) -> None:
+        """Hand on events. A failure with one keeps no other back; the first is raised at last."""
+        failures: list[Exception] = []
+        for event in events:
+            if event.kind == "closed":
+                self.counts.passes += 1
+                self.counts.last_text = event.passed.text or self.counts.last_text
+            try:
+                await self.receive(event)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+async def finish(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end. A cancellation waits for it: it must lose no event."""
+    task = asyncio.ensure_future(coroutine)
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            is_cancelled = True
+    task.result()
+    if is_cancelled:
+        raise asyncio.CancelledError

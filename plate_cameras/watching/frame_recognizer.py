@@ -1,0 +1,150 @@
+"""Sends frames to the service, with a limit on how many are on their way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil, floor
+from typing import Protocol
+
+from orchestrator.errors import Overloaded, PlateError, ServerError
+from orchestrator.host.backoff import exponential_s
+from orchestrator.plates import Plates
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Frame
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
+"""Pauses of a camera after the service was away or full; they double."""
+MIN_SLOT_S, USUAL_FACTOR = 0.2, 3.0
+"""A frame keeps its slot for so many usual answers, and for no shorter time. Then the next camera
+gets the slot: a call that ends by its timeout, or a frame that does not come, holds up no other."""
+FIRST_USUAL_S, NEW_WEIGHT = 0.1, 0.1
+"""Usual time of an answer before the first one, and the weight of a new one in it."""
+SERVICE_AWAY = (ServerError, Overloaded)
+"""Errors that say nothing about the frame: the service answers later."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class RecognizingClient(Protocol):
+    """The part of `AsyncPlateClient` that cameras need."""
+
+    async def recognize(
+        self, picture: bytes, *, roi: tuple[float, float, float, float] | None = None
+    ) -> Plates: ...
+
+
+@dataclass
+class ServiceHealth:
+    """The service as a camera sees it.
+
+    Attributes:
+        failures: Failed calls since the last answer.
+        last_error: The last failure as a sentence; empty after an answer.
+        rejected_frames: Frames that the service cannot use.
+        pause_s: Seconds that the camera waits before its next frame.
+    """
+
+    failures: int = 0
+    last_error: str = ""
+    rejected_frames: int = 0
+    pause_s: float = 0.0
+
+
+class FrameRecognizer:
+    """Recognises frames of all cameras. Cameras take the slots in turns.
+
+    A camera whose last call failed takes one of the slots for retries. So it cannot slow cameras
+    whose calls succeed, however many fail and however long that takes.
+
+    Args:
+        client: The service.
+        at_once: Number of slots.
+        sleep: Waits for a number of seconds.
+        clock: A clock that nobody sets.
+
+    Attributes:
+        slots: Frames that may be at the service at once. A camera takes its frame when it has a
+            slot, so that the frame is the newest.
+        retry_slots: The same for cameras whose last call failed.
+    """
+
+    def __init__(
+        self,
+        client: RecognizingClient,
+        at_once: int,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        clock: Callable[[], float] = steady_s,
+    ) -> None:
+        self.slots, self.retry_slots = asyncio.Semaphore(at_once), asyncio.Semaphore(at_once)
+        self._client = client
+        self._sleep, self._clock = sleep, clock
+        self._usual_s = FIRST_USUAL_S
+
+    @asynccontextmanager
+    async def slot_of(self, health: ServiceHealth) -> AsyncIterator[None]:
+        """Wait for a slot, and hold it inside a `with` block, but not much longer than usual."""
+        slots, is_held = self.retry_slots if health.failures else self.slots, True
+        await slots.acquire()
+
+        def release() -> None:
+            nonlocal is_held
+            if is_held:
+                is_held = False
+                slots.release()
+
+        longest_s = max(MIN_SLOT_S, USUAL_FACTOR * self._usual_s)
+        timer = asyncio.get_running_loop().call_later(longest_s, release)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            release()
+
+    async def recognize(self, camera: Camera, frame: Frame, health: ServiceHealth) -> Plates | None:
+        """Return the plates of a frame, or None if there is no answer for it.
+
+        After an error of the service the camera must `rest`, when it has given its slot back.
+        """
+        started_s = self._clock()
+        try:
+            plates = await self._client.recognize(frame.jpeg, roi=region_of(camera, frame.size_wh))
+        except SERVICE_AWAY as error:
+            health.last_error = str(error)
+            health.pause_s = exponential_s(health.failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            health.failures += 1
+            return None
+        except PlateError as error:
+            health.rejected_frames += 1
+            health.failures, health.last_error = 0, str(error)  # it is an answer
+            return None
+        health.failures, health.last_error = 0, ""
+        self._usual_s += NEW_WEIGHT * (self._clock() - started_s - self._usual_s)
+        return plates
+
+    async def rest(self, health: ServiceHealth) -> None:
+        """Wait after an error of the service, so that the camera does not ask at once again."""
+        pause_s, health.pause_s = health.pause_s, 0.0
+        if pause_s:
+            await self._sleep(pause_s)
+
+
+def region_of(camera: Camera, size_wh: tuple[int, int]) -> tuple[float, float, float, float] | None:
+    """Return the part of the frame to search, xyxy in whole pixels; None for all of it.
+
+    It is the box round all zones if plates outside of them are ignored. A smaller part is searched
+    faster, and in more detail. The service also searches round it, so that it cuts no plate.
+    """
+    if not camera.only_in_zones or not camera.zones:
+        return None
+    points = [*chain.from_iterable(zone.polygon for zone in camera.zones)]
+    xs, ys = (
+        [at * side for at in ats]
+        for ats, side in zip(zip(*points, strict=True), size_wh, strict=True)
+    )
+    return (floor(min(xs)), floor(min(ys)), ceil(max(xs)), ceil(max(ys)))

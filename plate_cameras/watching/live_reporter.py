@@ -1,0 +1,181 @@
+"""Tells the control room about the cameras, and follows the areas that were drawn there."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, replace
+
+import cv2
+import numpy as np
+
+from orchestrator.errors import SettingsError
+from plate_cameras.background_tasks import Note, make_note
+from plate_cameras.blurring import blur_still
+from plate_cameras.clocks import steady_s, unix_s
+from plate_cameras.configuration import NONE, SURROUNDINGS, Configuration
+from plate_cameras.store.writing.live_tables import CameraState, DrawnAreas, LiveTables, Still
+from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
+from plate_cameras.watching.status import CameraStatus
+
+LOG = logging.getLogger(__name__)
+STEP_S = 0.5
+STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
+EFFECT = "the control room gets no states"
+"""The consequence of a failure, for its message."""
+MOST_WIDTH = 1280
+QUALITY = 80
+REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
+           8: cv2.IMREAD_REDUCED_COLOR_8}  # fmt: skip
+"""Ways to decode a JPEG at a part of its size, which takes a part of the time."""
+
+
+class LiveReporter:
+    """Writes the states and stills of all cameras, and reads their drawn areas.
+
+    A database that is away changes nothing here: the newest state is written when it is back.
+
+    Args:
+        live: The tables.
+        loops: Returns the loops of all cameras.
+        redraw: Is called when other areas were drawn.
+        blur: The choice of what is made unrecognisable in stills, see `blur_still`.
+        watcher: Name of this process.
+        note: Takes the outcome of each step; failures are logged without it.
+    """
+
+    def __init__(
+        self,
+        live: LiveTables,
+        loops: Callable[[], Sequence[CameraLoop]],
+        redraw: Callable[[], Awaitable[None]],
+        *,
+        blur: str = SURROUNDINGS,
+        watcher: str | None = None,
+        note: Note | None = None,
+    ) -> None:
+        self._live, self._loops, self._redraw, self._blur = live, loops, redraw, blur
+        self._watcher = watcher or f"{socket.gethostname()}:{os.getpid()}"
+        self._areas: dict[str, DrawnAreas] = {}
+        self._told: dict[str, tuple[str, str]] = {}
+        self._told_s = self._looked_s = float("-inf")
+        self._stills_s: dict[str, float] = {}
+        self._note = note or make_note(EFFECT)
+        self._failures: dict[str, Exception] = {}
+        self._is_redrawn = True
+
+    async def load(self) -> None:
+        """Read the areas before cameras start. Without a database there are none yet."""
+        await self._attempt(self._look_at_areas)
+
+    async def run(self) -> None:
+        """Report until the task is cancelled."""
+        while True:
+            await asyncio.sleep(STEP_S)
+            await self._attempt(self._report)
+            if steady_s() - self._looked_s >= AREAS_S:
+                self._looked_s = steady_s()
+                if await self._attempt(self._look_at_areas):
+                    self._is_redrawn = False
+            if not self._is_redrawn:
+                await self._redraw()
+                self._is_redrawn = True
+
+    def drawn(self, configuration: Configuration) -> Configuration:
+        """Return a configuration with the drawn areas in the place of its own."""
+        cameras = []
+        for camera in configuration.cameras:
+            drawn = self._areas.get(camera.name)
+            try:
+                cameras.append(replace(camera, **vars(drawn.areas)) if drawn else camera)
+            except SettingsError as error:
+                LOG.error("%s: its drawn areas are not used: %s", camera.name, error)
+                cameras.append(camera)
+        return replace(configuration, cameras=tuple(cameras))
+
+    async def _attempt(self, step: Callable[[], Awaitable[bool]]) -> bool:
+        """Run a step. A failure, such as a database that is away, is told once for all steps."""
+        name = step.__name__
+        try:
+            result = await step()
+        except Exception as error:
+            self._failures[name] = error
+            result = False
+        else:
+            self._failures.pop(name, None)
+        self._note(next(iter(self._failures.values()), None))
+        return result
+
+    async def _report(self) -> bool:
+        """Write what is due. States are due every `STATES_S`, and when one has changed."""
+        frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
+        statuses = [CameraStatus.of(loop) for loop in self._loops()]
+        shown = {one.name: (one.state, one.error) for one in statuses}
+        is_due = steady_s() - self._told_s >= STATES_S or shown != self._told
+        if is_due or frames:
+            erased = await asyncio.to_thread(self._write, statuses if is_due else [], frames)
+            self._forget_texts(erased)
+        if is_due:
+            self._told, self._told_s = shown, steady_s()
+        return is_due
+
+    def _tap(self, loop: CameraLoop) -> AnsweredFrame | None:
+        """Return a frame for a still, if one is there; ask for the next one when it is due."""
+        name, now_s = loop.camera.name, steady_s()
+        if answered := loop.tap.take():
+            self._stills_s[name] = now_s
+        elif now_s - self._stills_s.get(name, float("-inf")) >= STILLS_S:
+            loop.tap.is_wanted = True
+        return answered
+
+    def _forget_texts(self, cameras: Sequence[str]) -> None:
+        """Forget the last texts of cameras, because these plates were deleted."""
+        for loop in self._loops():
+            if loop.camera.name in cameras:
+                loop.counts.last_text = ""
+
+    def _write(
+        self, statuses: Sequence[CameraStatus], frames: Sequence[AnsweredFrame]
+    ) -> list[str]:
+        """Write states and stills. Return the cameras whose last text was deleted."""
+        now_s = unix_s()
+        erased = self._live.write_states(
+            [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
+        )
+        stills = (Still(one.frame.camera, now_s, to_still(one, self._blur)) for one in frames)
+        self._live.write_stills([one for one in stills if one.jpeg])
+        return erased
+
+    async def _look_at_areas(self) -> bool:
+        """Read the areas if any has changed. Return whether one has."""
+        versions = {name: (one.revision, one.changed_s) for name, one in self._areas.items()}
+        if await asyncio.to_thread(self._live.area_versions) == versions:
+            return False
+        self._areas = await asyncio.to_thread(self._live.areas)
+        return True
+
+
+def to_still(answered: AnsweredFrame, blur: str) -> bytes:
+    """Return a frame as a JPEG file of at most `MOST_WIDTH` pixels; empty if it is damaged.
+
+    Args:
+        answered: The frame, with the plates to hide in it.
+        blur: The choice of what is made unrecognisable in it, see `blur_still`.
+    """
+    frame = answered.frame
+    width = frame.size_wh[0]
+    if blur == NONE and width <= MOST_WIDTH:
+        return frame.jpeg
+    factor = next((one for one in REDUCED if width <= one * MOST_WIDTH), 8)
+    how = cv2.IMREAD_COLOR if width <= MOST_WIDTH else REDUCED[factor]
+    picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), how)
+    if picture is None:
+        return b""
+    scale = picture.shape[1] / width
+    boxes = [(x0 * scale, y0 * scale, x1 * scale, y1 * scale) for x0, y0, x1, y1 in answered.plates]
+    still = blur_still(picture.astype(np.uint8, copy=False), boxes, blur)
+    _, encoded = cv2.imencode(".jpg", still, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    return encoded.tobytes()

@@ -1,0 +1,179 @@
+"""Metrics of cameras and sinks for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from prometheus_client import Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+
+from plate_cameras.background_tasks import TaskStatus
+from plate_cameras.gates.status import BOUNDS_S, GateStatus
+from plate_cameras.sinks.deliverer import SinkStatus
+from plate_cameras.store.storage_status import StorageStatus
+from plate_cameras.watching.status import CameraStatus
+
+PREFIX = "plates_camera_"
+COUNTERS = {
+    "frames": "Frames that the service has answered.",
+    "plates": "Plates in these frames.",
+    "passes": "Passes that are closed.",
+    "dropped": "Frames that were not sent because newer ones were there.",
+    "reconnects": "How often the stream was opened again.",
+    "decoder_deaths": "Ends of its decoder process that the camera may have caused.",
+}
+"""Counters by the field of `CameraStatus`."""
+GAUGES = {
+    "dropped_share": "Share of frames that were not sent.",
+    "delay_s": "Age of the newest frame, seconds.",
+}
+SINK_COUNTERS = {
+    "delivered": "Events that the receiver has accepted.",
+    "failed_attempts": "Attempts to deliver that failed.",
+    "abandoned": "Events that were given up.",
+}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of everything at one moment."""
+
+    cameras: Sequence[CameraStatus]
+    sinks: Sequence[SinkStatus] = field(default=())
+    events_waiting: int = 0
+    spooled_bytes: int = 0
+    spool_dropped: int = 0
+    gates: Sequence[GateStatus] = field(default=())
+    leases_lost: int = 0
+    events_rejected: int = 0
+    storage: StorageStatus | None = None
+    tasks: Sequence[TaskStatus] = field(default=())
+    lines_lost: int = 0
+
+
+class SnapshotCollector:
+    """Gives Prometheus the state at the moment of the scrape.
+
+    Args:
+        take: Returns the state.
+    """
+
+    def __init__(self, take: Callable[[], Snapshot]) -> None:
+        self._take = take
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics."""
+        now = self._take()
+        for name, text in COUNTERS.items():
+            yield _count(PREFIX + name, text, "camera", now.cameras, name)
+        for name, text in GAUGES.items():
+            yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
+        up = {one.name: float(one.is_up) for one in now.cameras}
+        yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
+        served = {one.name: float(one.is_service_up) for one in now.cameras}
+        yield _gauge(f"{PREFIX}service_up", "1 if the service answered the last frame.", served)
+        for name, text in SINK_COUNTERS.items():
+            yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
+        disabled = {one.name: float(one.is_disabled) for one in now.sinks}
+        text = "1 if the receiver wants no more events."
+        yield _gauge("plates_sink_disabled", text, disabled, "sink")
+        yield _describe_failures(now.sinks)
+        text = "Events that are not in the store yet."
+        yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
+        text = "Cameras that this watcher follows."
+        yield GaugeMetricFamily("plates_watcher_cameras", text, len(now.cameras))
+        text = "Leases of cameras that another watcher has taken."
+        yield CounterMetricFamily("plates_leases_lost", text, now.leases_lost)
+        text = "Events that were not stored, because another watcher had the camera."
+        yield CounterMetricFamily("plates_lease_events_rejected", text, now.events_rejected)
+        waiting = {one.name: float(one.waiting) for one in now.sinks}
+        text = "Events that the receiver has not accepted yet."
+        yield _gauge("plates_sink_waiting", text, waiting, "sink")
+        text = "Events that a full spool has deleted."
+        yield CounterMetricFamily("plates_spool_dropped", text, now.spool_dropped)
+        text = "Bytes of events that wait for the database."
+        yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
+        yield from _describe_gates(now.gates)
+        yield from _describe_tasks(now.tasks)
+        text = "Lines that could not be printed, because a disk was full or nobody read them."
+        yield CounterMetricFamily("plates_watch_lines_lost", text, now.lines_lost)
+        if now.storage:
+            yield from _describe_storage(now.storage)
+
+
+def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
+    text = "Failures of a task. It is started again."
+    failures = CounterMetricFamily("plates_watch_task_failures", text, labels=["task"])
+    for one in tasks:
+        failures.add_metric([one.name], one.failures)
+    yield failures
+    text = "1 if the task runs, or has done its work."
+    up = {one.name: float(one.is_up) for one in tasks}
+    yield _gauge("plates_watch_task_up", text, up, "task")
+
+
+def _describe_failures(sinks: Sequence[SinkStatus]) -> Metric:
+    text = "1 while deliveries fail, by the reason of the last failure."
+    failing = GaugeMetricFamily("plates_sink_failing", text, labels=["sink", "reason"])
+    for one in sinks:
+        failing.add_metric([one.name, one.failure], float(bool(one.failure)))
+    return failing
+
+
+def _describe_storage(storage: StorageStatus) -> Iterator[Metric]:
+    text = "1 if the database answered the last time."
+    yield GaugeMetricFamily("plates_database_up", text, float(storage.is_database_up))
+    text = "Bytes of events that may wait for the database."
+    yield GaugeMetricFamily("plates_spool_limit_bytes", text, storage.spool_limit_bytes)
+    text = "Events that the database does not accept, which were put aside."
+    yield CounterMetricFamily("plates_spool_rejected", text, storage.rejected)
+    text = "Seconds that the wall clock is ahead of the store's clock, which nobody sets."
+    yield GaugeMetricFamily("plates_store_clock_ahead_seconds", text, storage.clock_ahead_s)
+    free = {name: float(disk.free_bytes) for name, disk in storage.disks.items()}
+    size = {name: float(disk.size_bytes) for name, disk in storage.disks.items()}
+    text = "Bytes that are left on the disk, by what lies on it."
+    yield _gauge("plates_disk_free_bytes", text, free, "place")
+    yield _gauge("plates_disk_size_bytes", "Bytes of the disk, by what lies on it.", size, "place")
+
+
+def _count(
+    name: str, text: str, label: str, found: Sequence[CameraStatus | SinkStatus], field_name: str
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for one in found:
+        family.add_metric([one.name], getattr(one, field_name))
+    return family
+
+
+def _gauge(
+    name: str, text: str, values: dict[str, float], label: str = "camera"
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for one, value in values.items():
+        family.add_metric([one], value)
+    return family
+
+
+def _describe_gates(gates: Sequence[GateStatus]) -> Iterator[Metric]:
+    text = "Vehicles of a gate's lists, by what the gate did."
+    openings = CounterMetricFamily("plates_gate_openings", text, labels=["gate", "outcome"])
+    text = "Seconds from the first readable frame to the relay's answer."
+    delays = HistogramMetricFamily("plates_gate_delay_s", text, labels=["gate"])
+    for one in gates:
+        for outcome, count in one.outcomes.items():
+            openings.add_metric([one.name, outcome], count)
+        bounds = [*map(str, BOUNDS_S), "+Inf"]
+        buckets = [*zip(bounds, accumulate(one.delays.counts), strict=True)]
+        delays.add_metric([one.name], buckets, one.delays.sum_s)
+    yield from (openings, delays)
+    text = "Vehicles that wait for their turn."
+    yield _gauge("plates_gate_waiting", text, {g.name: float(g.waiting) for g in gates}, "gate")
+    text = "1 if the relay answers, or is only asked when a vehicle comes."
+    up = {one.name: float(not one.error) for one in gates}
+    yield _gauge("plates_gate_up", text, up, "gate")

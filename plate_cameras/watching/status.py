@@ -1,0 +1,95 @@
+"""The state of one camera, for tables and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from plate_cameras.watching.camera_loop import CameraLoop
+
+FAILED = "failed"
+"""State of a camera between an exception and the next start."""
+UP = ("playing", "off")
+"""States of a camera that is seen, or is off by its schedule."""
+
+
+class StreamStatus(Protocol):
+    """The part of a source's status that is shown."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def dropped_share(self) -> float: ...
+    @property
+    def reconnects(self) -> int: ...
+    @property
+    def deaths(self) -> int: ...
+    @property
+    def last_error(self) -> str: ...
+    @property
+    def delay_s(self) -> float | None: ...
+
+
+@dataclass(frozen=True)
+class CameraStatus:
+    """The state of one camera.
+
+    Attributes:
+        name: Name of the camera.
+        state: State of its stream, such as `playing`; `failed` until it is started again.
+        frames: Frames that the service has answered.
+        plates: Plates in these frames.
+        passes: Passes that are closed.
+        last_text: Text of the last pass that has one.
+        dropped: Frames that were not sent because newer ones were there.
+        dropped_share: Their share of the frames to send.
+        delay_s: Age of the newest frame, seconds.
+        reconnects: How often the stream was opened again.
+        error: The last error of the stream or the service; empty when all is well.
+        is_live: False if it is a file, which has an end.
+        is_service_up: False if the service did not answer the last frame.
+        decoder_deaths: Ends of its decoder process that it may have caused.
+    """
+
+    name: str
+    state: str
+    frames: int
+    plates: int
+    passes: int
+    last_text: str
+    dropped: int
+    dropped_share: float
+    delay_s: float
+    reconnects: int
+    error: str
+    is_live: bool = True
+    is_service_up: bool = True
+    decoder_deaths: int = 0
+
+    @property
+    def is_up(self) -> bool:
+        """True if the camera needs nobody's attention."""
+        return self.state in UP or (self.state == "ended" and not self.is_live)
+
+    @classmethod
+    def of(cls, loop: CameraLoop) -> CameraStatus:
+        """Return the state of a camera that is followed."""
+        stream: StreamStatus = loop.stream.status
+        return cls(
+            name=loop.camera.name,
+            state=FAILED if loop.failure else stream.state,
+            frames=loop.counts.frames,
+            plates=loop.counts.plates,
+            passes=loop.counts.passes,
+            last_text=loop.counts.last_text,
+            dropped=stream.dropped,
+            dropped_share=stream.dropped_share,
+            delay_s=stream.delay_s or 0.0,
+            reconnects=stream.reconnects,
+            error=loop.failure or loop.health.last_error or stream.last_error,
+            is_live=loop.camera.is_live,
+            is_service_up=not loop.health.failures,
+            decoder_deaths=stream.deaths,
+        )

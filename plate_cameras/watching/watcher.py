@@ -1,0 +1,227 @@
+"""Watches all cameras of a configuration, and follows changes of it while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from orchestrator.errors import ServerError
+from plate_cameras.background_tasks import BackgroundTasks, describe
+from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.watching.camera_loop import (
+    CameraLoop,
+    FrameStream,
+    Notice,
+    Permit,
+    Receive,
+    Tracker,
+)
+from plate_cameras.watching.frame_recognizer import FrameRecognizer
+from plate_cameras.watching.unopened_stream import UnopenedStream
+
+LOG = logging.getLogger(__name__)
+OF_THE_STREAM = (
+    *("url", "verify_tls", "tls_ca_file"),
+    *("looks_per_s", "motion_threshold", "schedule"),
+)
+"""Settings that need another stream; a camera whose other settings change keeps its stream."""
+
+
+class ConfigurableTracker(Tracker, Protocol):
+    """A tracker whose camera may get other settings."""
+
+    @property
+    def open_passes(self) -> int: ...
+    def configure(self, camera: Camera) -> None: ...
+
+
+OpenStream = Callable[[Camera], FrameStream]
+MakeTracker = Callable[[Camera], ConfigurableTracker]
+
+
+@dataclass
+class _Watched:
+    """One camera. Its loop and its tracker are new ones after each failure."""
+
+    loop: CameraLoop
+    tracker: ConfigurableTracker
+    task: asyncio.Task[None] | None = None
+    is_started: bool = False
+    is_settled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set at the first end of a loop."""
+    error: Exception | None = None
+    """The reason of that end, unless the stream has ended by itself."""
+
+
+class Watcher:
+    """Runs a loop for each camera. A loop that fails is started again, with a new stream.
+
+    Args:
+        open_stream: Opens the frames of a camera.
+        make_tracker: Makes a tracker for a camera.
+        recognizer: Access to the service.
+        receive: Takes the events of all passes.
+        tasks: The owner of the loops; one of its own if it is left out.
+
+    Attributes:
+        permit: Tells whether a frame may be used; None for always.
+        notice: Takes which passes each answered frame has shown.
+    """
+
+    def __init__(
+        self,
+        open_stream: OpenStream,
+        make_tracker: MakeTracker,
+        recognizer: FrameRecognizer,
+        receive: Receive,
+        *,
+        tasks: BackgroundTasks | None = None,
+    ) -> None:
+        self._open_stream = open_stream
+        self._make_tracker = make_tracker
+        self._recognizer = recognizer
+        self._receive = receive
+        self._tasks = tasks or BackgroundTasks()
+        self.permit: Permit | None = None
+        self.notice: Notice = lambda _: None
+        self._changing = asyncio.Lock()
+        self._watched: dict[str, _Watched] = {}
+
+    @property
+    def loops(self) -> tuple[CameraLoop, ...]:
+        """The loops of all cameras, in the order of the configuration."""
+        return tuple(one.loop for one in [*self._watched.values()])  # other threads look, too
+
+    async def apply(self, configuration: Configuration) -> None:
+        """Start, change and stop cameras so that they are those of a configuration.
+
+        A camera whose stream's settings stay the same keeps its stream and its open passes.
+        """
+        await self.follow(configuration.cameras)
+
+    async def follow(self, cameras: Sequence[Camera]) -> None:
+        """Follow exactly these cameras, see `apply`; there may be none."""
+        wanted = {camera.name: camera for camera in cameras}
+        async with self._changing:
+            await asyncio.gather(*(self._stop(name) for name in self._ending(wanted)))
+            for name, camera in wanted.items():
+                if name in self._watched and not self._configure(self._watched[name], camera):
+                    await self._stop(name)
+                if name not in self._watched:
+                    self._start(camera)
+            self._watched = {name: self._watched[name] for name in wanted}
+
+    def check(self, cameras: Sequence[Camera]) -> None:
+        """Make what new settings need, to see that it can be made. Nothing changes.
+
+        Raises:
+            SettingsError: A camera cannot be followed with its settings.
+        """
+        for camera in cameras:
+            self._make_tracker(camera)
+
+    def count_open(self, name: str) -> int:
+        """Return the number of vehicles that a camera shows now."""
+        return self._watched[name].tracker.open_passes if name in self._watched else 0
+
+    async def finish(self) -> None:
+        """Wait until every stream has ended by itself. An error of a camera is raised."""
+        await asyncio.gather(*(_settle(one) for one in self._watched.values()))
+
+    async def stop(self) -> None:
+        """Stop all cameras and close their passes."""
+        async with self._changing:
+            await asyncio.gather(*(self._stop(name) for name in [*self._watched]))
+
+    def _ending(self, wanted: Mapping[str, Camera]) -> list[str]:
+        """Return the cameras whose streams end."""
+        return [
+            name
+            for name, one in self._watched.items()
+            if name not in wanted or _needs_another_stream(one.loop.camera, wanted[name])
+        ]
+
+    def _start(self, camera: Camera) -> None:
+        loop, tracker = self._open(camera)
+        watched = self._watched[camera.name] = _Watched(loop, tracker)
+        watched.task = self._tasks.start(
+            _task_of(camera.name), lambda: self._run(watched), ends=True
+        )
+
+    def _open(self, camera: Camera) -> tuple[CameraLoop, ConfigurableTracker]:
+        """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
+        stream: FrameStream
+        try:
+            stream = self._open_stream(camera)
+        except Exception as error:  # such as no descriptors; the camera's task tries again
+            stream = UnopenedStream(error)
+        tracker = self._make_tracker(camera)
+        loop = CameraLoop(
+            camera, stream, tracker, self._recognizer, self._receive, self.permit, self.notice
+        )
+        return loop, tracker
+
+    async def _run(self, watched: _Watched) -> None:
+        """Follow a camera once, from its second start on with a new stream and tracker.
+
+        Raises:
+            ServerError: A stream has ended that has no end.
+        """
+        if watched.is_started:
+            counts, camera = watched.loop.counts, watched.loop.camera
+            watched.loop, watched.tracker = self._open(camera)
+            watched.loop.counts = counts
+        watched.is_started = True
+        loop = watched.loop
+        try:
+            await loop.run()
+        except Exception as error:
+            watched.error = watched.error if watched.is_settled.is_set() else error
+            raise
+        finally:
+            watched.is_settled.set()
+        if loop.camera.is_live and not loop.is_ending:
+            loop.failure = "the stream has ended. It is opened again"
+            raise ServerError(loop.failure)
+
+    def _configure(self, watched: _Watched, camera: Camera) -> bool:
+        """Hand on other settings. Return false if the camera must be opened again for them."""
+        if watched.loop.camera == camera:
+            return True
+        watched.loop.camera = camera
+        try:
+            watched.tracker.configure(camera)
+            watched.loop.stream.configure(camera)
+        except Exception:
+            LOG.exception(
+                "%s: its new settings are not taken over. It is opened again", camera.name
+            )
+            return False
+        LOG.info("%s: new settings", camera.name)
+        return True
+
+    async def _stop(self, name: str) -> None:
+        watched = self._watched.pop(name)
+        watched.loop.is_ending = True
+        await self._tasks.stop(_task_of(name))
+        try:
+            await watched.loop.close()  # its task may have been stopped before its first step
+        except Exception as error:
+            LOG.error("%s: its passes cannot be closed: %s", name, describe(error))
+
+
+async def _settle(watched: _Watched) -> None:
+    await watched.is_settled.wait()
+    if watched.error:
+        raise watched.error
+
+
+def _task_of(camera: str) -> str:
+    return f"camera {camera}"
+
+
+def _needs_another_stream(old: Camera, new: Camera) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in OF_THE_STREAM)

@@ -1,0 +1,59 @@
+"""Cells of CSV files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.host.csv_cells import from_cell, to_cell
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        pytest.param("", "", id="empty"),
+        pytest.param("flat 12", "flat 12", id="text"),
+        pytest.param("a=b", "a=b", id="sign inside"),
+        pytest.param("=1+1", "'=1+1", id="equals"),
+        pytest.param("+7 921", "'+7 921", id="plus"),
+        pytest.param("-", "'-", id="minus"),
+        pytest.param("@SUM(A1)", "'@SUM(A1)", id="at"),
+        pytest.param("\t=1", "'\t'=1", id="tab"),
+        pytest.param(" =1", "' =1", id="blank"),
+        pytest.param("x;=1;y", "x;'=1;y", id="behind a semicolon"),
+        pytest.param("x; @SUM(1)", "x;' @SUM(1)", id="behind a semicolon and a blank"),
+        pytest.param("x;\t-1", "x;'\t'-1", id="behind a tab"),
+        pytest.param("\ufeff=1", "'\ufeff=1", id="byte order mark"),
+        pytest.param("\xa0=1", "'\xa0=1", id="wide blank"),
+        pytest.param("\u200b+1", "'\u200b+1", id="no width"),
+        pytest.param('x;"=1;y', "x;'\"=1;y", id="quote behind a semicolon"),
+        pytest.param('"-1', "'\"-1", id="quote"),
+        pytest.param("x\r\n+1", "x\r\n'+1", id="behind a line break"),
+        pytest.param("x;'=1", "x;''=1", id="apostrophe of its own inside"),
+        pytest.param("a;b\tc\nd", "a;b\tc\nd", id="signs between texts"),
+        pytest.param("\uff1d1", "'\uff1d1", id="wide equals"),
+        pytest.param("'=1", "''=1", id="apostrophe of its own"),
+        pytest.param("'tis", "'tis", id="apostrophe before a word"),
+    ],
+)
+def test_a_formula_becomes_a_text_and_comes_back(value: str, cell: str) -> None:
+    assert to_cell(value) == cell
+    assert from_cell(cell) == value
+
+
+def test_numbers_stay() -> None:
+    assert to_cell(-2.5) == -2.5
+
+
+@given(st.text("=+-@;\t\r\n' a\uff1d\"\ufeff", max_size=12))
+def test_every_text_comes_back(text: str) -> None:
+    assert from_cell(to_cell(text)) == text
+
+
+@given(st.text("=+-@;\t\n' a\"\ufeff", max_size=12), st.sampled_from([";", "\t"]))
+def test_no_part_of_a_cell_is_a_formula_wherever_it_is_split(text: str, separator: str) -> None:
+    parts = re.split(f"[{separator}\r\n]", to_cell(text))
+    assert not [part for part in parts if part.lstrip(' "\ufeff')[:1] in {*"=+-@"}]

@@ -1,0 +1,157 @@
+"""Folders that go when whoever made them is gone, and no sooner."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.host.locked_folders import MARK, LockedFolder, remove_left_folders
+from tests.waiting import until
+
+KILLED = """
+import os, signal, subprocess, sys
+from orchestrator.host.locked_folders import LockedFolder
+made = LockedFolder.make()
+(made.folder / "models" / "1").mkdir(parents=True)
+(made.folder / "models" / "1" / "model.bin").write_text("x")
+(made.folder / "link").symlink_to("/nowhere")
+"""
+"""An owner; how it ends comes after this."""
+CHILD = """
+child = subprocess.Popen(
+    [sys.executable, "-c", "import time; time.sleep(600)"],
+    pass_fds=[made.children],
+    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+)
+print(child.pid, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    """Give TMPDIR, ours and that of child processes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def owner() -> Iterator[subprocess.Popen[str]]:
+    """Another process with a folder of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED + "print(made.folder, flush=True); sys.stdin.read()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def run_owner(ending: str) -> str:
+    """Run an owner to its end; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED + ending], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
+    made = LockedFolder.make("models-")
+    assert made.folder.name.startswith("plates-models-")
+    (made.folder / "python" / "bin").mkdir(parents=True)
+    made.remove()
+    made.remove()
+    assert list(folder.iterdir()) == []
+
+
+def test_folders_of_processes_that_run_are_left_alone(owner, folder: Path) -> None:
+    made = LockedFolder.make()
+    remove_left_folders()
+    assert (made.folder / MARK).exists()
+    made.remove()
+    (left,) = folder.iterdir()
+    assert (left / "models" / "1" / "model.bin").read_text() == "x"
+
+
+def test_the_folder_of_a_killed_process_goes(owner, folder: Path) -> None:
+    owner.kill()
+    owner.wait()
+    assert list(folder.iterdir()) != []
+    remove_left_folders()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_is_only_named_like_ours_stays(folder: Path) -> None:
+    (folder / "plates-pictures").mkdir()
+    (folder / "plates-pictures" / "car.jpg").write_text("")
+    remove_left_folders()
+    assert (folder / "plates-pictures" / "car.jpg").exists()
+
+
+def test_a_link_named_like_ours_is_not_followed(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / MARK).write_text("")
+    (folder / "plates-link").symlink_to(folder / "elsewhere")
+    remove_left_folders()
+    assert (folder / "elsewhere" / MARK).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_folder_of_another_user_is_left_alone(folder: Path) -> None:
+    theirs = folder / "plates-theirs"
+    theirs.mkdir()
+    (theirs / MARK).write_text("")
+    os.chown(theirs, 65534, 65534)
+    remove_left_folders()
+    assert (theirs / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    "before", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
+)
+def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -> None:
+    child = int(run_owner(f"{CHILD}{before}\nos.kill(os.getpid(), signal.SIGKILL)"))
+    assert Path(f"/proc/{child}").exists()
+    remove_left_folders()
+    assert list(folder.iterdir()) == []
+    until(lambda: not is_running(child), "the child away")
+
+
+def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
+    """As systemd-tmpfiles asks for: it leaves a folder alone that it cannot lock."""
+    made = LockedFolder.make()
+    opened = os.open(made.folder, os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(opened)
+    made.remove()
+
+
+def test_what_was_half_removed_is_known_as_a_leftover(folder: Path) -> None:
+    left = folder / "plates-half"
+    left.mkdir()
+    (left / MARK).write_text("")
+    remove_left_folders()
+    assert list(folder.iterdir()) == []
+
+
+def test_no_room_is_an_error_that_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError):
+        LockedFolder.make()
+    remove_left_folders()
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs; one that nobody has reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"

@@ -1,0 +1,117 @@
+"""`plates passes` over a store with passes."""
+
+import json
+import os
+import pwd
+import time
+import zipfile
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from plate_cameras.cli.passes import passes
+from plate_cameras.configuration import Sink, Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.people.audit import AuditQuery
+from plate_cameras.store.scope import EVERYTHING
+from tests.plate_cameras.samples import make_event
+
+ERP = Sink("erp", "webhook", "https://erp.example")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two passes, a year apart from each other."""
+    first, second = make_event(id_="pass-1"), make_event(id_="pass-2", text="M456OP199")
+    later = replace(second.passed, first_seen_s=1_831_536_000.0)
+    with closing(open_store(Store(), tmp_path)) as store:
+        store.write([first, replace(second, passed=later)], [ERP])
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(passes, [str(one) for one in arguments])
+
+
+def test_passes_are_found_by_a_pattern(folder: Path) -> None:
+    found = run("search", folder, "a123*", "--why", "case 7")
+    assert found.exit_code == 0
+    assert [line.split()[2] for line in found.stdout.splitlines()[1:]] == ["A123BC77"]
+    assert run("search", folder, "X*", "--why", "case 7").stdout == ""
+
+
+def test_passes_are_found_with_edits_and_by_time_as_json(folder: Path) -> None:
+    arguments = ("M456OP198", "--edits", 1, "--since", "2028-01-01", "--json", "--why", "case 7")
+    (line,) = run("search", folder, *arguments).stdout.splitlines()
+    assert json.loads(line)["text"] == "M456OP199"
+    assert run("search", folder, "*", "--until", "2027-01-01", "--why", "case 7").stdout == ""
+
+
+def test_a_time_that_is_none_is_told(folder: Path) -> None:
+    refused = run("search", folder, "*", "--since", "yesterday", "--why", "case 7")
+    assert refused.exit_code == 2
+    assert "wanted a time like 2026-11-25T08:00, got 'yesterday'" in refused.stderr
+
+
+def test_the_data_of_one_plate_are_exported_and_deleted(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "plate.zip"
+    assert "written" in run("export-plate", folder, "A123BC77", target, "--why", "owner").stderr
+    with zipfile.ZipFile(target) as exported:
+        assert len(exported.namelist()) >= 2
+    kept = run("delete-plate", folder, "A123BC77", "--why", "owner")
+    assert kept.exit_code == 1  # nobody has confirmed
+    deleted = run("delete-plate", folder, "A123BC77", "--why", "owner", "--yes")
+    assert deleted.stderr.startswith("passes deleted: 1")
+    assert run("search", folder, "A123*", "--why", "case 7").stdout == ""
+    assert "M456OP199" in run("search", folder, "M456*", "--why", "case 7").stdout
+
+
+def test_a_list_is_imported(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "residents.csv"
+    file.write_text("text,note\nA123BC77,flat 7\n")
+    for _ in range(2):
+        assert run("import-list", folder, "residents", file).stderr == (
+            "plates put into residents: 1\n"
+        )
+    with closing(open_store(Store(), folder)) as store:
+        (entry,) = store.lists.entries("residents", EVERYTHING)
+    assert (entry.text, entry.note) == ("A123BC77", "flat 7")
+
+
+def test_events_are_sent_again(folder: Path) -> None:
+    now_s = time.time()
+    with closing(open_store(Store(), folder)) as store:
+        for delivery in store.outbox.claim("erp", 10, now_s, 60):
+            store.outbox.confirm([delivery], now_s)
+        assert store.outbox.waiting("erp") == 0
+    assert run("replay", folder, "erp").stderr == "events that are due again: 2\n"
+    assert run("replay", folder, "none").stderr == "events that are due again: 0\n"
+
+
+def test_the_store_of_a_file_of_cameras_is_used(folder: Path) -> None:
+    file = folder / "CAMERAS.toml"
+    file.write_text('[[cameras]]\nname = "gate"\nurl = "rtsp://gate"\n')
+    assert "A123BC77" in run("search", file, "A*", "--why", "case 7").stdout
+
+
+def test_nobody_takes_the_name_of_a_person_or_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(variable, "key:office")
+    run("search", folder, "*", "--why", "case 7")
+    with closing(open_store(Store(), folder)) as store:
+        (entry,) = store.reader.searches(AuditQuery(), EVERYTHING)
+    assert entry.who == f"account:{pwd.getpwuid(os.getuid()).pw_name}"
+
+
+def test_an_export_can_be_read_by_its_owner_alone(folder: Path, tmp_path: Path) -> None:
+    before = os.umask(0)
+    for name in ("plate.zip", "plate"):
+        run("export-plate", folder, "A123BC77", tmp_path / name, "--why", "owner")
+    os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("plate.zip", "plate")]
+    assert modes == [0o600, 0o700]

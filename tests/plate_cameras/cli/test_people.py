@@ -1,0 +1,97 @@
+"""`plates people` adds people, changes and removes them."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from plate_cameras.cli.people import people
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.people.people import Person, StoredPerson
+
+PASSWORD = "correct horse battery"
+
+
+def run(command: str, folder: Path, *arguments: str, typed: str | None = None) -> Result:
+    return CliRunner().invoke(people, [command, str(folder), *arguments], input=typed)
+
+
+def find(folder: Path, name: str) -> StoredPerson | None:
+    with closing(open_store(Store(), folder)) as store:
+        return store.people.find(name)
+
+
+@pytest.fixture(scope="module")
+def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose store has the administrator Anna, for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("store")
+    added = run("add", folder, "anna", "--role", "administrator", typed=f"{PASSWORD}\n")
+    assert added.exit_code == 0, added.output
+    return folder
+
+
+@pytest.fixture
+def folder(kept_folder: Path, tmp_path: Path) -> Path:
+    shutil.copytree(kept_folder, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_a_person_is_added_with_a_hash(folder: Path) -> None:
+    stored = find(folder, "anna")
+    assert stored is not None
+    assert stored.person == Person("anna", "administrator")
+    assert stored.password_hash.startswith("$argon2id$v=19$m=47104,t=2,p=1$")
+
+
+def test_people_are_listed(folder: Path) -> None:
+    groups = ("--group", "north", "--group", "south")
+    assert run("add", folder, "boris", *groups, typed=f"{PASSWORD}\n").exit_code == 0
+    assert run("disable", folder, "boris").exit_code == 0
+    assert [" ".join(line.split()) for line in run("list", folder).stdout.splitlines()] == [
+        "anna administrator all cameras",
+        "boris viewer north, south disabled",
+    ]
+
+
+def test_a_disabled_person_may_log_in_again(folder: Path) -> None:
+    assert "anna may not log in" in run("disable", folder, "anna").stderr
+    assert "anna may log in" in run("disable", folder, "anna", "--undo").stderr
+    stored = find(folder, "anna")
+    assert stored is not None
+    assert not stored.person.is_disabled
+
+
+def test_a_password_changes(folder: Path) -> None:
+    before = find(folder, "anna")
+    assert run("password", folder, "anna", typed="another long one\n").exit_code == 0
+    assert find(folder, "anna") != before
+
+
+def test_the_last_administrator_can_be_removed_here_with_a_warning(folder: Path) -> None:
+    removed = run("remove", folder, "anna")
+    assert removed.exit_code == 0
+    assert "nobody can administer all cameras now" in removed.stderr
+    assert find(folder, "anna") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "typed", "said"),
+    [
+        pytest.param("add", "anna", PASSWORD, "there is a person 'anna' already", id="taken"),
+        pytest.param("add", "Boris", PASSWORD, "name: wanted 1 to 64 small Latin", id="name"),
+        pytest.param("add", "local", PASSWORD, "name: wanted 1 to 64 small Latin", id="reserved"),
+        pytest.param("add", "boris", "short", "wanted 12 to 200 characters, got 5", id="short"),
+        pytest.param("add", "boris", "borisborisboris", "without the person's name", id="itself"),
+        pytest.param("add", "boris", "", "wanted 12 to 200 characters, got 0", id="no password"),
+        pytest.param("password", "boris", PASSWORD, "there is no person 'boris'", id="unknown"),
+        pytest.param("remove", "boris", "", "there is no person 'boris'", id="removed"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    kept_folder: Path, command: str, name: str, typed: str, said: str
+) -> None:
+    done = run(command, kept_folder, name, typed=typed)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr

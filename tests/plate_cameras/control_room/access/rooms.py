@@ -1,0 +1,140 @@
+"""A control room in the test's own process, behind the gateway's whole HTTP application."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
+
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.http.app import make_app
+from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.serving.gateway.policy.api_keys import hash_of
+from plate_cameras.configuration import Store
+from plate_cameras.control_room.extension import open_control_room
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.people import Person
+from tests.serving.gateway.http.service import lasting_app
+
+PASSWORD = "correct horse battery"
+HASH = PasswordHasher(1, 8, 1).hash(PASSWORD)
+"""Made with parameters that cost nothing."""
+TESTER = Requester("tester", "test")
+ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north",))
+OTHERS = Address("0.0.0.0", 8000)
+CAMERAS = """
+[[cameras]]
+name = "gate"
+url = "rtsp://10.0.0.5/stream1"
+group = "north"
+"""
+
+
+@dataclass(frozen=True)
+class Room:
+    """A running control room.
+
+    Attributes:
+        client: Sends requests from this machine, and keeps cookies.
+        store: Its store.
+        audit: The gateway's audit log.
+    """
+
+    client: TestClient
+    store: PassStore
+    audit: Path
+
+    def log_in(self, name: str = ANNA.name, password: str = PASSWORD) -> dict[str, str]:
+        """Log in, and return the header that changes need."""
+        answer = self.client.post("/v1/session", json={"name": name, "password": password})
+        assert answer.status_code == 200, answer.text
+        return {"X-CSRF-Token": answer.json()["csrf"]}
+
+
+@contextmanager
+def open_room(
+    folder: Path,
+    *,
+    people: Sequence[Person] = (ANNA, BORIS),
+    url: str = "http://localhost:8000",
+    settings: str = "",
+    cameras: str = CAMERAS,
+    **options: object,
+) -> Iterator[Room]:
+    """Open a control room with some people, all of whom have the same password.
+
+    Args:
+        folder: Folder of the file of cameras.
+        people: The people.
+        url: Address that the client calls.
+        settings: More lines of the file of cameras, before the cameras.
+        cameras: The cameras, as the file has them.
+        options: Options of the gateway.
+    """
+    file = folder / "CAMERAS.toml"
+    file.write_text(settings + cameras)
+    (folder / "passes.db").write_bytes(_database_with_tables())
+    store = open_store(Store(), folder)
+    for person in people:
+        store.people.add(person, HASH, TESTER)
+    audit = folder / "audit.jsonl"
+    given = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
+    with TestClient(_to_app(given), url, client=("127.0.0.1", 50000)) as client:
+        yield Room(client, store, audit)
+    store.close()
+
+
+@contextmanager
+def open_with_keys(folder: Path) -> Iterator[Room]:
+    """Open a room of a gateway that wants keys; those of an entry are its name."""
+    keys = write_keys(
+        folder,
+        gate="",
+        desk='role = "viewer"\ngroups = ["north"]',
+        office='role = "administrator"',
+        north='role = "administrator"\ngroups = ["north"]',
+        editor='role = "editor"',
+    )
+    with open_room(folder, keys=keys, wants_keys=True) as opened:
+        yield opened
+
+
+def write_keys(folder: Path, **keys: str) -> Path:
+    """Write a file of keys by their names, with more lines of their entries."""
+    tables = (f'[{name}]\nsha256 = "{hash_of(name)}"\n{more}\n' for name, more in keys.items())
+    file = folder / "keys.toml"
+    file.write_text("".join(tables))
+    return file
+
+
+@cache
+def _database_with_tables() -> bytes:
+    """Return the SQLite file of an empty store: making the tables takes long."""
+    with tempfile.TemporaryDirectory() as folder:
+        open_store(Store(), Path(folder)).close()
+        return (Path(folder) / "passes.db").read_bytes()
+
+
+def _to_app(options: GatewayOptions) -> ASGIApp:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ASGIApp]:
+        service, extension = DataPlane(options), open_control_room(options)
+        duties = [asyncio.create_task(one) for one in extension.duties()]
+        yield make_app(service, extension)
+        for one in duties:
+            one.cancel()
+        await asyncio.wait(duties)
+        await extension.close()
+        await service.close()
+
+    return lasting_app(opened)

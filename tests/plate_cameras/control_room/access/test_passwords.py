@@ -1,0 +1,120 @@
+"""Passwords: rules, and hashes that few threads make."""
+
+import asyncio
+import threading
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from orchestrator.serving.gateway.errors import ServiceFull
+from plate_cameras.control_room.access.passwords import (
+    MOST_AT_ONCE,
+    MOST_WAITING,
+    PasswordChecker,
+    check_password,
+    hash_password,
+)
+
+HASH = hash_password("caf\u00e9 latte forever")
+
+
+class HeldHasher:
+    """Stands in for the slow hashes: each verification waits until it is released."""
+
+    def __init__(self) -> None:
+        self.released, self.entered = threading.Event(), threading.Semaphore(0)
+        self.running = self.most = 0
+        self._lock = threading.Lock()
+
+    def hash(self, _password: str) -> str:
+        return "nobody's"
+
+    def verify(self, _hash: str, _password: str) -> None:
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        self.entered.release()
+        assert self.released.wait(30)
+        with self._lock:
+            self.running -= 1
+
+
+async def verify(password_hash: str | None, password: str) -> bool:
+    checker = PasswordChecker()
+    try:
+        return await checker.verify(password_hash, password)
+    finally:
+        checker.close()
+
+
+@pytest.mark.parametrize(
+    ("password_hash", "password", "is_right"),
+    [
+        pytest.param(HASH, "caf\u00e9 latte forever", True, id="right"),
+        pytest.param(HASH, "cafe\u0301 latte forever", True, id="accent as its own character"),
+        pytest.param(HASH, "caf\u00e9 latte foreve", False, id="wrong"),
+        pytest.param(HASH, "", False, id="empty"),
+        pytest.param(None, "nobody has this password", False, id="nobody"),
+        pytest.param("damaged", "caf\u00e9 latte forever", False, id="damaged hash"),
+    ],
+)
+def test_a_password_is_checked(password_hash: str | None, password: str, is_right: bool) -> None:
+    assert asyncio.run(verify(password_hash, password)) is is_right
+
+
+def test_the_same_password_has_another_hash_each_time() -> None:
+    assert hash_password("caf\u00e9 latte forever") != HASH
+
+
+def test_only_two_are_checked_at_once_and_few_wait() -> None:
+    hasher = HeldHasher()
+    checker = PasswordChecker(hasher=hasher)
+
+    async def crowd() -> list[bool]:
+        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MOST_WAITING)]
+        await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MOST_AT_ONCE)])
+        with pytest.raises(ServiceFull, match="too many people log in at once"):
+            await checker.verify("hash", "x")
+        hasher.released.set()
+        return await asyncio.gather(*checks)
+
+    assert asyncio.run(crowd()) == [True] * MOST_WAITING
+    assert hasher.most == MOST_AT_ONCE
+    checker.close()
+
+
+def test_several_processes_share_the_threads() -> None:
+    hasher = HeldHasher()
+    checker = PasswordChecker(processes=4, hasher=hasher)
+
+    async def two() -> list[bool]:
+        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(2)]
+        await asyncio.to_thread(hasher.entered.acquire)
+        hasher.released.set()
+        return await asyncio.gather(*checks)
+
+    assert asyncio.run(two()) == [True, True]
+    assert hasher.most == 1
+    checker.close()
+
+
+def test_an_unknown_name_costs_a_hash_as_well() -> None:
+    hasher = HeldHasher()
+    hasher.released.set()
+    checker = PasswordChecker(hasher=hasher)
+    assert asyncio.run(checker.verify(None, "x")) is False
+    assert hasher.entered.acquire(blocking=False)
+    checker.close()
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        pytest.param("x" * 11, "wanted 12 to 200 characters, got 11", id="short"),
+        pytest.param("x" * 201, "wanted 12 to 200 characters, got 201", id="long"),
+        pytest.param("my name is ANNA", "without the person's name", id="name"),
+    ],
+)
+def test_a_bad_password_is_rejected(password: str, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        check_password(password, "anna")

@@ -1,0 +1,96 @@
+"""People and several processes of a real gateway, which share one database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+import pytest
+
+from plate_cameras.configuration import Store
+from plate_cameras.control_room.access.logins import limits_of
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.control_room.access.rooms import (
+    ANNA,
+    CAMERAS,
+    HASH,
+    PASSWORD,
+    TESTER,
+    write_keys,
+)
+from tests.serving.gateway.conftest import GREY, Running, gateways
+
+pytestmark = pytest.mark.server
+
+PROCESSES = 2
+ENOUGH = 12
+"""Connections after which each process has surely had one: the kernel spreads them by chance."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A gateway of two processes, and the store that it shares with `plates people`."""
+
+    gateway: Running
+    store: PassStore
+
+    def log_in(self, name: str = "anna") -> tuple[int, str, str]:
+        """Return the status of a login, the cookie to send and the CSRF token."""
+        body = json.dumps({"name": name, "password": PASSWORD}).encode()
+        headers = {"content-type": "application/json"}
+        status, answered, told = self.gateway.ask("POST", "/v1/session", body, **headers)
+        cookie = answered.get("set-cookie", "").partition(";")[0]
+        return status, cookie, json.loads(told).get("csrf", "")
+
+    def statuses(self, method: str, path: str, body: bytes | None = None, **headers: str) -> set:
+        """Return the statuses of the same request on many connections."""
+        return {self.gateway.ask(method, path, body, **headers)[0] for _ in range(ENOUGH)}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("room")
+    (folder / "CAMERAS.toml").write_text(CAMERAS)
+    keys = write_keys(folder, gate="")
+    with closing(open_store(Store(), folder)) as store, gateways(folder) as begin:
+        store.people.add(ANNA, HASH, TESTER)
+        cameras = folder / "CAMERAS.toml"
+        yield Served(begin(processes=PROCESSES, cameras=cameras, keys=keys, wants_keys=True), store)
+
+
+def test_a_session_counts_in_all_processes_and_ends_in_all_at_once(served: Served) -> None:
+    status, cookie, csrf = served.log_in()
+    assert status == 200
+    assert served.statuses("GET", "/v1/people", cookie=cookie) == {200}
+    pictures = {"cookie": cookie, "content-type": "image/jpeg", "x-csrf-token": csrf}
+    assert served.statuses("POST", "/v1/recognize", GREY, **pictures) == {200}
+    gone = {"cookie": cookie, "x-csrf-token": csrf}
+    assert served.gateway.ask("DELETE", "/v1/session", **gone)[0] == 204
+    assert served.statuses("GET", "/v1/people", cookie=cookie) == {401}
+    assert served.statuses("POST", "/v1/recognize", GREY, **pictures) == {401}
+
+
+def test_plates_people_ends_sessions_of_a_running_service(served: Served) -> None:
+    _, cookie, _ = served.log_in()
+    assert served.statuses("GET", "/v1/session", cookie=cookie) == {200}
+    served.store.people.change(ANNA, TESTER, password_hash=HASH)
+    assert served.statuses("GET", "/v1/session", cookie=cookie) == {401}
+
+
+def test_the_audit_names_the_person(served: Served) -> None:
+    _, cookie, _ = served.log_in()
+    served.gateway.ask("GET", "/v1/people", cookie=cookie)
+    lines = [json.loads(line) for line in served.gateway.audit.read_text().splitlines()]
+    assert (lines[-1]["client"], lines[-1]["what"]) == ("person:anna", "control room")
+
+
+def test_processes_share_the_limit_on_failed_logins(served: Served) -> None:
+    of_name, *_ = limits_of("clara", "127.0.0.1")
+    assert served.log_in("clara")[0] == 401
+    assert served.store.login_attempts.take([replace(of_name, attempts=1)]) > 0
+    served.store.login_attempts.take([replace(of_name, interval_s=3600)])
+    statuses = [served.log_in("clara")[0] for _ in range(ENOUGH)]
+    assert statuses == [429] * ENOUGH

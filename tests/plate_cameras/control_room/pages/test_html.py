@@ -1,0 +1,86 @@
+"""The HTML of the pages: complete in both languages, guarded, and free of inline code."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from orchestrator.serving.gateway.http.page.texts import LANGUAGES
+from plate_cameras.control_room.pages import html
+from plate_cameras.control_room.pages.html import PAGES, Page, render_page
+from plate_cameras.control_room.pages.routes import FILES
+from plate_cameras.control_room.pages.texts import read_room_texts
+from plate_cameras.gates.reasons import REASONS
+from tests.serving.gateway.http.html_reader import Reader
+
+TEXTS = read_room_texts()
+FOLDER = Path(html.__file__).parent
+SAID = re.compile(r'\bsay\("(\w+)"')
+VALUE = re.compile(r"{(\w+)}")
+EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
+
+
+def read(page: Page, language: str = "en") -> Reader:
+    return Reader(render_page(page, TEXTS[language]))
+
+
+@EACH
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_says_its_language_and_title(page: Page, language: str) -> None:
+    text = render_page(page, TEXTS[language])
+    assert f'<html lang="{language}">' in text
+    assert f"<title>{TEXTS[language].titles[page.name]} ·" in text
+    assert "$" not in text.replace("${", "")
+
+
+@EACH
+def test_nothing_is_inline_or_loaded_from_elsewhere(page: Page) -> None:
+    reader = read(page)
+    assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
+    links = [*reader.values("src"), *reader.values("href")]
+    assert not [link for link in links if "//" in link or link.startswith("/")]
+
+
+@EACH
+def test_links_lead_back_to_the_root(page: Page) -> None:
+    (script,) = read(page).named("script")
+    assert script["src"] == f"{page.root}control/{page.name}.js"
+    assert page.root == ("../" if page.name == "pass" else "")
+
+
+@EACH
+def test_the_navigation_marks_its_page(page: Page) -> None:
+    marked = [link["href"] for link in read(page).named("a") if link.get("aria-current")]
+    wanted = [] if page.name == "login" else [page.root + page.path[1:].partition("/")[0]]
+    assert marked == wanted
+
+
+def test_the_languages_have_the_same_texts() -> None:
+    first, second = (TEXTS[language] for language in LANGUAGES)
+    parts = [one.name for one in fields(first) if one.name not in ("language", "shared")]
+    assert [{*getattr(first, part)} for part in parts] == [
+        {*getattr(second, part)} for part in parts
+    ]
+
+
+def test_scripts_say_only_what_there_is() -> None:
+    (body,) = read(PAGES[0]).named("body")
+    words = json.loads(body["data-words"] or "")
+    said = {name for file in FOLDER.glob("*.js") for name in SAID.findall(file.read_text())}
+    assert not said - {*words}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_of_a_gate_is_said_with_its_values(language: str) -> None:
+    said = TEXTS[language].script
+    told = {code: VALUE.findall(said[f"because_{code}"]) for code in REASONS}
+    assert told == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}
+
+
+def test_every_file_is_served() -> None:
+    files = {file.name for file in FOLDER.iterdir() if file.suffix in (".js", ".css")}
+    assert files == {*FILES}

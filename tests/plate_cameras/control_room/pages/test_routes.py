@@ -1,0 +1,56 @@
+"""The pages as they are served: public, guarded, in the reader's language."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from orchestrator.serving.gateway.http.page.html import CSP
+from plate_cameras.control_room.pages.routes import FILES, page_routes
+
+PATHS = ["/live", "/passes", "/passes/any", "/lists", "/cameras", "/gates", "/people", "/login"]
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(Starlette(routes=page_routes()))
+
+
+@pytest.mark.parametrize("path", [*PATHS, *(f"/control/{name}" for name in FILES)])
+def test_pages_and_files_are_guarded(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-security-policy"] == CSP
+    assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_the_files_of_the_first_page_are_served(client: TestClient) -> None:
+    assert client.get("/page/drawing.js").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "accepted", "cookie", "language"),
+    [
+        pytest.param("/live", "ru", "", "ru", id="accepted"),
+        pytest.param("/live", "ru", "plates_language=en", "en", id="kept"),
+        pytest.param("/live?lang=en", "ru", "plates_language=ru", "en", id="asked"),
+        pytest.param("/live?lang=xx", "ru", "plates_language=xx", "ru", id="unknown"),
+    ],
+)
+def test_a_language_is_chosen(
+    client: TestClient, path: str, accepted: str, cookie: str, language: str
+) -> None:
+    client.cookies.clear()
+    answer = client.get(path, headers={"accept-language": accepted, "cookie": cookie})
+    assert answer.headers["content-language"] == language
+
+
+def test_a_chosen_language_is_kept(client: TestClient) -> None:
+    answer = client.get("/lists?lang=ru")
+    assert "plates_language=ru" in answer.headers["set-cookie"]
+    assert "set-cookie" not in client.get("/lists").headers
+
+
+def test_files_stay_small(client: TestClient) -> None:
+    assert sum(len(client.get(f"/control/{name}").content) for name in FILES) < 150_000

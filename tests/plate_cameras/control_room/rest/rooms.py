@@ -1,0 +1,151 @@
+"""A control room in a test's own process, whose principal the test chooses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
+
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.http.app import make_app
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+from orchestrator.serving.gateway.policy.clients import Client
+from plate_cameras.configuration import (
+    Camera,
+    Configuration,
+    ControlRoomSettings,
+    Store,
+    Zone,
+)
+from plate_cameras.control_room.access.principals import Principal, Role
+from plate_cameras.control_room.endpoint import ControlRoom
+from plate_cameras.control_room.extension import ControlRoomExtension
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.openings.gate_openings import OPENED, REFUSED, GateOpening
+from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.store.stored_events import NOW_S
+from tests.serving.gateway.http.service import lasting_app
+
+CAMERAS = (
+    Camera(
+        "gate",
+        "rtsp://user:secret@10.0.0.5/1",
+        group="east",
+        lists=("residents",),
+        zones=(Zone("entry", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0))),),
+    ),
+    Camera("yard", "rtsp://10.0.0.6/1", group="west", lists=("residents",)),
+)
+ADMINISTRATOR = Principal("local", Role.ADMINISTRATOR)
+EDITOR = Principal("boris", Role.EDITOR)
+VIEWER = Principal("anna", Role.VIEWER)
+OF_THE_EAST = Principal("anna", Role.ADMINISTRATOR, ("east",))
+
+
+class ChosenPrincipal:
+    """Lets everybody in as one principal."""
+
+    def __init__(self, principal: Principal) -> None:
+        self.principal, self.has_rights = principal, True
+
+    async def principal_of(self, _request: object) -> Principal:
+        return self.principal
+
+    async def find_client(self, _headers: object, address: Client) -> Client:
+        return address
+
+    async def find_sender(self, _headers: object, _address: Client) -> None: ...
+
+    async def is_current(self, _request: object) -> bool:
+        return self.has_rights
+
+
+class Room:
+    """A control room and its parts.
+
+    Attributes:
+        store: Its store, whose clock stands at NOW_S.
+        client: A caller.
+        room: The parts that its routes need.
+    """
+
+    def __init__(self, store: PassStore, **settings: Any) -> None:
+        self.store = store
+        self._access = ChosenPrincipal(ADMINISTRATOR)
+        configuration = Configuration(CAMERAS, control_room=ControlRoomSettings(**settings))
+        room = ControlRoom(configuration, store, self._access)  # type: ignore[arg-type]
+        self.room, self._extension = room, ControlRoomExtension(room, Path("CAMERAS.toml"))
+        self._options = GatewayOptions(
+            triton_http="127.0.0.1:1",
+            triton_grpc="127.0.0.1:1",
+            triton_metrics="http://127.0.0.1:1",
+            limits=Limits(calls=4),
+        )
+        self.client = TestClient(
+            lasting_app(self._open), "http://localhost", client=("127.0.0.1", 50000)
+        )
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[ASGIApp]:
+        service = DataPlane(self._options)
+        yield make_app(service, self._extension)
+        await service.close()
+
+    def enter_as(self, principal: Principal) -> None:
+        self._access.principal = principal
+
+    def withdraw_rights(self) -> None:
+        """Let callers that have begun a request lose their rights."""
+        self._access.has_rights = False
+
+    def require_reasons(self) -> None:
+        settings = ControlRoomSettings(reasons_required=True)
+        self.room.configuration = replace(self.room.configuration, control_room=settings)
+
+    def get(self, path: str, **headers: str) -> Any:
+        """Return the JSON of an answer."""
+        answer = self.client.get(path, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def kinds(self) -> list[tuple[str, str, str, int]]:
+        """Return who, why, kind and count of the audit, the newest first."""
+        entries = self.get("/v1/audit")["searches"]
+        return [(one["who"], one["why"], one["kind"], one["count"]) for one in entries]
+
+
+@contextmanager
+def open_room(folder: Path) -> Iterator[Room]:
+    store = open_store(Store(keep_frames=True, blur="none"), folder, clock=lambda: NOW_S)
+    try:
+        room = Room(store)
+        with room.client:
+            yield room
+    finally:
+        store.close()
+
+
+def add_openings(room: Room) -> None:
+    """Write an opening at the gate, and one that was refused in the yard."""
+    openings = [
+        GateOpening(
+            gate="barrier",
+            camera=camera,
+            pass_id=f"{camera}-1",
+            text="A123BC77",
+            list="residents",
+            entry_text="A123BC77",
+            outcome=outcome,
+            reason="" if outcome == OPENED else to_sentence("score", threshold="0.95"),
+            requested_s=NOW_S,
+            delay_s=delay_s,
+        )
+        for camera, outcome, delay_s in (("gate", OPENED, 0.4), ("yard", REFUSED, None))
+    ]
+    room.store.openings.write(openings)

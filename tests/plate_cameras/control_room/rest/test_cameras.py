@@ -1,0 +1,169 @@
+"""Cameras, stills, areas, gates and the audit over HTTP."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from plate_cameras.configuration import Zone
+from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.scope import Scope
+from plate_cameras.store.writing.live_tables import CameraState, Still
+from tests.plate_cameras.control_room.rest.rooms import (
+    CAMERAS,
+    EDITOR,
+    OF_THE_EAST,
+    Room,
+    add_openings,
+)
+from tests.plate_cameras.store.stored_events import NOW_S
+
+AREAS = {
+    "zones": [{"name": "lane", "polygon": [[0, 0], [1, 0], [1, 1]]}],
+    "lines": [{"name": "stop", "points": [[0, 0.5], [1, 0.5]]}],
+    "masks": [],
+}
+STATUS = {"state": "playing", "frames": 12, "delay_s": 0.25, "dropped_share": 0.1}
+
+
+def test_a_camera_that_nobody_watches_is_unknown(room: Room) -> None:
+    shown = room.get("/v1/cameras/gate")
+    assert (shown["state"], shown["updated"], shown["still"]) == ("unknown", None, None)
+    assert (shown["group"], shown["lists"], shown["areas_from"]) == ("east", ["residents"], "file")
+    assert "secret" not in room.client.get("/v1/cameras").text
+
+
+@pytest.mark.parametrize(
+    ("age_s", "state"),
+    [pytest.param(1, "playing", id="fresh"), pytest.param(60, "unknown", id="old")],
+)
+def test_the_state_is_what_a_watcher_has_told_lately(room: Room, age_s: float, state: str) -> None:
+    room.store.live.write_states([CameraState("gate", "watcher-1", time.time() - age_s, STATUS)])
+    shown = room.get("/v1/cameras/gate")
+    assert shown["state"] == state
+    assert (shown["watcher"], shown["frames"], shown["delay_s"]) == ("watcher-1", 12, 0.25)
+
+
+def test_a_still_has_its_time(room: Room) -> None:
+    assert room.client.get("/v1/cameras/gate/still.jpg").status_code == 404
+    room.store.live.write_stills([Still("gate", NOW_S, b"a still")])
+    still = room.client.get("/v1/cameras/gate/still.jpg")
+    assert (still.content, still.headers["content-type"]) == (b"a still", "image/jpeg")
+    assert still.headers["last-modified"] == "Sun, 15 Jun 2025 15:06:40 GMT"
+    assert room.get("/v1/cameras/gate")["still"] == "/v1/cameras/gate/still.jpg"
+    assert room.get("/v1/cameras/gate")["still_time"] == "2025-06-15T15:06:40.000Z"
+    again = {"if-none-match": still.headers["etag"]}
+    assert room.client.get("/v1/cameras/gate/still.jpg", headers=again).status_code == 304
+
+
+def test_a_camera_whose_name_has_a_slash_is_reached(room: Room) -> None:
+    name, path = "yard/1 %2F", "/v1/cameras/yard%2F1%20%252F"
+    configuration = replace(room.room.configuration, cameras=(replace(CAMERAS[0], name=name),))
+    room.room.configuration = configuration
+    room.store.live.write_stills([Still(name, NOW_S, b"a still")])
+    shown = room.get(path)
+    assert (shown["name"], shown["still"]) == (name, f"{path}/still.jpg")
+    assert room.client.get(shown["still"]).content == b"a still"
+    assert room.client.put(f"{path}/areas", json=AREAS).json()["areas_from"] == "page"
+    assert room.client.get("/v1/cameras/yard/1").status_code == 404
+    unknown = room.client.get("/v1/cameras/yard%2F2")
+    assert (unknown.status_code, unknown.json()["detail"]) == (404, "there is no camera 'yard/2'")
+
+
+def test_an_encoded_fixed_part_of_a_path_is_found(room: Room) -> None:
+    assert room.get("/v1/c%61meras/gate")["name"] == "gate"
+
+
+def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:
+    drawn = room.client.put("/v1/cameras/gate/areas", json=AREAS).json()
+    assert {name: drawn[name] for name in AREAS} == AREAS
+    assert drawn["areas_from"] == "page"
+    assert room.store.live.areas()["gate"].areas.zones == (
+        Zone("lane", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),
+    )
+    back = room.client.delete("/v1/cameras/gate/areas").json()
+    assert [one["name"] for one in back["zones"]] == ["entry"]
+    assert back["areas_from"] == "file"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"zones": [{"name": "a", "polygon": [[0, 0], [1, 1]]}]}, id="two points"),
+        pytest.param({"zones": [{"name": "a", "polygon": [[0, 0], [1, 0], [2, 2]]}]}, id="outside"),
+        pytest.param({"lines": [{"name": "a", "points": [[0, 0], [1, 1], [1, 0]]}]}, id="a bend"),
+        pytest.param({"zones": AREAS["zones"] * 2}, id="a name twice"),
+        pytest.param({"areas": []}, id="unknown field"),
+    ],
+)
+def test_wrong_areas_change_nothing(room: Room, body: dict[str, Any]) -> None:
+    answer = room.client.put("/v1/cameras/gate/areas", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+    assert room.store.live.areas() == {}
+
+
+def test_a_body_that_would_stop_the_event_loop_is_not_read(room: Room) -> None:
+    huge = {"zones": [{"name": "a", "polygon": [[0, 0]] * 20_000}]}
+    answer = room.client.put("/v1/cameras/gate/areas", json=huge)
+    assert (answer.status_code, answer.json()["reason"]) == (413, "size")
+
+
+def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(filled: Room) -> None:
+    searches = [("clara", ("east",)), ("david", ("west",)), ("local", ()), ("key:desk", ("east",))]
+    searches += [("clara", ("east", "west")), ("clara", ())]  # before she came to the east
+    for name, groups in searches:
+        filled.store.search(PassQuery(text="A*"), Requester(name, "-", Scope(groups)))
+    filled.enter_as(OF_THE_EAST)
+    assert [who for who, *_ in filled.kinds()] == ["key:desk", "clara"]
+
+
+def test_a_camera_of_another_group_is_not_there(room: Room) -> None:
+    room.store.live.write_stills([Still("yard", NOW_S, b"a still")])
+    room.enter_as(OF_THE_EAST)
+    assert [one["name"] for one in room.get("/v1/cameras")["cameras"]] == ["gate"]
+    assert room.client.get("/v1/cameras/yard").status_code == 404
+    assert room.client.get("/v1/cameras/yard/still.jpg").status_code == 404
+    assert room.client.put("/v1/cameras/yard/areas", json=AREAS).status_code == 404
+
+
+def test_only_administrators_draw_areas_and_read_the_audit(room: Room) -> None:
+    room.enter_as(EDITOR)
+    assert room.client.put("/v1/cameras/gate/areas", json=AREAS).status_code == 403
+    assert room.client.get("/v1/audit").status_code == 403
+
+
+def test_openings_come_in_pages_and_with_their_pass(filled: Room) -> None:
+    add_openings(filled)
+    first = filled.get("/v1/gates/openings?limit=1")
+    second = filled.get(f"/v1/gates/openings?limit=1&cursor={first['cursor']}")
+    both = first["openings"] + second["openings"]
+    assert [one["camera"] for one in both] == ["yard", "gate"]
+    told = [(one["reason"], one["reason_code"], one["reason_values"]) for one in both]
+    assert told == [
+        ("the text's score is below 0.95", "score", {"threshold": "0.95"}),
+        ("", "", {}),
+    ]
+    assert second["cursor"] == ""
+    assert [one["delay_s"] for one in first["openings"] + second["openings"]] == [None, 0.4]
+    (opening,) = filled.get("/v1/passes/gate-1")["openings"]
+    assert (opening["gate"], opening["time"]) == ("barrier", "2025-06-15T15:06:40.000Z")
+    assert opening["delay_s"] == 0.4
+    filled.enter_as(OF_THE_EAST)
+    assert [one["camera"] for one in filled.get("/v1/gates/openings")["openings"]] == ["gate"]
+
+
+def test_without_gates_there_are_none(room: Room) -> None:
+    assert room.get("/v1/gates") == {"gates": [], "cursor": ""}
+
+
+def test_the_audit_comes_in_pages(filled: Room) -> None:
+    filled.get("/v1/passes?text=A1*")
+    filled.get("/v1/passes?text=B*")
+    first = filled.get("/v1/audit?limit=1")
+    second = filled.get(f"/v1/audit?limit=1&cursor={first['cursor']}")
+    texts = [one["query"]["text"] for one in first["searches"] + second["searches"]]
+    assert texts == ["B*", "A1*"]
+    assert filled.get("/v1/audit?until=2025-06-15")["searches"] == []

@@ -1,0 +1,130 @@
+"""Listeners of the feed in one process, over a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
+from plate_cameras.control_room.rest.change_feed import MOST_WAITING, ChangeFeed, Listener, Notice
+from plate_cameras.control_room.rest.streams import OpenStreams
+from plate_cameras.store.finding.pass_query import StoredHit
+from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.writing.live_tables import CameraState
+from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.store.stored_events import NOW_S, make_event
+
+HITS = (StoredHit("residents", "A123BC77", "flat 12", 0),)
+OF_THE_GATE = Scope(("east",), frozenset({"gate"}))
+
+
+def show(hits: tuple[StoredHit, ...]) -> bytes:
+    return b"%d" % len(hits)
+
+
+NOTICE = Notice("pass.closed", "gate", show, 1, 1, HITS)
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+@pytest.mark.parametrize(
+    ("notice", "scope", "sent"),
+    [
+        pytest.param(
+            NOTICE, EVERYTHING, b"id: 1\nevent: pass.closed\ndata: 1\n\n", id="pass with its hit"
+        ),
+        pytest.param(
+            NOTICE,
+            OF_THE_GATE,
+            b"id: 1\nevent: pass.closed\ndata: 0\n\n",
+            id="pass without the hit of a list of others",
+        ),
+        pytest.param(
+            Notice("camera", "gate", show),
+            EVERYTHING,
+            b"event: camera\ndata: 0\n\n",
+            id="camera, no id",
+        ),
+    ],
+)
+def test_an_event_is_sent_with_its_number(notice: Notice, scope: Scope, sent: bytes) -> None:
+    assert notice.to_sse(scope) == sent
+
+
+def test_all_listeners_get_each_event_until_the_feed_ends(room: Room) -> None:
+    async def listen() -> None:
+        feed = ChangeFeed(room.room)
+        with feed.listen() as first, feed.listen() as second:
+            await feed.settled()
+            polling = asyncio.create_task(feed.run())
+            await asyncio.to_thread(room.store.write, [make_event("a")], [])
+            (one,), (other,) = await first.next(10), await second.next(10)
+            assert one == other
+            assert (one.kind, one.camera, one.number) == ("pass.closed", "gate", 1)
+            polling.cancel()
+            await asyncio.wait([polling])
+            assert first.has_ended
+            assert second.has_ended
+
+    run(listen())
+
+
+def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    room.store.live.write_states([CameraState("gate", "newer", NOW_S, {"dropped_share": None})])
+
+    async def listen() -> None:
+        feed = ChangeFeed(room.room)
+        with feed.listen() as listener:
+            await feed.settled()
+            polling = asyncio.create_task(feed.run())
+            for pass_id in ("a", "b"):
+                await asyncio.to_thread(room.store.write, [make_event(pass_id)], [])
+                assert [one.kind for one in await listener.next(10)] == ["pass.closed"]
+            polling.cancel()
+            await asyncio.wait([polling])
+
+    run(listen())
+    assert "live events wait" in caplog.text
+
+
+def test_a_slow_listener_is_dropped_and_its_queue_is_freed() -> None:
+    async def listen() -> None:
+        listener = Listener()
+        for _ in range(MOST_WAITING):
+            listener.offer(NOTICE)
+        assert not listener.has_ended
+        listener.offer(NOTICE)
+        assert listener.has_ended
+        assert await listener.next(1) == []
+
+    run(listen())
+
+
+def test_without_events_a_listener_waits_no_longer_than_it_wants() -> None:
+    async def listen() -> None:
+        listener = Listener()
+        assert await listener.next(0.01) == []
+        assert not listener.has_ended
+        listener.offer(NOTICE)
+        assert await listener.next(1) == [NOTICE]
+
+    run(listen())
+
+
+def test_streams_are_limited_for_one_client_and_in_all() -> None:
+    streams = OpenStreams(most=2, most_of_one=1)
+    with streams.open("anna"):
+        with pytest.raises(QuotaExceeded, match="at most 1"), streams.open("anna"):
+            pass
+        with streams.open("boris"), pytest.raises(ServiceFull, match="all streams"):  # noqa: SIM117
+            with streams.open("clara"):
+                pass
+    with streams.open("anna"):
+        pass

@@ -1,0 +1,229 @@
+"""Lists and entries over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from plate_cameras.store.errors import ChangedMeanwhile
+from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES
+from tests.plate_cameras.control_room.rest.rooms import (
+    ADMINISTRATOR,
+    EDITOR,
+    OF_THE_EAST,
+    VIEWER,
+    Room,
+)
+
+LIST = "/v1/lists/residents"
+CSV = {"content-type": "text/csv"}
+
+
+def test_lists_tell_their_entries_and_cameras(filled: Room) -> None:
+    shown = {"name": "residents", "note": "house 5", "retention_days": None, "entries": 1}
+    lists = [shown | {"cameras": ["gate", "yard"]}]
+    assert filled.get("/v1/lists") == {"lists": lists, "cursor": ""}
+    filled.enter_as(OF_THE_EAST)
+    assert filled.get("/v1/lists")["lists"][0]["cameras"] == ["gate"]
+
+
+@pytest.mark.parametrize(
+    ("day", "end"),
+    [
+        pytest.param("2025-06-16", "2025-06-17T00:00:00.000Z", id="a day"),
+        pytest.param("9999-12-31", "9999-12-31T23:59:59.000Z", id="the last day"),
+    ],
+)
+def test_a_date_alone_counts_to_its_end(filled: Room, day: str, end: str) -> None:
+    put = filled.client.put(f"{LIST}/entries/B777BB77", json={"valid_until": day})
+    file = f"text,valid_until\nC777CC77,{day}\n"
+    assert filled.client.post(f"{LIST}/entries", content=file, headers=CSV).status_code == 200
+    imported = filled.get(f"{LIST}/entries")["entries"][-1]
+    ends = [put.json()["valid_until"], imported["valid_until"]]
+    assert ends == [end, end]
+
+
+def test_a_list_whose_name_has_a_slash_is_reached(room: Room) -> None:
+    path = "/v1/lists/night%2Fentries%2Fshift"
+    assert room.client.put(path, json={}).json()["name"] == "night/entries/shift"
+    assert room.client.put(f"{path}/entries/A123BC77", json={}).status_code == 200
+    assert [one["text"] for one in room.get(f"{path}/entries")["entries"]] == ["A123BC77"]
+    assert room.client.delete(f"{path}/entries/A123BC77").status_code == 204
+    assert room.client.delete(path).status_code == 204
+    assert room.get("/v1/lists") == {"lists": [], "cursor": ""}
+
+
+def test_a_list_is_made_changed_and_deleted(room: Room) -> None:
+    made = room.client.put("/v1/lists/guests", json={"note": "hotel"})
+    assert made.json() == {
+        "name": "guests",
+        "note": "hotel",
+        "retention_days": None,
+        "entries": 0,
+        "cameras": [],
+    }
+    changed = room.client.put("/v1/lists/guests", json={"retention_days": 7})
+    assert (changed.json()["note"], changed.json()["retention_days"]) == ("", 7.0)
+    assert room.client.delete("/v1/lists/guests").status_code == 204
+    assert room.client.delete("/v1/lists/guests").status_code == 404
+
+
+def test_an_entry_is_put_and_removed(filled: Room) -> None:
+    body = {"note": "guest", "valid_from": "2025-06-15", "valid_until": "2025-06-16T12:00:00+03:00"}
+    put = filled.client.put(f"{LIST}/entries/b777bb 77", json=body | {"edits": 1})
+    entry = {
+        "text": "B777BB77",
+        "note": "guest",
+        "valid_from": "2025-06-15T00:00:00.000Z",
+        "valid_until": "2025-06-16T09:00:00.000Z",
+        "edits": 1,
+    }
+    assert put.json() == entry
+    assert entry in filled.get(f"{LIST}/entries")["entries"]
+    assert filled.client.delete(f"{LIST}/entries/B777BB77").status_code == 204
+    assert filled.client.delete(f"{LIST}/entries/B777BB77").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"valid_from": "0001-01-01T00:00+14:00"}, id="before year 1"),
+        pytest.param({"valid_until": "9999-12-31T23:59-14:00"}, id="after year 9999"),
+    ],
+)
+def test_a_time_that_cannot_be_shown_is_rejected(filled: Room, body: dict[str, str]) -> None:
+    answer = filled.client.put(f"{LIST}/entries/B777BB77", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+    assert [one["text"] for one in filled.get(f"{LIST}/entries")["entries"]] == ["A123BC77"]
+
+
+def test_entries_are_imported_and_exported(filled: Room) -> None:
+    file = "\ufefftext,note\nC001CC77,\nB777BB77,guest\n"
+    added = filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)
+    assert added.json() == {"imported": 2}
+    assert len(filled.get(f"{LIST}/entries")["entries"]) == 3
+    replaced = filled.client.post(
+        f"{LIST}/entries?replace=true", content=b"text\nC001CC77\n", headers=CSV
+    )
+    assert replaced.json() == {"imported": 1}
+    exported = filled.client.get(f"{LIST}/entries?format=csv", headers={"x-reason": "backup"})
+    assert exported.text == "text,note,valid_from,valid_until,edits\nC001CC77,,,,0\n"
+    assert filled.kinds()[0] == ("local", "backup", "export list", 1)
+
+
+def test_entries_come_in_pages_and_by_a_part(filled: Room) -> None:
+    file = "text,note\nB777BB77,Дом 5\nC001CC77,дом 7\n"
+    filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)
+    first = filled.get(f"{LIST}/entries?limit=2")
+    assert [one["text"] for one in first["entries"]] == ["A123BC77", "B777BB77"]
+    second = filled.get(f"{LIST}/entries?limit=2&cursor={first['cursor']}")
+    assert ([one["text"] for one in second["entries"]], second["cursor"]) == (["C001CC77"], "")
+    houses = filled.get(f"{LIST}/entries?part=дом&limit=1")
+    assert ([one["text"] for one in houses["entries"]], houses["cursor"]) == (
+        ["B777BB77"],
+        "B777BB77",
+    )
+
+
+def test_a_long_list_is_exported_in_parts(filled: Room) -> None:
+    texts = [f"B{at:05}" for at in range(1500)]
+    file = "\n".join(["text", *texts, ""])
+    filled.client.post(f"{LIST}/entries?replace=true", content=file, headers=CSV)
+    exported = filled.client.get(f"{LIST}/entries?format=csv")
+    assert [line.split(",")[0] for line in exported.text.splitlines()] == ["text", *texts]
+    assert filled.kinds()[0] == ("local", "-", "export list", 1500)
+
+
+def test_an_import_that_another_one_overtakes_is_a_conflict(
+    filled: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ChangedMeanwhile("another import has begun")
+
+    monkeypatch.setattr(filled.store.lists, "import_csv", fail)
+    answer = filled.client.post(f"{LIST}/entries", content=b"text\n", headers=CSV)
+    assert (answer.status_code, answer.json()["reason"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        pytest.param(b"text\nA-1\n", "text/csv", 400, id="a text that is none"),
+        pytest.param(b"plate\nA1\n", "text/csv", 400, id="another column"),
+        pytest.param(b"text\n\xff\n", "text/csv", 400, id="no UTF-8"),
+        pytest.param(b"text\rA1\n", "text/csv", 400, id="an old line end"),
+        pytest.param(b"text\nA1\n", "application/json", 415, id="another type"),
+        pytest.param(b"text\n" + b"A1\n" * 100_001, "text/csv", 400, id="too many rows"),
+        pytest.param(b"x" * (MAX_FILE_BYTES + 1), "text/csv", 413, id="too many bytes"),
+    ],
+)
+def test_a_wrong_file_changes_nothing(filled: Room, content: bytes, kind: str, status: int) -> None:
+    answer = filled.client.post(f"{LIST}/entries", content=content, headers={"content-type": kind})
+    assert answer.status_code == status
+    assert len(filled.get(f"{LIST}/entries")["entries"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        pytest.param(b"{", "body: ", id="no JSON"),
+        pytest.param(b'{"plate": "A"}', "plate: extra inputs", id="unknown field"),
+        pytest.param(b'{"edits": 3}', "edits: input should be less", id="edits"),
+        pytest.param(b'{"valid_from": "soon"}', "wanted an RFC 3339 time", id="time"),
+    ],
+)
+def test_a_wrong_body_is_told(filled: Room, body: bytes, detail: str) -> None:
+    headers = {"content-type": "application/json"}
+    answer = filled.client.put(f"{LIST}/entries/B777BB77", content=body, headers=headers)
+    assert answer.status_code == 400
+    assert detail in answer.json()["detail"]
+
+
+def test_roles_limit_what_may_be_changed(filled: Room) -> None:
+    filled.enter_as(VIEWER)
+    filled.get(f"{LIST}/entries")
+    refused = filled.client.put(f"{LIST}/entries/B777BB77", json={})
+    assert (refused.status_code, refused.json()["reason"]) == (403, "role")
+    assert refused.json()["detail"] == "role: wanted editor, got viewer"
+
+    filled.enter_as(EDITOR)
+    assert filled.client.put(f"{LIST}/entries/B777BB77", json={}).status_code == 200
+    assert filled.client.put(LIST, json={}).status_code == 403
+    assert filled.client.delete(LIST).status_code == 403
+
+
+def test_each_change_stands_in_the_audit(room: Room) -> None:
+    room.enter_as(ADMINISTRATOR)
+    client = room.client
+    client.headers["x-reason"] = "moved in"
+    client.put(LIST, json={"note": "house 5"})
+    client.put(f"{LIST}/entries/A123BC77", json={})
+    client.post(f"{LIST}/entries", content=b"text\nB777BB77\nC001CC77\n", headers=CSV)
+    client.delete(f"{LIST}/entries/A123BC77")
+    client.put("/v1/cameras/gate/areas", json={})
+    client.delete("/v1/cameras/gate/areas")
+    client.delete(LIST)
+    kinds = [("save list", 1), ("put entry", 1), ("import list", 2), ("remove entry", 1)]
+    kinds += [("draw areas", 1), ("erase areas", 1), ("delete list", 1)]
+    assert room.kinds()[::-1] == [("local", "moved in", *one) for one in kinds]
+    entries = room.get("/v1/audit")["searches"]
+    assert entries[-2]["query"] == {"list_name": "residents", "text": "A123BC77"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("PUT", LIST, id="note"),
+        pytest.param("DELETE", LIST, id="list"),
+        pytest.param("PUT", f"{LIST}/entries/B777BB77", id="entry"),
+        pytest.param("DELETE", f"{LIST}/entries/A123BC77", id="entry's end"),
+        pytest.param("POST", f"{LIST}/entries", id="import"),
+    ],
+)
+def test_a_list_of_other_groups_cameras_stays_as_it_is(
+    filled: Room, method: str, path: str
+) -> None:
+    filled.enter_as(OF_THE_EAST)
+    body = {"content": "text\n", "headers": CSV} if method == "POST" else {"json": {}}
+    answer = filled.client.request(method, path, **body)
+    assert answer.status_code == 403
+    assert answer.json()["detail"] == "list residents: cameras of other groups use it, too"

@@ -1,0 +1,105 @@
+"""The description of the control room in the gateway's document, and the room against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+import schemathesis
+from schemathesis.checks import CHECKS
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.options import Limits
+from plate_cameras.control_room.rest.change_feed import ChangeFeed
+from plate_cameras.control_room.rest.openapi import describe
+from plate_cameras.control_room.rest.routes import rest_routes
+from tests.plate_cameras.control_room.access.rooms import open_room
+from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.store.stored_events import make_event
+from tests.serving.gateway.fuzzing import CHECKED
+from tests.serving.gateway.http.html_reader import Reader
+
+
+def described(room: Room) -> dict:
+    return room.get("/openapi.json")
+
+
+def test_every_route_is_described_beside_those_of_recognition(room: Room) -> None:
+    paths = described(room)["paths"]
+    assert {*paths["/v1/lists/{name}"]} == {"put", "delete"}
+    assert {*paths["/v1/session"]} == {"post", "get", "delete"}
+    assert paths.keys() >= PART_OF_THE_ROOM
+    assert {"/v1/recognize", "/v1/passes", "/v1/events", "/v1/audit"} <= paths.keys()
+    names = [one["operationId"] for methods in paths.values() for one in methods.values()]
+    assert len(names) == len({*names})
+
+
+def test_every_field_of_an_answer_is_described(room: Room) -> None:
+    schemas = described(room)["components"]["schemas"]
+    assert {"PassFields", "CameraAnswer", "AreasBody"} <= schemas.keys()
+    assert all("description" in one for one in schemas.values())
+
+
+def test_the_page_shows_the_operations(room: Room) -> None:
+    text = Reader(room.client.get("/docs").text).text
+    assert "/v1/passes/{id}/crop.jpg" in text
+    assert "Search passes, the newest first" in text
+
+
+def is_checked(path: str) -> bool:
+    """Tell whether an operation is one of ours that ends; the stream of events does not."""
+    return path in PART_OF_THE_ROOM and path != "/v1/events"
+
+
+PART_OF_THE_ROOM = {one.path for one in rest_routes(cast(ChangeFeed, None))}
+
+
+def describe_room() -> dict[str, Any]:
+    routes = rest_routes(cast(ChangeFeed, None))
+    whole = document(wants_keys=False, limits=Limits(), more=describe(routes))
+    return whole | {
+        "paths": {path: one for path, one in whole["paths"].items() if is_checked(path)}
+    }
+
+
+class Shared:
+    """The application of the room that all cases share."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope | {"client": ("127.0.0.1", 50000)}, receive, send)
+
+
+SHARED = Shared()
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "generation": {"max-examples": 4, "deterministic": True, "database": "none"},
+        "phases": {"stateful": {"enabled": False}, "coverage": {"enabled": False}},
+    }
+)
+schema = schemathesis.openapi.from_dict(describe_room(), config=CONFIG)
+schema.app = SHARED
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with open_room(tmp_path_factory.mktemp("room"), url="http://localhost") as room:
+        room.store.write([make_event("gate-1")], [])
+        SHARED.app = room.client.app
+        yield
+
+
+@pytest.mark.server
+@schema.parametrize()
+@pytest.mark.usefixtures("shared")
+def test_the_room_is_as_described(case: schemathesis.Case) -> None:
+    case.call_and_validate(checks=checks_of(case), base_url="http://localhost")
+
+
+def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
+    names = [*CHECKED]
+    names.remove("positive_data_acceptance")  # names are unknown, and texts have more rules
+    return [CHECKS.get_one(name) for name in names]

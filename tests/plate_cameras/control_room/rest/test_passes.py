@@ -1,0 +1,239 @@
+"""Searches, single passes, pictures, counts and CSV over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import re
+
+import pytest
+from starlette.types import ASGIApp, Message
+
+from plate_cameras.control_room.rest import csv_export
+from plate_cameras.events import describe_pass
+from tests.plate_cameras.control_room.rest.rooms import OF_THE_EAST, VIEWER, Room
+from tests.plate_cameras.store.stored_events import make_event
+
+
+def ids(room: Room, query: str = "") -> list[str]:
+    return [one["id"] for one in room.get(f"/v1/passes{query}")["passes"]]
+
+
+def test_an_empty_room_has_no_passes(room: Room) -> None:
+    assert room.get("/v1/passes") == {"passes": [], "cursor": ""}
+
+
+def test_a_pass_has_the_fields_of_its_event_and_more(filled: Room) -> None:
+    (shown,) = filled.get("/v1/passes?camera=gate")["passes"]
+    event = describe_pass(make_event("gate-1").passed)
+    assert {name: shown[name] for name in event} == event
+    assert {name: shown[name] for name in shown.keys() - event.keys()} == {
+        "lists": [{"list": "residents", "text": "A123BC77", "note": "flat 12", "edits": 0}],
+        "crop": "/v1/passes/gate-1/crop.jpg",
+        "frame": "/v1/passes/gate-1/frame.jpg",
+        "stored": "2025-06-15T15:06:40.000Z",
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        pytest.param("?text=A123*", ["gate-1"], id="text"),
+        pytest.param("?text=\u0410123\u0412\u042177", ["gate-1"], id="cyrillic text"),
+        pytest.param("?text=A123BC78&edits=1", ["gate-1"], id="edits"),
+        pytest.param("?part=777&part=BB", ["yard-1"], id="two parts"),
+        pytest.param("?camera=gate&camera=yard", ["yard-1", "gate-1"], id="two cameras"),
+        pytest.param("?list=residents", ["gate-1"], id="list"),
+        pytest.param("?region=77&zone=drive&direction=away", [], id="another direction"),
+        pytest.param("?from=2025-06-15&until=2025-06-16", ["yard-1", "gate-1"], id="a day"),
+        pytest.param("?from=2025-06-15T18:05:41+03:00", [], id="a plus that was not encoded"),
+        pytest.param("?until=2025-06-15T15:05:40Z", [], id="until leaves its moment out"),
+    ],
+)
+def test_each_filter_is_used(filled: Room, query: str, found: list[str]) -> None:
+    assert ids(filled, query) == found
+
+
+def test_pages_follow_one_another(filled: Room) -> None:
+    first = filled.get("/v1/passes?limit=1")
+    second = filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
+    assert [one["id"] for one in first["passes"] + second["passes"]] == ["yard-1", "gate-1"]
+    assert second["cursor"] == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        pytest.param("?plate=A", "plate: extra inputs are not permitted", id="unknown"),
+        pytest.param("?limit=0", "limit: .* greater than or equal to 1, got '0'", id="limit"),
+        pytest.param("?limit=1&limit=2", "limit: wanted it once", id="twice"),
+        pytest.param("?from=yesterday", "from: .*wanted an RFC 3339 time", id="time"),
+        pytest.param("?from=2025-02-30", "from: .*day is out of range", id="no such day"),
+        pytest.param("?cursor=1_x", "cursor: ", id="cursor"),
+        pytest.param("?cursor=1e_5", "cursor: wanted one of a page", id="no number"),
+        pytest.param("?text=A-1", "text: wanted at most 32 letters", id="text"),
+        pytest.param("?edits=1", "text: wanted one for 1 edits", id="edits of nothing"),
+        pytest.param("?direction=up", "direction: ", id="direction"),
+    ],
+)
+def test_a_wrong_query_is_told(room: Room, query: str, detail: str) -> None:
+    answer = room.client.get(f"/v1/passes{query}")
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert re.search(detail, answer.json()["detail"])
+
+
+def test_a_list_that_is_not_there_is_told(room: Room) -> None:
+    answer = room.client.get("/v1/passes?list=guests")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "there is no list 'guests'"
+
+
+def test_a_single_pass_has_its_readings(filled: Room) -> None:
+    shown = filled.get("/v1/passes/gate-1")
+    assert [one["is_best"] for one in shown["readings"]] == [False, True]
+    assert shown["readings"][1]["xyxy"] == [10.0, 20.0, 110.0, 45.0]
+    assert shown["openings"] == []
+    assert shown["lists"][0]["list"] == "residents"
+
+
+def test_pictures_are_private_and_kept_by_browsers(filled: Room) -> None:
+    crop = filled.client.get("/v1/passes/gate-1/crop.jpg")
+    assert crop.content == b"crop gate-1"
+    assert crop.headers["content-type"] == "image/jpeg"
+    assert crop.headers["cache-control"] == "private, no-cache"
+    assert filled.client.get("/v1/passes/gate-1/frame.jpg").content == b"frame gate-1"
+    again = filled.client.get(
+        "/v1/passes/gate-1/crop.jpg", headers={"if-none-match": crop.headers["etag"]}
+    )
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/passes/no", "/v1/passes/no/crop.jpg", "/v1/passes/yard-1/side.jpg"]
+)
+def test_what_is_not_there_is_told(filled: Room, path: str) -> None:
+    assert filled.client.get(path).status_code == 404
+
+
+def test_counts_by_hour_and_camera(filled: Room) -> None:
+    assert filled.get("/v1/passes/counts?offset_minutes=180") == {
+        "by": "hour",
+        "counts": [{"day": "2025-06-15", "hour": 18, "count": 2}],
+        "cursor": "",
+    }
+    assert filled.get("/v1/passes/counts?by=camera&camera=gate") == {
+        "by": "camera",
+        "counts": [{"camera": "gate", "count": 1}],
+        "cursor": "",
+    }
+
+
+@pytest.fixture
+def small_pages(filled: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+    """Return a room with seven passes, whose files are written three passes at a time."""
+    monkeypatch.setattr(csv_export, "MOST", 3)
+    filled.store.write([make_event(f"more-{number}") for number in range(5)], [])
+    return filled
+
+
+@pytest.mark.parametrize("how", [{"path": "?format=csv"}, {"accept": "text/csv"}])
+def test_a_csv_file_has_all_pages(small_pages: Room, how: dict[str, str]) -> None:
+    headers = {"accept": how.get("accept", "*/*"), "x-reason": "case 7"}
+    answer = small_pages.client.get("/v1/passes" + how.get("path", ""), headers=headers)
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "passes.csv" in answer.headers["content-disposition"]
+    rows = [*csv.DictReader(io.StringIO(answer.text))]
+    assert len({row["id"] for row in rows}) == 7
+    (row,) = (row for row in rows if row["id"] == "gate-1")
+    assert (row["text"], row["lists"], row["zones"]) == ("A123BC77", "residents", "drive")
+    assert small_pages.kinds()[0] == ("local", "case 7", "export", 7)
+
+
+def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(
+    small_pages: Room,
+) -> None:
+    client = small_pages.client
+    assert client.portal
+    client.portal.call(hang_up_amid, "/v1/passes", b"format=csv", client.app)
+    assert small_pages.kinds()[0] == ("local", "-", "export", 3)
+
+
+async def hang_up_amid(path: str, query: bytes, app: ASGIApp) -> None:
+    """Ask for a file, and hang up after the first page."""
+    has_page = asyncio.Event()
+    sent: list[Message] = [{"type": "http.request"}]
+
+    async def receive() -> Message:
+        if sent:
+            return sent.pop()
+        await has_page.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message.get("body", b"").count(b"\n") > 1:
+            has_page.set()
+            await asyncio.Event().wait()  # a reader that takes nothing more
+
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "scheme": "http"}
+    scope |= {"path": path, "raw_path": path.encode(), "query_string": query, "headers": headers}
+    await app(scope | {"client": ("127.0.0.1", 50000), "state": {}}, receive, send)
+
+
+def test_names_are_no_formulas_in_a_csv_file(room: Room) -> None:
+    room.store.write([make_event("gate-1", zones=("=1+1",))], [])
+    answer = room.client.get("/v1/passes?format=csv")
+    (row,) = csv.DictReader(io.StringIO(answer.text))
+    assert row["zones"] == "'=1+1"
+
+
+def test_a_csv_file_that_cannot_be_made_is_told_before_it_begins(room: Room) -> None:
+    assert room.client.get("/v1/passes?format=csv&list=guests").status_code == 404
+    assert room.client.head("/v1/passes?format=csv").status_code == 200
+
+
+def test_every_search_stands_in_the_audit_with_who_and_why(filled: Room) -> None:
+    filled.get("/v1/passes?text=A123*", **{"x-reason": "case 7"})
+    filled.get("/v1/passes?text=A123*&reason=case%208")
+    filled.get("/v1/passes/gate-1")
+    assert filled.kinds() == [
+        ("local", "-", "get", 1),
+        ("local", "case 8", "search", 1),
+        ("local", "case 7", "search", 1),
+    ]
+
+
+def test_a_reason_may_be_required(filled: Room) -> None:
+    filled.require_reasons()
+    answer = filled.client.get("/v1/passes")
+    assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+    assert "X-Reason" in answer.json()["detail"]
+    assert filled.client.get("/v1/passes?format=csv").status_code == 400
+    filled.get("/v1/passes", **{"x-reason": "case 7"})
+    filled.get("/v1/passes/counts")  # shows no plate
+
+
+def test_a_principal_of_a_group_sees_only_its_cameras(filled: Room) -> None:
+    filled.enter_as(OF_THE_EAST)
+    assert ids(filled) == ["gate-1"]
+    assert ids(filled, "?camera=yard") == []
+    assert filled.client.get("/v1/passes/yard-1").status_code == 404
+    assert filled.client.get("/v1/passes/yard-1/crop.jpg").status_code == 404
+    counts = filled.get("/v1/passes/counts?by=camera")["counts"]
+    assert counts == [{"camera": "gate", "count": 1}]
+    exported = filled.client.get("/v1/passes?format=csv").text
+    assert "gate-1" in exported
+    assert "yard-1" not in exported
+
+
+def test_methods_of_a_path_are_told_and_head_has_no_body(filled: Room) -> None:
+    filled.enter_as(VIEWER)
+    refused = filled.client.post("/v1/passes")
+    assert refused.status_code == 405
+    assert {*refused.headers["allow"].split(", ")} == {"GET", "HEAD"}
+    refused = filled.client.post("/v1/lists/residents")
+    assert {*refused.headers["allow"].split(", ")} == {"PUT", "DELETE"}
+    head = filled.client.head("/v1/passes/gate-1")
+    assert head.status_code == 200

@@ -1,0 +1,58 @@
+"""The data of one plate: export and deletion over HTTP."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+from tests.plate_cameras.control_room.rest.rooms import EDITOR, OF_THE_EAST, Room, add_openings
+
+PLATE = "/v1/plates/A123BC77"
+
+
+def test_an_export_has_the_passes_and_their_pictures(filled: Room) -> None:
+    answer = filled.client.get(f"{PLATE}/export", headers={"x-reason": "owner"})
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        (line,) = archive.read("passes.jsonl").splitlines()
+        pictures = [name for name in archive.namelist() if name.endswith(".jpg")]
+    assert json.loads(line)["found"]["id"] == "gate-1"
+    assert len(pictures) == 2
+    assert filled.kinds()[0] == ("local", "owner", "export plate", 1)
+
+
+def test_an_export_has_only_openings_of_cameras_that_are_shown(filled: Room) -> None:
+    add_openings(filled)
+    filled.enter_as(OF_THE_EAST)
+    answer = filled.client.get(f"{PLATE}/export")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        openings = [*map(json.loads, archive.read("openings.jsonl").splitlines())]
+    assert [one["camera"] for one in openings] == ["gate"]
+
+
+def test_a_deletion_leaves_nothing_but_other_plates(filled: Room) -> None:
+    answer = filled.client.delete(f"{PLATE}?entries=true", headers={"x-reason": "owner"})
+    assert answer.json() == {"passes": 1, "pictures": 2, "spooled": 0, "entries": 1}
+    assert [one["id"] for one in filled.get("/v1/passes")["passes"]] == ["yard-1"]
+    assert filled.get("/v1/lists/residents/entries")["entries"] == []
+
+
+def test_both_need_a_reason_if_reasons_are_required(filled: Room) -> None:
+    filled.require_reasons()
+    assert filled.client.get(f"{PLATE}/export").status_code == 400
+    assert filled.client.delete(PLATE).status_code == 400
+    assert len(filled.get("/v1/passes?reason=check")["passes"]) == 2
+
+
+def test_both_are_for_administrators(filled: Room) -> None:
+    filled.enter_as(EDITOR)
+    assert filled.client.get(f"{PLATE}/export").status_code == 403
+    assert filled.client.delete(PLATE).status_code == 403
+
+
+def test_a_plate_is_deleted_only_as_a_whole(filled: Room) -> None:
+    filled.enter_as(OF_THE_EAST)
+    refused = filled.client.delete(PLATE)
+    assert refused.status_code == 403
+    assert "administrator of all cameras" in refused.json()["detail"]

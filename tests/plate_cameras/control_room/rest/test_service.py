@@ -1,0 +1,246 @@
+"""The control room in a real gateway process: live events, and a database that is away."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import aclosing
+from itertools import cycle
+from pathlib import Path
+from time import time
+
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.client.events import LiveEvent
+from orchestrator.serving.gateway.launcher import start
+from plate_cameras.configuration import Store
+from plate_cameras.control_room.rest.streams import MOST_OF_ONE
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.live_tables import CameraState
+from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.stored_events import make_event
+from tests.serving.gateway.conftest import GREY, INFER, Running, gateways, infer_call
+from tests.waiting import until
+
+pytestmark = pytest.mark.server
+CAMERAS = '[[cameras]]\nname = "gate"\nurl = "rtsp://127.0.0.1:1/a"\n'
+
+
+class Events:
+    """An open stream of events."""
+
+    def __init__(self, running: Running, query: str = "", last_id: str = "") -> None:
+        self.connection = running.connect()
+        headers = {"last-event-id": last_id} if last_id else {}
+        self.connection.request("GET", f"/v1/events{query}", headers=headers)
+        self.answer = self.connection.getresponse()
+        assert self.answer.status == 200
+        assert self.answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+        begin = self.read_block()
+        assert begin.keys() == {"id", "retry"}
+        self.number = begin["id"]
+
+    def read_block(self) -> dict[str, str]:
+        """Return the fields of the next event that is not a comment; none at the end."""
+        lines = iter(self.answer.readline, b"")
+        block: dict[str, str] = {}
+        for line in (one.decode().rstrip("\n") for one in lines):
+            name, _, value = line.partition(": ")
+            if not line and block:
+                return block
+            if name:
+                block[name] = value
+        return block
+
+    def read(self, count: int) -> list[tuple[str, str]]:
+        """Return kinds and passes of the next events."""
+        blocks = [self.read_block() for _ in range(count)]
+        return [(one["event"], json.loads(one["data"])["id"]) for one in blocks]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cameras")
+    (folder / "CAMERAS.toml").write_text(CAMERAS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(folder: Path) -> Iterator[PassStore]:
+    """Return the store as `plates watch` opens it."""
+    opened = open_store(Store(), folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path, store: PassStore) -> Iterator[Running]:
+    with gateways(folder) as begin:
+        yield begin(cameras=folder / "CAMERAS.toml")
+
+
+def test_events_come_as_passes_are_written(running: Running, store: PassStore) -> None:
+    events = Events(running)
+    store.write([make_event("a", kind="agreed")], [])
+    assert events.read(1) == [("pass.agreed", "a")]
+    store.write([make_event("a")], [])
+    assert events.read(1) == [("pass.closed", "a")]
+
+
+def test_a_listener_that_comes_back_gets_what_it_missed_once(
+    running: Running, store: PassStore
+) -> None:
+    first = Events(running)
+    store.write([make_event("b")], [])
+    block = first.read_block()
+    first.connection.close()
+    store.write([make_event("c"), make_event("d")], [])
+    second = Events(running, last_id=block["id"])
+    assert second.read(2) == [("pass.closed", "c"), ("pass.closed", "d")]
+    third = Events(running, f"?after={block['id']}")
+    store.write([make_event("e")], [])
+    assert third.read(3)[-1] == ("pass.closed", "e")
+
+
+def test_a_name_with_a_slash_is_reached_over_http(running: Running) -> None:
+    path = "/v1/lists/night%2Fshift"
+    status, _, body = running.ask("PUT", path, b"{}", **{"content-type": "application/json"})
+    assert (status, json.loads(body)["name"]) == (200, "night/shift")
+    assert running.ask("GET", f"{path}/entries")[0] == 200
+    assert running.ask("GET", "/v1/lists/night/shift/entries")[0] == 404
+    assert running.ask("DELETE", path)[0] == 204
+
+
+def test_a_camera_that_changes_is_told(running: Running, store: PassStore) -> None:
+    stop = threading.Event()
+
+    def change() -> None:
+        for word in cycle(("playing", "waiting")):  # the first look only remembers
+            store.live.write_states([CameraState("gate", "watcher-1", time(), {"state": word})])
+            if stop.wait(1.5):
+                return
+
+    events = Events(running)
+    thread = threading.Thread(target=change)
+    thread.start()
+    # A pass that was stored just before the stream began may come first.
+    block = next(one for one in iter(events.read_block, {}) if one["event"] == "camera")
+    stop.set()
+    thread.join()
+    assert "id" not in block
+    assert json.loads(block["data"])["name"] == "gate"
+
+
+def test_streams_hold_no_slots_of_recognition_and_are_limited(running: Running) -> None:
+    answers = [open_stream(running) for _ in range(MOST_OF_ONE + 1)]
+    assert answers[0].status == 200
+    assert answers[-1].status == 429
+    assert answers[-1].headers["retry-after"]
+    body, lengths = infer_call(GREY)
+    assert running.ask("POST", INFER, body, **lengths)[0] == 200
+    for one in running.connections:
+        one.close()
+    until(lambda: open_stream(running).status == 200, "a stream in the place of a closed one")
+
+
+def test_streams_that_begin_at_the_same_time_are_limited(running: Running) -> None:
+    connections = [running.connect() for _ in range(MOST_OF_ONE + 4)]
+    for one in connections:
+        one.request("GET", "/v1/events")
+    statuses = [one.getresponse().status for one in connections]
+    assert 0 < statuses.count(200) <= MOST_OF_ONE  # other tests may hold some
+    assert set(statuses) == {200, 429}
+    for one in connections:
+        one.close()
+
+
+def open_stream(running: Running) -> http.client.HTTPResponse:
+    connection = running.connect()
+    connection.request("GET", "/v1/events")
+    return connection.getresponse()
+
+
+def test_the_client_finds_what_the_store_has(running: Running, store: PassStore) -> None:
+    store.write([make_event(f"client-{number}", text="K001KK77") for number in range(5)], [])
+    with PlateClient(f"127.0.0.1:{running.port}") as client:
+        found = list(client.passes(text="K001*", page=2))
+    assert sorted(one.id for one in found) == [f"client-{number}" for number in range(5)]
+
+
+def test_the_client_follows_events_across_a_restart(folder: Path, store: PassStore) -> None:
+    with gateways(folder) as begin:
+        running = begin(cameras=folder / "CAMERAS.toml")
+        with PlateClient(f"127.0.0.1:{running.port}") as client:
+            events = client.events(camera="gate")
+            first = next_of(events, lambda: store.write([make_event("live-1")], []))
+            running.gateway.stop()
+            store.write([make_event("live-2"), make_event("live-3")], [])
+            restarted = start(running.gateway.options)
+            try:
+                seen = [first, next(events), next(events)]
+            finally:
+                events.close()
+                restarted.stop()
+    assert [one.passed.id for one in seen if one.passed] == ["live-1", "live-2", "live-3"]
+    assert [one.kind for one in seen] == ["pass.closed"] * 3
+    assert client.retried >= 1
+
+
+def test_the_async_client_goes_on_after_an_event(running: Running, store: PassStore) -> None:
+    async def follow(after: int | None, wanted: str) -> LiveEvent:
+        async with AsyncPlateClient(f"127.0.0.1:{running.port}") as client:
+            events = client.events(after=after)
+            async with aclosing(events):
+                return await anext(
+                    one async for one in events if one.passed and one.passed.id == wanted
+                )
+
+    begin = int(Events(running).number)
+    store.write([make_event("async-1"), make_event("async-2")], [])
+    first = asyncio.run(follow(begin, "async-1"))
+    second = asyncio.run(follow(first.number, "async-2"))
+    assert first.number is not None
+    assert second.number is not None
+    assert begin <= first.number <= second.number
+
+
+def next_of(events: Iterator[LiveEvent], act: Callable[[], object]) -> LiveEvent:
+    """Return the next event, which an action causes after the stream has begun."""
+    with ThreadPoolExecutor(1) as threads:
+        found = threads.submit(next, events)
+        while not found.done():
+            act()
+            wait([found], 1)
+    return found.result()
+
+
+def test_a_stream_ends_when_the_process_is_told_to(folder: Path) -> None:
+    with gateways(folder) as begin:
+        running = begin(cameras=folder / "CAMERAS.toml")
+        events = Events(running)
+        running.gateway.stop()
+        assert events.answer.read() in (b"", b": heartbeat\n\n")
+
+
+def test_without_its_database_the_room_is_away_and_recognition_is_not(
+    server: PostgresqlServer, tmp_path: Path
+) -> None:
+    url = server.create_database("room")
+    (tmp_path / "CAMERAS.toml").write_text(f'{CAMERAS}[store]\nurl = "{url}"\n')
+    server.kill()
+    with gateways(tmp_path) as begin:
+        running = begin(cameras=tmp_path / "CAMERAS.toml")
+        status, headers, body = running.ask("GET", "/v1/passes")
+        assert (status, headers["content-type"]) == (503, "application/problem+json")
+        assert json.loads(body)["reason"] == "database"
+        assert running.ask("GET", "/v1/events")[0] == 503
+        assert running.ask("GET", "/readyz")[0] == 200
+        server.start()
+        until(lambda: running.ask("GET", "/v1/passes")[0] == 200, "a room with its database")

@@ -1,0 +1,153 @@
+"""Whatever a caller may choose has an upper number: a walk over all operations of the room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from plate_cameras.control_room.rest.change_feed import ChangeFeed
+from plate_cameras.control_room.rest.openapi import describe
+from plate_cameras.control_room.rest.routes import rest_routes
+from plate_cameras.store.people import people
+from plate_cameras.store.people.people import Person
+from tests.plate_cameras.control_room.rest.rooms import Room
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+
+PART = describe(rest_routes(cast(ChangeFeed, None)))
+SCHEMAS = PART.components["schemas"]
+OPERATIONS = [
+    pytest.param(path, operation, id=operation["operationId"])
+    for path, methods in PART.paths.items()
+    for operation in methods.values()
+]
+
+
+def without_limit(schema: dict[str, Any], name: str) -> Iterator[str]:
+    """Return the parts of a schema that may have any size."""
+    if "$ref" in schema:
+        schema = SCHEMAS[schema["$ref"].rsplit("/", 1)[1]]
+    kind = schema.get("type")
+    if kind == "string" and not {"enum", "const", "maxLength"} & schema.keys():
+        yield name
+    if kind == "integer" and "maximum" not in schema:
+        yield name
+    if kind == "array":
+        if "maxItems" not in schema:
+            yield name
+        for one in [schema.get("items"), *schema.get("prefixItems", [])]:
+            if one:
+                yield from without_limit(one, f"{name}[]")
+    if kind == "object":
+        if schema.get("additionalProperties") is not False:
+            yield f"{name}.*"
+        for key, one in schema.get("properties", {}).items():
+            yield from without_limit(one, f"{name}.{key}")
+    for one in [*schema.get("anyOf", []), *schema.get("oneOf", []), *schema.get("allOf", [])]:
+        yield from without_limit(one, name)
+
+
+@pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+def test_each_value_that_a_caller_chooses_has_a_limit(path: str, operation: dict[str, Any]) -> None:
+    found: list[str] = []
+    for parameter in operation["parameters"]:
+        if "$ref" in parameter:
+            parameter = PART.components["parameters"][parameter["$ref"].rsplit("/", 1)[1]]
+        found += without_limit(parameter["schema"], parameter["name"])
+    for body in operation.get("requestBody", {}).get("content", {}).values():
+        found += without_limit(body["schema"], "body")
+    assert found == [], path
+
+
+def is_collection(schema: dict[str, Any]) -> bool:
+    """Tell whether an answer is nothing but things of one kind."""
+    kinds = [one.get("type") for one in schema["properties"].values()]
+    return kinds.count("array") == 1 and len(kinds) <= 3
+
+
+COLLECTIONS = [
+    pytest.param(operation, schema, id=operation["operationId"])
+    for methods in PART.paths.values()
+    for operation in methods.values()
+    if (content := operation["responses"].get("200", {}).get("content", {}))
+    and "application/json" in content
+    and (schema := SCHEMAS[content["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]])
+    and is_collection(schema)
+]
+
+
+@pytest.mark.parametrize(("operation", "schema"), COLLECTIONS)
+def test_each_collection_comes_in_pages(operation: dict[str, Any], schema: dict[str, Any]) -> None:
+    names = {one.get("name") for one in operation["parameters"]}
+    assert names >= {"limit", "cursor"}
+    assert "cursor" in schema["properties"]
+
+
+def test_the_walk_finds_the_collections() -> None:
+    found = {one.id for one in COLLECTIONS}
+    assert found >= {"lists", "entries", "cameras", "gates", "people", "openings", "audit"}
+    assert found >= {"passes", "countPasses"}
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        pytest.param("/v1/cameras", ["gate", "yard"], id="cameras"),
+        pytest.param("/v1/lists", ["guests", "residents"], id="lists"),
+        pytest.param("/v1/people", ["anna", "boris"], id="people"),
+    ],
+)
+def test_things_with_names_come_in_pages(filled: Room, path: str, names: list[str]) -> None:
+    filled.store.lists.create("guests")
+    for name in ("anna", "boris"):
+        filled.store.people.add(Person(name, "viewer"), "hash", REQUESTER)
+    field, cursor, found = path.rsplit("/", 1)[1], "", []
+    for _ in names:
+        page = filled.get(f"{path}?limit=1&cursor={cursor}")
+        found += [one["name"] for one in page[field]]
+        cursor = page["cursor"]
+    assert (found, cursor) == (names, "")
+    answer = filled.client.get(f"{path}?cursor=gone")
+    assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
+
+
+@pytest.mark.parametrize("by", ["hour", "camera"])
+def test_counts_come_in_pages(filled: Room, by: str) -> None:
+    earlier = [make_event(f"e{at}", first_seen_s=NOW_S - 7200 * at) for at in range(1, 4)]
+    filled.store.write(earlier, [])
+    whole = filled.get(f"/v1/passes/counts?by={by}")
+    assert (len(whole["counts"]), whole["cursor"]) == ({"hour": 4, "camera": 2}[by], "")
+    found, cursor = [], ""
+    while True:
+        page = filled.get(f"/v1/passes/counts?by={by}&limit=1&offset_minutes=0&cursor={cursor}")
+        found += page["counts"]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert found == whole["counts"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        pytest.param("GET", "/v1/passes?" + "camera=gate&" * 201, "camera: tuple", id="cameras"),
+        pytest.param("GET", "/v1/passes?" + "zone=entry&" * 201, "zone: tuple", id="zones"),
+        pytest.param("GET", "/v1/passes?" + "part=123&" * 11, "part: tuple", id="parts"),
+        pytest.param("GET", f"/v1/passes?from=2026-11-26T08:00:00.{'0' * 40}", "from: ", id="time"),
+        pytest.param("PUT", f"/v1/lists/{'n' * 201}", "name: wanted at most 200", id="name"),
+        pytest.param("GET", f"/v1/people?cursor={'n' * 201}", "cursor: ", id="cursor"),
+    ],
+)
+def test_more_than_the_limit_is_told(room: Room, method: str, path: str, message: str) -> None:
+    answer = room.client.request(method, path.rstrip("&"), json={})
+    assert answer.status_code == 400
+    assert message in answer.json()["detail"]
+
+
+def test_people_have_an_upper_number(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "MAX_PEOPLE", 1)
+    room.store.people.add(Person("anna", "viewer"), "hash", REQUESTER)
+    with pytest.raises(ParameterError, match="people: wanted at most 1, got one more"):
+        room.store.people.add(Person("boris", "viewer"), "hash", REQUESTER)

@@ -1,0 +1,186 @@
+"""A control room with two groups, south and zq7, and everything that the store may hold of zq7."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+from starlette.types import Message
+
+from plate_cameras.configuration import Camera, Zone
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.openings.gate_openings import FAILED, OPENED, GateOpening
+from plate_cameras.store.people.people import Person
+from plate_cameras.store.writing.live_tables import Areas, CameraState, Still
+from tests.plate_cameras.control_room.access.rooms import HASH, TESTER, Room, open_room, write_keys
+from tests.plate_cameras.store.stored_events import NOW_S, make_event
+
+TEXT, LISTED = "B234CD77", "C345EK77"
+"""Plates of zq7 alone."""
+SECRETS = re.compile(rf"zq7|{TEXT}|{LISTED}", re.IGNORECASE)
+"""What nobody else may read."""
+ROLES = ("viewer", "editor", "administrator")
+ALL, NORTH = {"X-API-Key": "office"}, {"X-API-Key": "zq7-key", "X-Reason": "case zq7"}
+
+
+def key_of(role: str) -> dict[str, str]:
+    """Return the header with a key of the south."""
+    return {"X-API-Key": f"south-{role}"}
+
+
+def cameras_of(group: str) -> tuple[Camera, ...]:
+    """Return a group's camera as watchers configure the store."""
+    return (Camera(f"{group}-gate", "rtsp://10.0.0.5/1", group=group, lists=(f"{group}-cars",)),)
+
+
+def settings_of(group: str, group_of_camera: str = "") -> str:
+    """Return a group's lines of the file of cameras."""
+    return f"""
+[[cameras]]
+name = "{group}-gate"
+url = "rtsp://10.0.0.5/stream1"
+group = "{group_of_camera or group}"
+lists = ["{group}-cars"]
+[[gates]]
+name = "{group}-barrier"
+type = "http"
+url = "http://10.0.0.9/relay"
+cameras = ["{group}-gate"]
+lists = ["{group}-gate-list"]
+"""
+
+
+SHARED_GATE = """
+[[gates]]
+name = "yard"
+type = "http"
+url = "http://10.0.0.9/relay"
+cameras = ["south-gate", "zq7-gate"]
+lists = ["south-cars", "zq7-cars"]
+"""
+"""A gate that cameras of both groups open; it makes no list of one group that of the other."""
+
+
+@contextmanager
+def open_two_groups(folder: Path) -> Iterator[Room]:
+    """Open a room with keys of both groups, and with data of the south."""
+    roles = {f"south-{role}": f'role = "{role}"\ngroups = ["south"]' for role in ROLES}
+    zq7 = 'role = "administrator"\ngroups = ["zq7"]'
+    keys = write_keys(folder, **roles, office='role = "administrator"', **{"zq7-key": zq7})
+    people = (Person("south-person", "viewer", ("south",)), Person("root", "administrator"))
+    cameras = settings_of("south") + settings_of("zq7") + SHARED_GATE
+    options = {"keys": keys, "wants_keys": True, "triton_metrics": "http://127.0.0.1:1"}
+    with open_room(folder, people=people, cameras=cameras, **options) as room:
+        fill(room, "south", "A123BC77", "H456OP99")
+        yield room
+
+
+def fill(room: Room, group: str, text: str, listed: str) -> None:
+    """Put everything that there can be into a group."""
+    store, camera = room.store, f"{group}-gate"
+    zone = Zone(f"{group}-zone", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0)))
+    for name in ("cars", "gate-list", "unused"):
+        store.lists.save(f"{group}-{name}", f"house of {group}", 7.0, TESTER)
+        store.lists.put(
+            f"{group}-{name}", [ListEntry(one, f"note {group}") for one in (text, listed)]
+        )
+    store.configure(cameras_of(group))
+    store.write([make_event(f"{group}-1", text, camera=camera, zones=(zone.name,))], [])
+    openings = [_opening(group, camera, text), _opening(group, "", text)]
+    if group == "south":  # a list of zq7 opens the shared gate for a vehicle of the south
+        openings.append(replace(openings[0], gate="yard", list="zq7-cars", entry_text=LISTED))
+    store.openings.write([replace(one, id=f"{group}-{at}") for at, one in enumerate(openings)])
+    store.live.write_states([CameraState(camera, f"{group}-host", NOW_S, {"error": group})])
+    store.live.write_stills([Still(camera, NOW_S, f"still {group}".encode())])
+    store.live.draw(camera, Areas(zones=(zone,)), TESTER)
+    if store.people.find(f"{group}-person") is None:
+        store.people.add(Person(f"{group}-person", "viewer", (group,)), HASH, TESTER)
+
+
+def act_in_zq7(room: Room) -> None:
+    """Search, make a list that no camera uses, and add a person, as the key of zq7."""
+    client = room.client
+    assert client.get(f"/v1/passes?text={TEXT}", headers=NORTH).status_code == 200
+    assert client.put("/v1/lists/zq7-made", json={}, headers=NORTH).status_code == 200
+    entry = client.put(f"/v1/lists/zq7-made/entries/{LISTED}", json={}, headers=NORTH)
+    assert entry.status_code == 200
+    clara = {"role": "viewer", "groups": ["zq7"], "password": "long enough for all"}
+    assert client.put("/v1/people/zq7-clara", json=clara, headers=NORTH).status_code == 201
+
+
+def _opening(group: str, camera: str, text: str) -> GateOpening:
+    return GateOpening(
+        gate=f"{group}-barrier",
+        camera=camera,
+        pass_id=f"{group}-1" if camera else "",
+        text=text,
+        list=f"{group}-gate-list",
+        entry_text=text,
+        outcome=OPENED if camera else FAILED,
+        reason="" if camera else f"reason {group}",
+        requested_s=NOW_S,
+    )
+
+
+@dataclass
+class OpenStream:
+    """A request whose answer goes on.
+
+    Attributes:
+        room: The control room.
+        path: Path of the request.
+        headers: Headers of the request.
+        content: What has come so far.
+    """
+
+    room: Room
+    path: str
+    headers: dict[str, str]
+    content: bytes = b""
+    _left: anyio.Event = field(default_factory=anyio.Event)
+
+    def __post_init__(self) -> None:
+        portal = self.room.client.portal
+        assert portal is not None
+        self._portal, self._running = portal, portal.start_task_soon(self._run)
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the answer has ended, or has broken off."""
+        return self._running.done()
+
+    def leave(self) -> None:
+        """Disconnect, and wait for the end."""
+        self._portal.call(self._left.set)
+        self._running.result(20)
+
+    async def _run(self) -> None:
+        path, _, query = self.path.partition("?")
+        headers = {"host": "localhost:8000"} | self.headers
+        scope: dict[str, Any] = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.lower().encode(), one.encode()) for name, one in headers.items()],
+            "client": ("127.0.0.1", 50001),
+            "server": ("localhost", 8000),
+        }
+        await self.room.client.app(scope, self._receive, self._send)
+
+    async def _receive(self) -> Message:
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        assert message.get("status", 200) == 200
+        self.content += message.get("body", b"")

@@ -1,0 +1,225 @@
+"""When a gate opens, worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from orchestrator.plates import Plate
+from plate_cameras.configuration import Schedule
+from plate_cameras.gates.conditions import (
+    Circumstances,
+    PresentPass,
+    decide,
+    find_hit,
+    first_readable_s,
+    is_in_place,
+    is_settled,
+)
+from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.passes import LineCrossing
+from plate_cameras.store.lists.list_lookup import ListEntry
+from tests.plate_cameras.gates.known_vehicles import (
+    NOW_S,
+    TEXT,
+    make_gate,
+    make_list,
+    make_passed,
+    remember_opening,
+)
+
+SHUNTING = (LineCrossing("stop", "right", 1.0), LineCrossing("stop", "left", 2.0))
+
+
+@pytest.mark.parametrize(
+    ("gate", "passed", "opens"),
+    [
+        pytest.param({}, {}, True, id="nothing-more-is-wanted"),
+        pytest.param({"cameras": ("yard",)}, {}, False, id="another-camera"),
+        pytest.param({"zones": ("entry",)}, {"zones": ("far", "entry")}, True, id="in-a-zone"),
+        pytest.param({"zones": ("entry",)}, {"zones": ("far",)}, False, id="in-another-zone"),
+        pytest.param({"zones": ("entry",)}, {"zones": ()}, False, id="in-no-zone"),
+        pytest.param({"direction": "towards"}, {"direction": "towards"}, True, id="towards"),
+        pytest.param({"direction": "towards"}, {"direction": "away"}, False, id="away"),
+        pytest.param({"direction": "towards"}, {"direction": ""}, False, id="not-known-yet"),
+        pytest.param({"lines": ("stop",)}, {"crossings": ()}, False, id="before-the-line"),
+        pytest.param({"lines": ("stop",)}, {"crossings": SHUNTING}, True, id="beyond-the-line"),
+        pytest.param({"lines": ("exit",)}, {"crossings": SHUNTING}, False, id="another-line"),
+        pytest.param(
+            {"lines": ("stop",), "side": "left"}, {"crossings": SHUNTING}, True, id="last-side"
+        ),
+        pytest.param(
+            {"lines": ("stop",), "side": "right"}, {"crossings": SHUNTING}, False, id="went-back"
+        ),
+    ],
+)
+def test_a_vehicle_must_be_in_place(
+    gate: dict[str, Any], passed: dict[str, Any], *, opens: bool
+) -> None:
+    assert is_in_place(make_gate(**gate), make_passed(**passed)) == opens
+
+
+def test_two_frames_must_agree() -> None:
+    assert is_settled(make_passed(looks=2), 0.9)
+    assert not is_settled(make_passed(looks=1), 0.9)
+
+
+def test_frames_that_read_something_else_do_not_agree() -> None:
+    passed = make_passed(looks=2)
+    other = Plate((0, 0, 9, 9), 0.9, "A128BC77", 0.9, format="ru_car")
+    changed = replace(passed.observations[1], plate=other)
+
+    assert not is_settled(replace(passed, observations=(passed.observations[0], changed)), 0.9)
+
+
+def test_the_score_must_reach_the_threshold() -> None:
+    assert is_settled(make_passed(text_score=0.9), 0.9)
+    assert not is_settled(make_passed(text_score=0.89), 0.9)
+
+
+def test_an_unreadable_plate_opens_nothing() -> None:
+    assert not is_settled(make_passed(""), 0.0)
+    assert find_hit(make_gate(fuzzy=True), [make_list(ListEntry("A123", edits=2))], "", 0) is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "fuzzy", "edits"),
+    [
+        pytest.param(ListEntry(TEXT), False, 0, id="the-same-text"),
+        pytest.param(ListEntry(TEXT, edits=1), False, 0, id="the-same-text-as-a-fuzzy-entry"),
+        pytest.param(ListEntry("A128BC77", edits=1), False, None, id="one-other-character"),
+        pytest.param(ListEntry("A128BC77", edits=1), True, 1, id="the-gate-allows-it"),
+        pytest.param(ListEntry("A128BC77"), True, None, id="the-entry-does-not-allow-it"),
+        pytest.param(ListEntry(TEXT, valid_until_s=NOW_S), False, None, id="expired"),
+        pytest.param(ListEntry(TEXT, valid_from_s=NOW_S + 1), False, None, id="not-valid-yet"),
+        pytest.param(ListEntry(TEXT, valid_until_s=NOW_S + 1), False, 0, id="still-valid"),
+    ],
+)
+def test_an_entry_must_fit(entry: ListEntry, fuzzy: bool, edits: int | None) -> None:
+    hit = find_hit(make_gate(fuzzy=fuzzy), [make_list(entry)], TEXT, NOW_S)
+
+    assert (hit.edits if hit else None) == edits
+
+
+def test_the_nearest_entry_of_all_lists_counts() -> None:
+    lists = [make_list(ListEntry("A128BC70", edits=2)), make_list(ListEntry("A128BC77", edits=1))]
+    hits = [find_hit(make_gate(fuzzy=True), one, TEXT, NOW_S) for one in (lists, lists[::-1])]
+
+    assert [hit and hit.entry.text for hit in hits] == ["A128BC77", "A128BC77"]
+
+
+def test_an_expired_entry_does_not_hide_a_fuzzy_one() -> None:
+    known = make_list(ListEntry(TEXT, valid_until_s=1.0), ListEntry("A128BC77", edits=1))
+
+    assert find_hit(make_gate(), [known], TEXT, NOW_S) is None
+    hit = find_hit(make_gate(fuzzy=True), [known], TEXT, NOW_S)
+    assert hit is not None
+    assert hit.entry.text == "A128BC77"
+
+
+def make_present(seen_s: float = NOW_S, **changes: Any) -> PresentPass:
+    passed = make_passed(**changes)
+    return PresentPass(passed, seen_s=seen_s, settled_text=passed.text)
+
+
+def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
+    """Return circumstances in which the vehicle of the tests may come in."""
+    return replace(
+        Circumstances(
+            steady_s=NOW_S,
+            unix_s=NOW_S,
+            local=datetime(2026, 11, 26, 12, 0),
+            lists=[make_list(*entries)],
+            lists_age_s=0.0,
+            hold_offs=HoldOffs(),
+        ),
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("gate", "present", "now", "code"),
+    [
+        pytest.param({}, {}, {}, "", id="opens"),
+        pytest.param({}, {"text": ""}, {}, "left", id="no-text"),
+        pytest.param({"cameras": ("yard",)}, {}, {}, "moved", id="another-camera"),
+        pytest.param({"lists": ("staff",)}, {}, {"lists": []}, "unlisted", id="no-list"),
+        pytest.param(
+            {},
+            {},
+            {"hold_offs": remember_opening(9999, pass_id="pass-1")},
+            "asked",
+            id="asked-before",
+        ),
+        pytest.param(
+            {"schedule": Schedule(start="13:00", end="14:00")}, {}, {}, "schedule", id="too-early"
+        ),
+        pytest.param({"schedule": Schedule(start="12:00", end="14:00")}, {}, {}, "", id="in-time"),
+        pytest.param({"stale_lists_s": 60.0}, {}, {"lists_age_s": 60.0}, "", id="lists-just-new"),
+        pytest.param(
+            {"stale_lists_s": 60.0}, {}, {"lists_age_s": 60.1}, "stale_lists", id="stale-lists"
+        ),
+        pytest.param({"agreement_threshold": 0.97}, {}, {}, "", id="score-reached"),
+        pytest.param({"agreement_threshold": 0.98}, {}, {}, "score", id="score-too-low"),
+        pytest.param({}, {}, {"hold_offs": remember_opening(59.9)}, "hold_off", id="held-off"),
+        pytest.param({}, {}, {"hold_offs": remember_opening(60)}, "", id="hold-off-over"),
+        pytest.param(
+            {},
+            {},
+            {"hold_offs": remember_opening(entry_text="", text="B456OP199")},
+            "",
+            id="other-car",
+        ),
+        pytest.param(
+            {}, {}, {"hold_offs": remember_opening(text="A")}, "hold_off", id="same-entry"
+        ),
+        pytest.param({}, {}, {"hold_offs": remember_opening(gate="south")}, "", id="other-gate"),
+        pytest.param({}, {"seen_s": NOW_S - 10}, {}, "", id="seen-just-now"),
+        pytest.param({}, {"seen_s": NOW_S - 10.1}, {}, "old_frame", id="not-seen-any-more"),
+    ],
+)
+def test_a_gate_decides_by_all_conditions(
+    gate: dict[str, Any], present: dict[str, Any], now: dict[str, Any], code: str
+) -> None:
+    decision = decide(make_gate(**gate), make_present(**present), look_around(**now))
+
+    assert decision.code == code
+    assert decision.opens == (code == "")
+
+
+def test_a_text_on_which_no_frames_agree_opens_nothing() -> None:
+    present = replace(make_present(), settled_text="M456OP199")
+
+    assert decide(make_gate(), present, look_around()).code == "left"
+
+
+def test_a_decision_has_the_entry_and_the_sentence() -> None:
+    now = look_around(hold_offs=remember_opening(3.2))
+    decision = decide(make_gate(hold_off_s=60), make_present(), now)
+
+    assert decision.sentence == "opened for this plate 3 s ago; hold_off_s is 60"
+    assert decision.hit is not None
+    assert decision.hit.entry.text == TEXT
+    assert decide(make_gate(), make_present(), look_around()).sentence == ""
+
+
+def test_the_validity_of_an_entry_goes_by_the_unix_time() -> None:
+    now = look_around(ListEntry(TEXT, valid_until_s=NOW_S), steady_s=NOW_S, unix_s=NOW_S - 1)
+
+    assert decide(make_gate(), make_present(), now).opens
+    assert decide(make_gate(), make_present(), replace(now, unix_s=NOW_S)).code == "unlisted"
+
+
+def test_the_delay_counts_from_the_first_frame_that_shows_the_text() -> None:
+    passed = make_passed(looks=3, last_moment_s=77.0)
+    other = replace(passed.observations[0], plate=Plate((0, 0, 9, 9), 0.9, "", 0.0))
+    passed = replace(passed, observations=(other, *passed.observations[1:]))
+
+    assert first_readable_s(passed) == 76.0  # the last frame was one second later
+    assert first_readable_s(replace(passed, text="M456OP199")) == 77.0
+    assert first_readable_s(replace(passed, last_seen_s=0.0)) == 77.0
+    assert first_readable_s(replace(passed, clock="file")) is None
+    assert first_readable_s(replace(passed, last_moment_s=None)) is None

@@ -1,0 +1,273 @@
+"""Relays over HTTP, with a real server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from orchestrator.errors import SettingsError
+from plate_cameras.gates import http_relay
+from plate_cameras.gates.http_relay import HttpRelay
+from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from tests.plate_cameras.gates.known_vehicles import TEXT, make_gate
+
+REQUEST = OpeningRequest("north", 'the "yard"', "p1", TEXT, "residents", TEXT)
+
+
+@dataclass
+class RelayServer:
+    """A relay that answers with a status and keeps what it was asked."""
+
+    status: int = 200
+    requests: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        text = await request.text()
+        self.requests.append((request.method, {**request.headers}, text))
+        return web.Response(status=self.status, headers={"Location": "/elsewhere"})
+
+    def switch_on(self, **options: str) -> None:
+        async def run() -> None:
+            app = web.Application()
+            app.router.add_route("*", "/{path:.*}", self.answer)
+            runner = web.AppRunner(app)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            url = f"http://127.0.0.1:{runner.addresses[0][1]}/relay/0?turn=on"
+            relay = HttpRelay(make_gate(url=url, options=options), {"KEY": "secret"})
+            try:
+                await relay.switch_on(REQUEST)
+            finally:
+                await relay.close()
+                await runner.cleanup()
+
+        asyncio.run(run())
+
+
+def test_a_request_without_a_body_is_sent() -> None:
+    server = RelayServer()
+    server.switch_on(method="GET")
+
+    assert [(method, body) for method, _, body in server.requests] == [("GET", "")]
+
+
+def test_names_are_escaped_in_a_json_body() -> None:
+    server = RelayServer()
+    server.switch_on(body='{"plate": "$text", "camera": "$camera"}')
+
+    ((method, headers, body),) = server.requests
+    assert (method, headers["Content-Type"]) == ("POST", "application/json")
+    assert body == '{"plate": "A123BC77", "camera": "the \\"yard\\""}'
+
+
+def test_names_are_escaped_in_a_form() -> None:
+    server = RelayServer()
+    server.switch_on(body="camera=$camera&on=1", content_type="application/x-www-form-urlencoded")
+
+    assert server.requests[0][2] == "camera=the%20%22yard%22&on=1"
+
+
+def test_headers_and_passwords_come_from_the_environment() -> None:
+    server = RelayServer()
+    server.switch_on(**{"header.X-Api-Key": "env:KEY", "user": "plates", "password": "env:KEY"})
+
+    headers = server.requests[0][1]
+    assert headers["X-Api-Key"] == "secret"
+    assert headers["Authorization"] == "Basic cGxhdGVzOnNlY3JldA=="
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429])
+def test_a_request_that_is_rejected_was_not_carried_out(status: int) -> None:
+    server = RelayServer(status)
+
+    with pytest.raises(NotSwitchedError, match=f"status {status}"):
+        server.switch_on()
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [302, 307, 500, 503])
+def test_after_any_other_answer_the_relay_may_have_opened(status: int) -> None:
+    server = RelayServer(status)
+
+    assert may_have_opened(server.switch_on, f"status {status}")
+    assert len(server.requests) == 1
+
+
+def may_have_opened(switch_on: Callable[[], None], message: str) -> bool:
+    """Tell whether it fails so that the relay may have opened all the same."""
+    with pytest.raises(RelayError, match=message) as caught:
+        switch_on()
+    return not isinstance(caught.value, NotSwitchedError)
+
+
+def switch_on(url: str) -> None:
+    """Send a request with the method that aiohttp repeats by itself."""
+
+    async def run() -> None:
+        relay = HttpRelay(make_gate(url=url, options={"method": "GET"}), {})
+        try:
+            await relay.switch_on(REQUEST)
+        finally:
+            await relay.close()
+
+    asyncio.run(run())
+
+
+@contextmanager
+def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
+    """Serve one connection after the other; each gets its answer, and is cut off.
+
+    Gives:
+        The address, and what the connections have sent.
+    """
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            for answer in answers:
+                try:
+                    connection = server.accept()[0]
+                except OSError:  # closed at the end of the test
+                    return
+                with connection, suppress(OSError):
+                    received.append(connection.recv(65536))
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/", received
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(b"", id="none"),
+        pytest.param(b"HTTP/1.1 200 O", id="a-part"),
+        pytest.param(b"what?\r\n\r\n", id="no-http"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100_000, id="endless-headers"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"b" * 1_000_000, id="a-long-header"),
+        pytest.param(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, id="only-continue"),
+    ],
+)
+def test_a_connection_that_ends_early_is_not_tried_again(answer: bytes) -> None:
+    with rough_server(answer, b"HTTP/1.1 200 OK\r\n\r\n") as (url, received):
+        assert may_have_opened(lambda: switch_on(url), "lost")
+    assert len(received) == 1
+
+
+def test_two_openings_use_two_connections() -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+    async def run(url: str) -> None:
+        relay = HttpRelay(make_gate(url=url, options={"method": "GET"}), {})
+        await relay.switch_on(REQUEST)
+        await relay.switch_on(REQUEST)
+        await relay.close()
+
+    with rough_server(answer, answer) as (url, received):
+        asyncio.run(run(url))
+    assert len(received) == 2
+
+
+def test_a_long_body_is_not_read() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
+
+    with rough_server(head + b"x" * 10_000) as (url, _):
+        switch_on(url)
+
+
+def test_a_relay_that_does_not_answer_may_have_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_relay, "TIMEOUT_S", 0.2)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        assert may_have_opened(lambda: switch_on(url), "the relay does not answer")
+
+
+def test_a_name_without_an_address_is_a_failure() -> None:
+    with pytest.raises(NotSwitchedError, match="cannot reach the relay"):
+        switch_on("http://relay.invalid/")
+
+
+def test_a_connection_without_tls_is_a_failure() -> None:
+    with (
+        rough_server(b"no TLS here, and more than one record of it") as (url, _),
+        pytest.raises(NotSwitchedError, match="cannot reach the relay"),
+    ):
+        switch_on(url.replace("http:", "https:"))
+
+
+def test_a_name_that_is_not_resolved_in_time_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(http_relay, "CONNECT_S", 0.1)
+    monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", hang)
+
+    with pytest.raises(NotSwitchedError, match="cannot reach the relay"):
+        switch_on("http://relay.example/")
+
+
+def test_a_relay_that_is_away_is_told_without_its_address(free_port: int) -> None:
+    with pytest.raises(NotSwitchedError, match=r"cannot reach the relay: (?!.*secret)"):
+        switch_on(f"http://127.0.0.1:{free_port}/?key=secret")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"url": "ftp://relay"}, "wanted an http", id="scheme"),
+        pytest.param({"options": {"method": "DELETE"}}, "method: wanted GET", id="method"),
+        pytest.param({"options": {"body": "$secret"}}, "body: wanted", id="placeholder"),
+        pytest.param({"options": {"body": "$"}}, "body: wanted", id="lone-dollar"),
+        pytest.param(
+            {"options": {"body": "$text", "content_type": "text/xml"}}, "content_type", id="type"
+        ),
+        pytest.param({"options": {"verify": "maybe"}}, "verify: wanted yes or no", id="flag"),
+        pytest.param({"options": {"ca_file": "/none"}}, "ca_file", id="certificates"),
+        pytest.param({"options": {"header.A B": "c"}}, "a header of one line", id="header-name"),
+        pytest.param({"options": {"header.A": "b\nc"}}, "a header of one line", id="header"),
+        pytest.param({"options": {"colour": "red"}}, "wanted some of", id="unknown"),
+        pytest.param({"options": {"password": "env:NO", "user": "a"}}, "variable NO", id="secret"),
+    ],
+)
+def test_wrong_settings_are_told(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        HttpRelay(make_gate(**changes), {})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 500 \x1b[31mred\r\nA: b\r\n\r\n",
+        b"HTTP/1.1 200\x1b[2J OK\r\n\r\n",
+        b"\x1b]0;title\x07\r\n\r\n",
+    ],
+)
+def test_the_text_of_a_relay_is_told_in_one_line(answer: bytes) -> None:
+    with rough_server(answer) as (url, _), pytest.raises(RelayError) as caught:
+        switch_on(url)
+    assert str(caught.value).isprintable()
+
+
+def test_the_cookies_of_a_relay_are_not_kept() -> None:
+    baking = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
+
+    async def run(url: str) -> None:
+        relay = HttpRelay(make_gate(url=url), {})
+        await relay.switch_on(REQUEST)
+        await relay.switch_on(REQUEST)
+        await relay.close()
+
+    with rough_server(baking, baking) as (url, received):
+        asyncio.run(run(url))
+    assert b"cookie" not in b"".join(received).lower()

@@ -1,0 +1,188 @@
+"""The lists in memory, with a store whose answers follow a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import DAY_S, OVERLAP_S, KnownLists
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
+from plate_cameras.store.openings.gate_openings import GateOpening
+from tests.plate_cameras.gates.known_vehicles import TEXT, make_gate, make_list, make_opening
+from tests.virtual_time import run_virtually
+
+
+class Shelf:
+    """A store with one list, whose calls take time.
+
+    Attributes:
+        now_s: The steady time.
+        takes_s: Time that each call takes.
+        revision: State of the list.
+        failure: The error of each call; None if they work.
+        within_s: Ages of openings that were asked for.
+        aged: Openings with their ages.
+        changes: Number of changes that were told.
+    """
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+        self.takes_s = 0.0
+        self.revision = 1
+        self.failure: Exception | None = None
+        self.within_s: list[float] = []
+        self.aged: list[tuple[GateOpening, float]] = []
+        self.changes = 0
+        self.hold_offs = HoldOffs()
+        self.lists = KnownLists(self, self.hold_offs, lambda: self.now_s)
+        self.lists.on_change = self.count
+
+    @property
+    def openings(self) -> Shelf:
+        return self
+
+    def count(self) -> None:
+        self.changes += 1
+
+    def refresh(self, lookup: ListLookup) -> None:
+        self.now_s += self.takes_s
+        if self.failure:
+            raise self.failure
+        lookup._loaded = {1: make_list(ListEntry(TEXT), revision=self.revision)}
+
+    def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
+        self.within_s.append(within_s)
+        return self.aged
+
+    def read(self) -> None:
+        run_virtually(self.lists.read())
+
+
+def test_lists_that_were_never_read_are_infinitely_old() -> None:
+    assert Shelf().lists.age_s == float("inf")
+
+
+def test_the_age_counts_from_the_beginning_of_the_call() -> None:
+    shelf = Shelf()
+    shelf.takes_s = 3.0
+    shelf.read()
+
+    assert shelf.lists.age_s == 3.0
+    assert [one.name for one in shelf.lists.named(["residents"])] == ["residents"]
+
+
+def test_a_change_is_told_once() -> None:
+    shelf = Shelf()
+    shelf.read()
+    shelf.read()
+    assert shelf.changes == 1
+    shelf.revision = 2
+    shelf.read()
+
+    assert shelf.changes == 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        StoreUnavailable("away"),
+        RuntimeError("of the driver"),
+        OSError("no descriptors"),
+        KeyError(),
+    ],
+)
+def test_after_any_error_the_lists_stay_and_get_older(failure: Exception) -> None:
+    shelf = Shelf()
+    shelf.read()
+    shelf.failure, shelf.now_s = failure, 107.0
+    shelf.read()
+
+    assert shelf.lists.age_s == 7.0
+    assert shelf.lists.named(["residents"]) != []
+    assert shelf.changes == 1
+
+
+def test_a_failure_that_lasts_is_told_once_for_each_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shelf = Shelf()
+    shelf.read()
+    shelf.failure, shelf.now_s = StoreUnavailable("away"), 110.0
+    shelf.read()
+    assert caplog.records == []
+    shelf.now_s = 110.1
+    shelf.read()
+    shelf.read()
+    shelf.failure = KeyError("strange")
+    shelf.read()
+    assert [one.exc_info is None for one in caplog.records] == [True, False]
+    shelf.failure = None
+    shelf.read()
+    shelf.failure, shelf.now_s = KeyError("strange"), 200.0
+    shelf.read()
+
+    assert len(caplog.records) == 3
+
+
+def test_openings_of_a_day_are_read_at_first_and_then_the_new_ones() -> None:
+    shelf = Shelf()
+    shelf.read()
+    shelf.now_s += 5
+    shelf.read()
+
+    assert shelf.within_s == [DAY_S, 5 + OVERLAP_S]
+
+
+def test_openings_are_read_up_to_the_age_that_counts_but_at_first() -> None:
+    shelf = Shelf()
+    shelf.lists.count_openings(12.0)
+    shelf.read()
+    shelf.now_s += 5
+    shelf.read()
+    shelf.lists.count_openings(12.0)
+    shelf.now_s += 1
+    shelf.read()
+    shelf.lists.count_openings(60.0)
+    shelf.read()
+    shelf.read()
+
+    assert shelf.within_s == [DAY_S, 12.0, 11.0, DAY_S, 10.0]
+
+
+def test_an_opening_counts_from_its_age() -> None:
+    shelf, gate = Shelf(), make_gate(hold_off_s=60)
+    shelf.takes_s = 3.0
+    shelf.aged = [(make_opening(), 20.0)]
+    shelf.read()
+
+    assert shelf.hold_offs.opened_ago_s(gate, [TEXT], shelf.now_s) == 20.0
+
+
+def test_openings_that_do_not_count_any_more_are_forgotten() -> None:
+    shelf, gate = Shelf(), make_gate(hold_off_s=600)
+    shelf.lists.count_openings(60)
+    shelf.aged = [(make_opening(), 61.0), (make_opening(text="B", entry_text="B"), 60.0)]
+    shelf.read()
+
+    assert shelf.hold_offs.opened_ago_s(gate, [TEXT], shelf.now_s) is None
+    assert shelf.hold_offs.opened_ago_s(gate, ["B"], shelf.now_s) == 60.0
+
+
+def test_lists_are_read_every_second_also_after_an_error() -> None:
+    shelf = Shelf()
+    shelf.failure = RuntimeError("broken")
+
+    async def act() -> None:
+        reading = asyncio.create_task(shelf.lists.run())
+        await asyncio.sleep(2.5)
+        shelf.failure = None
+        await asyncio.sleep(1)
+        reading.cancel()
+
+    run_virtually(act())
+    assert len(shelf.within_s) == 1
+    assert shelf.changes == 1

@@ -1,0 +1,46 @@
+"""The relay of a gate is asked now and then whether it is there, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from plate_cameras.gates.relay_watch import PREPARE_EVERY_S, PREPARE_S, watch_relay
+from plate_cameras.gates.status import GateStatus
+from tests.plate_cameras.gates.known_vehicles import ScriptedRelay
+from tests.virtual_time import run_virtually
+
+
+class Broken(ScriptedRelay):
+    """A relay whose script is that of the checks."""
+
+    async def prepare(self) -> None:
+        await self._follow()
+
+
+def watch(relay: ScriptedRelay, *waits_s: float) -> list[str]:
+    """Watch a relay; return what its gate's status tells after each wait."""
+
+    async def main() -> list[str]:
+        status, told = GateStatus("north"), []
+        watching = asyncio.create_task(watch_relay(relay, status))
+        for wait_s in waits_s:
+            await asyncio.sleep(wait_s)
+            told.append(status.error)
+        watching.cancel()
+        return told
+
+    return run_virtually(main())
+
+
+def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
+    told = watch(Broken(["away", None]), 1, PREPARE_EVERY_S + PREPARE_S, PREPARE_EVERY_S)
+    assert told == ["away", "the relay does not answer", ""]
+
+
+def test_a_relay_that_stays_away_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    told = watch(Broken(["away", "away", "elsewhere"]), 1, *[PREPARE_EVERY_S] * 3)
+    assert told == ["away", "away", "elsewhere", ""]
+    logged = [one.message for one in caplog.records]
+    assert logged == ["gate north: away", "gate north: elsewhere"]

@@ -1,0 +1,314 @@
+"""Vehicles that stand before a gate while something changes, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from plate_cameras.configuration import Schedule
+from plate_cameras.store.lists.list_lookup import ListEntry
+from tests.plate_cameras.gates.gate_world import NIGHT, GateWorld
+
+TEXT, OTHER = "A123BC77", "M456OP199"
+HOUR_S = 3600.0
+
+
+@pytest.fixture
+def world() -> Iterator[GateWorld]:
+    """A gate that is open for two seconds; its list has another vehicle."""
+    with closing(GateWorld()) as made:
+        made.put_entry(ListEntry(OTHER))
+        made.wait(1.5)
+        yield made
+        assert made.faults == []
+
+
+def outcomes(world: GateWorld) -> list[tuple[str, str]]:
+    return [(one.outcome, one.reason) for one in world.told]
+
+
+def occupy(world: GateWorld) -> None:
+    """Open the gate for another vehicle, which drives in."""
+    world.leave(world.appear(OTHER))
+    assert outcomes(world)[-1] == ("opened", "")
+
+
+@pytest.mark.parametrize("waits_s", [0.5, 15.0, 40.0, 900.0])
+def test_a_vehicle_gets_in_once_it_is_put_on_the_list(world: GateWorld, waits_s: float) -> None:
+    world.appear(TEXT)
+    world.wait(waits_s)
+    assert world.told == []
+    world.put_entry(ListEntry(TEXT))
+    world.wait(2.1)
+
+    assert outcomes(world) == [("opened", "")]
+    assert world.told[0].delay_s is not None
+    assert world.told[0].delay_s < 1
+
+
+def test_an_entry_that_is_removed_while_its_vehicle_waits_opens_nothing(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.reload(open_s=8.0)
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.remove_entry(TEXT)
+    world.wait(60)
+
+    assert outcomes(world)[1:] == [("refused", "the plate is on none of the gate's lists any more")]
+
+
+def test_an_entry_that_expires_while_its_vehicle_waits_opens_nothing(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT, valid_until_s=world.store.unix_s_now() + 3))
+    world.reload(open_s=8.0)
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.wait(60)
+
+    assert [outcome for outcome, _ in outcomes(world)] == ["opened", "refused"]
+
+
+def test_an_entry_whose_time_begins_lets_its_vehicle_in(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT, valid_from_s=world.store.unix_s_now() + 300))
+    world.appear(TEXT)
+    world.wait(295)
+    assert world.told == []
+    world.wait(7)
+
+    assert outcomes(world) == [("opened", "")]
+
+
+def test_a_schedule_that_begins_lets_a_vehicle_in_and_the_refusal_is_recorded_once(
+    world: GateWorld,
+) -> None:
+    soon = datetime.fromtimestamp(world.store.unix_s_now()) + timedelta(minutes=10)
+    world.reload(schedule=Schedule(start=f"{soon:%H:%M}", end="23:00"))
+    world.appear(OTHER)
+    world.wait(590)
+    assert outcomes(world) == [("refused", "outside the gate's schedule")]
+    world.wait(12)
+
+    assert outcomes(world)[1:] == [("opened", "")]
+
+
+def test_lists_that_become_fresh_let_a_vehicle_in(world: GateWorld) -> None:
+    world.store.is_away = True
+    world.wait(20)
+    world.appear(OTHER)
+    world.wait(20)
+    assert outcomes(world) == [("refused", "the lists could not be read for 15 s")]
+    world.store.is_away = False
+    world.wait(2.1)
+
+    assert outcomes(world)[1:] == [("opened", "")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        pytest.param({"hold_off_s": 61.0}, "opened", id="something-else"),
+        pytest.param({"cameras": ("yard",)}, "refused", id="another-camera"),
+        pytest.param({"zones": ("far",)}, "refused", id="another-zone"),
+        pytest.param({"schedule": NIGHT}, "refused", id="other-hours"),
+        pytest.param({"agreement_threshold": 0.99}, "refused", id="a-higher-score"),
+        pytest.param({"lists": ("staff",)}, "refused", id="another-list"),
+    ],
+)
+def test_a_gate_that_is_edited_decides_for_those_who_wait(
+    world: GateWorld, changes: dict[str, Any], outcome: str
+) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.reload(open_s=8.0)
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.reload(**changes)
+    world.wait(60)
+
+    assert [one for one, _ in outcomes(world)] == ["opened", outcome]
+
+
+def test_a_gate_that_is_edited_opens_for_those_whom_it_refused(world: GateWorld) -> None:
+    world.reload(schedule=NIGHT)
+    world.appear(OTHER)
+    world.wait(60)
+    world.reload(schedule=Schedule())
+    world.wait(1.1)
+
+    assert [outcome for outcome, _ in outcomes(world)] == ["refused", "opened"]
+
+
+def test_a_camera_that_is_blind_opens_nothing(world: GateWorld) -> None:
+    world.appear(TEXT)
+    world.is_blind = True
+    world.put_entry(ListEntry(TEXT))
+    world.wait(9)  # it reads the list within this time, and the last frame is young enough
+    assert outcomes(world) == [("opened", "")]
+
+
+def test_a_camera_that_is_blind_for_long_opens_nothing_until_it_sees(world: GateWorld) -> None:
+    world.appear(TEXT)
+    world.is_blind = True
+    world.wait(10.5)
+    world.put_entry(ListEntry(TEXT))
+    world.wait(300)
+    assert outcomes(world) == [("refused", "the last frame is too old")]
+    world.is_blind = False
+    world.wait(2)
+
+    assert outcomes(world)[1:] == [("opened", "")]
+
+
+def test_a_camera_that_goes_blind_while_a_vehicle_waits_opens_nothing(world: GateWorld) -> None:
+    world.reload(open_s=12.0)
+    world.put_entry(ListEntry(TEXT))
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.is_blind = True
+    world.wait(60)
+
+    assert outcomes(world)[1:] == [("refused", "the last frame is too old")]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"direction": "away"}, id="it-turned"),
+        pytest.param({"side": "right"}, id="it-went-back-over-the-line"),
+        pytest.param({"text": "A128BC77"}, id="its-text-changed"),
+        pytest.param({"agreeing": 1, "text": OTHER}, id="no-frames-agree-on-its-new-text"),
+    ],
+)
+def test_a_vehicle_that_changes_while_it_waits_is_refused(
+    world: GateWorld, changes: dict[str, Any]
+) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.reload(open_s=8.0)
+    world.wait(1.5)
+    occupy(world)
+    world.change(world.appear(TEXT), **changes)
+    world.wait(60)
+
+    assert [outcome for outcome, _ in outcomes(world)] == ["opened", "refused"]
+
+
+def test_a_vehicle_that_has_left_is_refused_when_its_turn_comes(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.wait(1.5)
+    occupy(world)
+    world.leave(world.appear(TEXT))
+    world.wait(60)
+
+    assert "has left" in outcomes(world)[1][1]
+
+
+@pytest.mark.parametrize("step_s", [-40 * 24 * HOUR_S, -HOUR_S, -1.0, 1.0, HOUR_S, 24 * HOUR_S])
+def test_a_clock_that_is_set_changes_no_hold_off(world: GateWorld, step_s: float) -> None:
+    occupy(world)
+    world.step_clock(step_s)
+    second = world.appear(OTHER)
+    world.wait(16)
+    assert [outcome for outcome, _ in outcomes(world)] == ["opened", "refused"]
+    world.wait(6)
+
+    assert world.requests[1].pass_id == second
+    assert world.requests[1].at_s - world.requests[0].at_s == pytest.approx(20, abs=1.1)
+
+
+@pytest.mark.parametrize("mood", ["lost", "silent", "broken"])
+def test_a_request_that_may_have_been_done_counts_as_an_opening(
+    world: GateWorld, mood: str
+) -> None:
+    world.mood = mood
+    first = world.appear(OTHER)
+    world.wait(10)
+    world.mood = "well"
+    world.appear(OTHER)
+    world.wait(5)
+
+    assert [outcome for outcome, _ in outcomes(world)] == ["unknown", "refused"]
+    assert [one.pass_id for one in world.requests] == [first]
+
+
+def test_a_relay_that_comes_back_lets_the_vehicle_in(world: GateWorld) -> None:
+    world.mood = "away"
+    world.appear(OTHER)
+    world.wait(120)
+    assert outcomes(world) == [("failed", "cannot connect")]
+    world.mood = "well"
+    world.wait(2)
+
+    assert outcomes(world)[1:] == [("opened", "")]
+
+
+def test_a_restart_does_not_ask_again_for_the_same_pass(world: GateWorld) -> None:
+    world.appear(OTHER)
+    world.restart()
+    world.wait(60)
+
+    assert [outcome for outcome, _ in outcomes(world)] == ["opened"]
+
+
+def test_vehicles_wait_in_the_order_of_their_arrival_also_over_an_edit(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.put_entry(ListEntry("A128BC77"))
+    world.reload(open_s=4.0)
+    world.wait(1.5)
+    occupy(world)
+    second, third = world.appear(TEXT), world.appear("A128BC77")
+    world.reload(open_s=5.0)
+    world.wait(20)
+
+    assert [one.pass_id for one in world.requests[1:]] == [second, third]
+
+
+def test_a_gate_that_is_taken_out_refuses_those_who_wait(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.reload(open_s=8.0)
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.take_gate_out()
+
+    assert outcomes(world)[1:] == [("refused", "the gate was taken out of the configuration")]
+
+
+def test_those_who_wait_at_the_end_are_refused(world: GateWorld) -> None:
+    world.put_entry(ListEntry(TEXT))
+    world.wait(1.5)
+    occupy(world)
+    world.appear(TEXT)
+    world.restart()
+
+    assert outcomes(world)[1] == ("refused", "the command ended")
+
+
+def test_texts_must_agree_anew_where_the_camera_wants_a_higher_score(world: GateWorld) -> None:
+    world.store.is_away = True
+    world.wait(20)
+    world.appear(OTHER, score=0.95)
+    world.reload_cameras(agreement_threshold=0.96)
+    world.store.is_away = False
+    world.wait(5)
+
+    assert [one for one, _ in outcomes(world)] == ["refused"]
+
+
+def test_one_vehicle_that_cannot_be_looked_at_does_not_keep_others_out(
+    world: GateWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(TypeError):
+        world.appear(TEXT, zones=None)
+    world.put_entry(ListEntry(TEXT))
+    world.appear("A128BC77")
+    world.put_entry(ListEntry("A128BC77"))
+    world.wait(10)
+
+    assert [one.text for one in world.told if one.outcome == "opened"] == ["A128BC77"]
+    assert "task gates has failed" in caplog.text

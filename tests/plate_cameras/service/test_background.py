@@ -1,0 +1,101 @@
+"""Rounds of the upkeep of a store that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ServerError
+from plate_cameras.background_tasks import BackgroundTasks
+from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.service import background
+from tests.plate_cameras.samples import make_event
+from tests.virtual_time import run_virtually
+
+SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),))
+FAILURES = [
+    ServerError("the database is away"),
+    sqlite3.OperationalError("database or disk is full"),
+    OSError(28, "No space left on device"),
+    RuntimeError("can't start new thread"),
+]
+
+
+class FailingStore:
+    """Fails a number of times in each of its calls, and counts the others."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = [*failures]
+        self.rounds: list[float] = []
+        self.written: list[object] = []
+        self.unclosed = self
+
+    def step(self) -> None:
+        self.rounds.append(asyncio.get_event_loop().time())
+        if self.failures:
+            raise self.failures.pop(0)
+
+    def delete_expired(self, now_s: float) -> None:
+        self.step()
+
+    def replay_spool(self) -> int:
+        self.step()
+        return 0
+
+    def interrupted(self, *_: object) -> list[object]:
+        return [] if self.written else [make_event()]
+
+    def write(self, events: list[object], sinks: object) -> None:
+        self.written += events
+
+
+def run_for(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
+    async def run() -> None:
+        async with background.running(coroutine):
+            await asyncio.sleep(seconds)
+
+    run_virtually(run())
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_retention_goes_on_after_a_failure_and_sooner(error: Exception) -> None:
+    store = FailingStore(error)
+    run_for(3700, background.delete_old(store))  # type: ignore[arg-type]
+    assert store.rounds == [0, 60, 3660]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_the_spool_is_replayed_after_a_failure(error: Exception) -> None:
+    store = FailingStore(error)
+    run_for(12, background.replay_spool(store))  # type: ignore[arg-type]
+    assert store.rounds == [5, 10]
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_interrupted_passes_are_closed_after_a_failure(error: Exception) -> None:
+    store = FailingStore(error)
+    run_virtually(background.close_interrupted(store, SITE))  # type: ignore[arg-type]
+    assert len(store.written) == 1
+
+
+def test_rounds_that_fail_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    store = FailingStore(*[sqlite3.OperationalError("full")] * 3)
+
+    async def run() -> None:
+        tasks = BackgroundTasks()
+        background.start_upkeep(tasks, store, deletes=True, interrupted=None)  # type: ignore[arg-type]
+        await asyncio.sleep(30)
+        status = {one.name: one for one in tasks.statuses}
+        assert status["spool"].failures + status["retention"].failures == 3
+        assert all(one.is_up for one in tasks.statuses)
+        await tasks.stop()
+
+    run_virtually(run())
+    assert sorted(caplog.messages) == [
+        "old passes cannot be deleted: OperationalError: full",
+        "the spool cannot be replayed: OperationalError: full",
+    ]

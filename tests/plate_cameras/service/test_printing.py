@@ -1,0 +1,165 @@
+"""Lines of a watch, printed to readers that are slow, gone or full."""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from rich.console import Console
+
+from plate_cameras.service import printing
+from plate_cameras.service.live_table import CameraTable
+from plate_cameras.service.output import Output
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.service.printing import Printer, logging_through
+from plate_cameras.watching.status import CameraStatus
+from tests.plate_cameras.samples import make_event
+from tests.plate_cameras.service.failing_stream import FailingStream
+
+
+class BlockedStream(io.StringIO):
+    """Does not return from a write before it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun, self.goes_on = threading.Event(), threading.Event()
+
+    def write(self, text: str) -> int:
+        self.has_begun.set()
+        self.goes_on.wait(10)
+        return super().write(text)
+
+
+@contextmanager
+def printing_to(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, name: str = "stdout"
+) -> Iterator[Printer]:
+    printer = Printer()
+    monkeypatch.setattr(sys, name, stream)
+    try:
+        yield printer
+    finally:
+        printer.close(10)
+
+
+def test_lines_are_printed_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer()
+    printer.print("first")
+    printer.print("second")
+    printer.print("told", err=True)
+    printer.close(10)
+    assert capsys.readouterr() == ("first\nsecond\n", "told\n")
+    assert printer.lost == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        BrokenPipeError(errno.EPIPE, "Broken pipe"),
+        ValueError("I/O operation on closed file"),
+        UnicodeEncodeError("ascii", "ё", 0, 1, "ordinal not in range"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_lines_that_cannot_be_printed_are_counted(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, name: str
+) -> None:
+    with printing_to(monkeypatch, FailingStream(error), name) as printer:
+        printer.print("a line", err=name == "stderr")
+        printer.print("another", err=name == "stderr")
+        printer.close(10)
+        assert printer.lost == 2
+
+
+def test_nobody_waits_for_a_reader_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printing, "MAX_WAITING", 2)
+    stream = BlockedStream()
+    with printing_to(monkeypatch, stream) as printer:
+        printer.print("0")
+        assert stream.has_begun.wait(10)
+        printer.print("1")
+        printer.print("2")
+        printer.print("3")
+        printer.print("4")
+        assert printer.lost == 2
+        printer.close(0.01)
+        stream.goes_on.set()
+    assert stream.getvalue() == "0\n1\n2\n"
+
+
+def test_a_printer_without_a_thread_counts_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    printer = Printer()
+    printer.print("a line")
+    printer.close()
+    assert printer.lost == 1
+
+
+def test_lines_stand_above_the_table() -> None:
+    terminal = io.StringIO()
+    console = Console(file=terminal, force_terminal=True, width=80, legacy_windows=False)
+    gate = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
+    printer = Printer(CameraTable(lambda: [gate], console))
+    printer.start()
+    printer.print("[red] a message, not markup", err=True)
+    printer.close(10)
+    lines = terminal.getvalue().splitlines()
+    (line,) = (one for one in lines if "a message" in one)
+    assert line.endswith("[red] a message, not markup")
+    assert "gate" not in line
+    assert any("playing" in one for one in lines)
+
+
+def test_passes_go_to_a_file_although_a_table_is_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True)
+    printer = Printer(CameraTable(list, console))
+    printer.print("a pass")
+    printer.close(10)
+    assert capsys.readouterr().out == "a pass\n"
+
+
+def test_a_table_that_cannot_be_drawn_ends_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    console = Console(file=FailingStream(OSError(errno.EIO, "gone")), force_terminal=True)
+    printer = Printer(CameraTable(list, console))
+    printer.print("a pass")
+    printer.close(10)
+    assert capsys.readouterr().out == "a pass\n"
+
+
+def test_the_log_is_printed_by_the_printer(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, printer = BlockedStream(), Printer()
+    monkeypatch.setattr(sys, "stderr", stream)
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    try:
+        with logging_through(printer):
+            logging.getLogger("cameras").error("the camera %s is away", "gate")
+            stream.goes_on.set()
+            printer.close(10)
+        assert handler in logging.getLogger().handlers
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert stream.getvalue() == "the camera gate is away\n"
+
+
+def test_a_pass_that_cannot_be_formatted_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    class BrokenTable(PassTable):
+        def to_lines(self, event: object) -> Iterator[str]:
+            raise OverflowError("timestamp out of range")
+
+    output = Output(BrokenTable(is_json=False, is_all=False), list, has_live_table=False)
+    output.show_event(make_event())
+    assert "a pass of gate cannot be printed" in caplog.text

@@ -1,0 +1,314 @@
+"""A run of `plates watch` with a real sink and store; its camera is away."""
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from plate_cameras.background_tasks import FatalTaskError
+from plate_cameras.configuration import Camera, Configuration, Store, read_configuration
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.service.session import Session, Watch, watch
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.watching.event_writer import EventWriter
+from tests.plate_cameras.samples import make_event
+from tests.plate_cameras.service.failing_stream import FailingStream
+from tests.plate_cameras.sinks.test_webhook import SECRET, Erp
+from tests.plate_cameras.streams import wait
+from tests.plate_cameras.watching.fakes import ScriptedService
+from tests.waiting import until
+
+CAMERAS = """
+[[cameras]]
+name = "gate"
+url = "rtsp://127.0.0.1:1/none"
+
+[[sinks]]
+name = "erp"
+type = "webhook"
+url = "{url}"
+secrets = ["{secret}"]
+private_addresses = true
+"""
+
+QUIET = PassTable(is_json=False, is_all=False)
+ALL = PassTable(is_json=True, is_all=True)
+NO_SINKS = Configuration((Camera("gate", "rtsp://127.0.0.1:1/none"),))
+
+
+@pytest.mark.server
+def test_a_touch_of_the_file_enables_a_sink_whose_receiver_was_gone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    erp, file = Erp([web.Response(status=410)]), tmp_path / "CAMERAS.toml"
+
+    async def act(url: str) -> None:
+        file.write_text(CAMERAS.format(url=url, secret=SECRET))
+        configuration = read_configuration(file)
+        with closing(open_store(configuration.store, tmp_path)) as store:
+            store.write([make_event()], configuration.sinks)
+            plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
+            async with running(plan):
+                await wait(lambda: "wants no more events" in caplog.text, "a receiver that is gone")
+                later_s = file.stat().st_mtime + 5
+                os.utime(file, (later_s, later_s))
+                await wait(lambda: not store.outbox.waiting("erp"), "an accepted event")
+
+    erp.serve(act)
+    assert len(erp.requests) == 2
+
+
+@pytest.mark.server
+def test_passes_that_a_killed_watch_left_open_are_closed(tmp_path: Path) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text(CAMERAS.partition("[[sinks]]")[0])
+    configuration = read_configuration(file)
+
+    async def act(store: PassStore) -> None:
+        plan = Watch(configuration, file, ScriptedService(), 1, QUIET, store)
+        async with running(plan):
+            await wait(lambda: progress_of(store, "left") == "closed", "a pass that is closed")
+
+    with closing(open_store(configuration.store, tmp_path)) as store:
+        others = make_event("agreed", id_="other", camera="yard")
+        store.write([make_event("agreed", id_="left"), others], [])
+        asyncio.run(act(store))
+        assert progress_of(store, "other") == "agreed"
+
+
+JSONL = """
+[[cameras]]
+name = "gate"
+url = "rtsp://127.0.0.1:1/none"
+
+[[sinks]]
+name = "log"
+type = "jsonl"
+url = "{log}"
+events = ["closed"]
+"""
+WRONG_SINK = """
+[[sinks]]
+name = "erp"
+type = "webhook"
+url = "https://erp.example/"
+secrets = ["env:NOT_SET"]
+"""
+WRONG_OPTION = """
+[[sinks]]
+name = "other"
+type = "jsonl"
+url = "other.jsonl"
+options = { rotate_bytes = "many" }
+"""
+WRONG_GATE = """
+[[gates]]
+name = "main"
+type = "http"
+url = "http://10.0.0.9/"
+cameras = ["gate"]
+lists = ["residents"]
+options = { method = "OPEN" }
+"""
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("wrong", [WRONG_SINK, WRONG_OPTION, WRONG_GATE, "\n[[", "\nzone = 1\n"])
+def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
+) -> None:
+    log, file = tmp_path / "log.jsonl", tmp_path / "CAMERAS.toml"
+    good = JSONL.format(log=log)
+    file.write_text(good)
+    told: list[str] = []
+
+    def has_told(text: str) -> bool:
+        told.append(capsys.readouterr().err)
+        return text in "".join(told)
+
+    async def act(store: PassStore) -> None:
+        plan = Watch(read_configuration(file), file, ScriptedService(), 1, QUIET, store)
+        async with session_of(plan) as session:
+            await session._receive(make_event(id_="before"))
+            await wait(lambda: count_lines(log) == 1, "a delivery before the change")
+            file.write_text(good + wrong)
+            await wait(lambda: has_told("not reloaded"), "a reason")
+            await session._receive(make_event(id_="meanwhile"))
+            await wait(lambda: count_lines(log) == 2, "a delivery by the old sinks")
+            file.write_text(good + "\n# right again\n")
+            await wait(lambda: has_told(f"reloaded {file}"), "a reload")
+            await session._receive(make_event(id_="after"))
+            await wait(lambda: count_lines(log) == 3, "a delivery after the change")
+
+    with closing(open_store(read_configuration(file).store, tmp_path)) as store:
+        asyncio.run(act(store))
+
+
+@pytest.mark.server
+def test_a_full_standard_output_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def act(store: PassStore) -> None:
+        plan = Watch(NO_SINKS, None, ScriptedService(), 1, ALL, store)
+        async with session_of(plan) as session:
+            await session._receive(make_event(id_="one"))
+            await session._receive(make_event(id_="two"))
+            await wait(lambda: session._writer.written == 2, "two stored events")
+            await wait(lambda: session.snapshot().lines_lost > 1, "lost lines")
+            assert session._health.find_dead() == []
+
+    full = FailingStream(OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(sys, "stdout", full)
+    with closing(open_store(Store(), tmp_path)) as store:
+        asyncio.run(act(store))
+
+
+@pytest.mark.server
+def test_a_vital_task_that_fails_ends_the_watch_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: EventWriter) -> None:
+        raise MemoryError("no memory")
+
+    async def act(store: PassStore) -> None:
+        await watch(Watch(NO_SINKS, None, ScriptedService(), 1, QUIET, store))
+
+    monkeypatch.setattr(EventWriter, "run", fail)
+    reason = "task writer has failed: MemoryError: no memory"
+    with (
+        closing(open_store(Store(), tmp_path)) as store,
+        pytest.raises(FatalTaskError, match=reason),
+    ):
+        asyncio.run(asyncio.wait_for(act(store), 30))
+
+
+@pytest.mark.server
+def test_the_health_of_a_watch_names_dead_tasks(tmp_path: Path) -> None:
+    free_port = find_free_port()
+
+    async def act(store: PassStore) -> None:
+        configuration = replace(NO_SINKS, metrics_port=free_port)
+        plan = Watch(configuration, None, ScriptedService(), 1, QUIET, store)
+        url = f"http://127.0.0.1:{free_port}"
+        async with session_of(plan) as session:
+            await wait(lambda: session._writer is not None, "a writer")
+            assert await asyncio.to_thread(ask, url) == (200, "ok\n")
+            task = session._watcher._watched["gate"].task
+            task.cancel()
+            await asyncio.wait({task})
+            assert await asyncio.to_thread(ask, url) == (503, "camera gate\n")
+
+    with closing(open_store(Store(), tmp_path)) as store:
+        asyncio.run(act(store))
+
+
+HANGING = """
+import asyncio, sys, threading
+from contextlib import closing
+from pathlib import Path
+from plate_cameras.configuration import Camera, Configuration, Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.service.ending import Ending
+from plate_cameras.watching.event_writer import EventWriter
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.service.session import Session, Watch
+from plate_cameras.sources.decoders import Decoders
+from tests.plate_cameras.samples import make_event
+from tests.plate_cameras.watching.fakes import ScriptedService
+from tests.waiting import until
+from tests.waiting import until
+
+async def main(store, ending):
+    plan = Watch(Configuration((Camera("gate", "rtsp://127.0.0.1:1/none"),)), None,
+                 ScriptedService(), 1, PassTable(is_json=False, is_all=False), store, ending=ending)
+    async with Decoders() as decoders:
+        session = Session(plan, decoders)
+        asyncio.get_running_loop().call_later(1, lambda: asyncio.ensure_future(put(session)))
+        await session.run()
+
+async def put(session):
+    await session._receive(make_event())
+    Path(sys.argv[1], "ready").touch()
+
+ending = Ending(2, tell_s=0.5, outlives=True)
+with ending.limit(), closing(open_store(Store(), Path(sys.argv[1]))) as store:
+    store.write = lambda events, sinks: threading.Event().wait()
+    asyncio.run(main(store, ending))
+"""
+
+
+@pytest.mark.server
+def test_a_hanging_store_does_not_hold_up_the_end_of_the_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HANGING, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until(Path(tmp_path, "ready").exists, "an event on its way to the store")
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 1
+    left = b"the store, 1 event that is not stored"
+    assert b"plates: ending, within 2 s. It waits for " + left in told
+    assert b"plates: ended after 2 s, without " + left in told
+
+
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def count_lines(file: Path) -> int:
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def ask(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"{url}/healthz") as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@asynccontextmanager
+async def session_of(plan: Watch) -> AsyncIterator[Session]:
+    """Run a session until its cameras are followed, and beside a `with` block."""
+    async with Decoders() as decoders:
+        session = Session(plan, decoders)
+        task = asyncio.create_task(session.run())
+        try:
+            await wait(lambda: task.done() or bool(session.cameras()), "cameras")
+            yield session
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+def progress_of(store: PassStore, pass_id: str) -> str:
+    return store.get(pass_id, Requester("test", "test")).found.progress
+
+
+@asynccontextmanager
+async def running(plan: Watch) -> AsyncIterator[None]:
+    task = asyncio.create_task(watch(plan))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

@@ -1,0 +1,143 @@
+"""Sinks that run, fail and are swapped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import SettingsError
+from plate_cameras.background_tasks import BackgroundTasks
+from plate_cameras.configuration import Camera, Configuration, Sink
+from plate_cameras.service import sink_runner
+from plate_cameras.service.sink_runner import SinkRunner
+from tests.plate_cameras.watching.fakes import no_sleep
+
+ERP, LOG = Sink("erp", "webhook", "https://erp.example/"), Sink("log", "jsonl", "log.jsonl")
+SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),), sinks=(ERP,))
+
+
+class ScriptedDeliverer:
+    """Delivers nothing, and fails if it is told to."""
+
+    made: list[ScriptedDeliverer]
+
+    def __init__(self, receivers: Mapping[str, object], *_: object) -> None:
+        self.receivers, self.fails = receivers, asyncio.Event()
+        self.runs, self.enabled, self.is_stopped = 0, 0, False
+        self.statuses = self.tasks = ()
+        self.left = 0
+        self.made.append(self)
+
+    async def run(self) -> None:
+        self.runs += 1
+        try:
+            await self.fails.wait()
+            raise RuntimeError("a queue has failed")
+        finally:
+            self.is_stopped = True
+
+    def enable(self) -> None:
+        self.enabled += 1
+
+    async def drain(self, within_s: float) -> int:
+        return self.left
+
+    def describe_waiting(self) -> list[str]:
+        return ["sink erp: some wait"]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
+    """Return the deliverers that a runner makes."""
+    deliverers: list[ScriptedDeliverer] = []
+    monkeypatch.setattr(ScriptedDeliverer, "made", deliverers, raising=False)
+    monkeypatch.setattr(sink_runner, "Deliverer", ScriptedDeliverer)
+
+    def make(configuration: Configuration) -> dict[str, object]:
+        if any(one.url == "" for one in configuration.sinks):
+            raise SettingsError("wanted an address")
+        return {one.name: object() for one in configuration.sinks}
+
+    monkeypatch.setattr(sink_runner, "make_receivers", make)
+    return deliverers
+
+
+async def apply(runner: SinkRunner, configuration: Configuration) -> None:
+    await runner.commit(configuration, await runner.prepare(configuration))
+    await asyncio.sleep(0.01)
+
+
+def make_runner() -> SinkRunner:
+    return SinkRunner(object(), BackgroundTasks(sleep=no_sleep))  # type: ignore[arg-type]
+
+
+def test_new_sinks_are_made_before_the_old_ones_are_stopped(
+    made: list[ScriptedDeliverer],
+) -> None:
+    async def run() -> None:
+        runner = make_runner()
+        await apply(runner, SITE)
+        with pytest.raises(SettingsError):
+            await runner.prepare(replace(SITE, sinks=(ERP, replace(LOG, url=""))))
+        assert not made[0].is_stopped
+        await apply(runner, replace(SITE, sinks=(ERP, LOG)))
+        assert (made[0].is_stopped, [*made[1].receivers]) == (True, ["erp", "log"])
+        await runner.stop()
+        assert made[1].is_stopped
+
+    asyncio.run(run())
+
+
+def test_the_same_sinks_go_on_and_are_enabled(made: list[ScriptedDeliverer]) -> None:
+    async def run() -> None:
+        runner = make_runner()
+        await apply(runner, SITE)
+        await apply(runner, replace(SITE, metrics_port=9100))
+        assert (len(made), made[0].enabled, made[0].is_stopped) == (1, 1, False)
+        await runner.stop()
+
+    asyncio.run(run())
+
+
+def test_sinks_that_fail_are_started_again_with_new_receivers(
+    made: list[ScriptedDeliverer],
+) -> None:
+    async def run() -> None:
+        runner = make_runner()
+        await apply(runner, SITE)
+        made[0].fails.set()
+        await asyncio.sleep(0.01)
+        assert [one.runs for one in made] == [1, 1]
+        assert made[0].receivers["erp"] is not made[1].receivers["erp"]
+        await runner.stop()
+
+    asyncio.run(run())
+
+
+def test_without_sinks_nothing_runs(made: list[ScriptedDeliverer]) -> None:
+    async def run() -> None:
+        runner = make_runner()
+        await apply(runner, SITE)
+        await apply(runner, replace(SITE, sinks=()))
+        assert made[0].is_stopped
+        assert (len(made), runner.statuses) == (1, ())
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("left", "said"), [(0, []), (2, ["sink erp: some wait"])])
+def test_the_last_events_are_delivered_or_told(
+    made: list[ScriptedDeliverer], left: int, said: list[str]
+) -> None:
+    async def run() -> None:
+        runner, lines = make_runner(), list[str]()
+        await apply(runner, SITE)
+        made[0].left = left
+        await runner.finish(lines.append)
+        assert lines == said
+        await runner.stop()
+
+    asyncio.run(run())

@@ -1,0 +1,171 @@
+"""Receivers that block, hang or end their thread: they hold up nobody else."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from plate_cameras.configuration import Sink
+from plate_cameras.sinks import bounded_receiver, webhook
+from plate_cameras.sinks.isolated_receiver import MAX_THREADS, IsolatedReceiver
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.sinks.receiver import DeliveryError, ReceiverGone
+from plate_cameras.sinks.registry import make_receiver
+from plate_cameras.sinks.sink_queue import SinkQueue
+from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.plate_cameras.sinks.memory_outbox import MemoryOutbox
+from tests.plate_cameras.sinks.receivers import ScriptedReceiver
+from tests.waiting import until
+
+DELIVERY = make_delivery(1)
+Act = Callable[[], Any]
+
+
+class ActingReceiver(ScriptedReceiver):
+    """Does something before it takes an event."""
+
+    def __init__(self, act: Act) -> None:
+        super().__init__()
+        self.act = act
+
+    async def send(self, delivery: Delivery) -> None:
+        await self.act()
+        await super().send(delivery)
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    """Return an event that ends what hangs, at the latest when the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def send(receiver: IsolatedReceiver) -> None:
+    async def run() -> None:
+        try:
+            await receiver.send(DELIVERY)
+        finally:
+            await receiver.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+def test_events_and_errors_go_through() -> None:
+    receiver = ScriptedReceiver()
+    send(IsolatedReceiver("erp", receiver))
+    assert (receiver.received, receiver.is_closed) == ([DELIVERY.id], True)
+    with pytest.raises(ReceiverGone, match="410"):
+        send(IsolatedReceiver("erp", ScriptedReceiver(ReceiverGone("410"))))
+
+
+def test_the_thread_ends_with_the_receiver() -> None:
+    send(IsolatedReceiver("once", ScriptedReceiver()))
+    until(lambda: "receiver once" not in {one.name for one in threading.enumerate()}, "an end")
+
+
+def test_what_a_receiver_has_left_running_ends_with_it() -> None:
+    ended: list[bool] = []
+
+    async def leave_a_task() -> None:
+        async def wait() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(True)
+
+        leave_a_task.task = asyncio.create_task(wait())  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+
+    send(IsolatedReceiver("leaves", ActingReceiver(leave_a_task)))
+    until(lambda: ended, "the end of the task")
+
+
+@pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt(), GeneratorExit()])
+def test_an_error_that_ends_processes_is_a_failed_attempt(error: BaseException) -> None:
+    async def fail() -> None:
+        raise error
+
+    receiver = ActingReceiver(fail)
+    isolated = IsolatedReceiver("erp", receiver)
+    with pytest.raises(DeliveryError, match=type(error).__name__):
+        send(isolated)
+    receiver.act = lambda: asyncio.sleep(0)
+    send(isolated)
+    assert receiver.received == [DELIVERY.id]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
+    async def exit_() -> None:
+        raise SystemExit(2)
+
+    async def start_one() -> None:
+        task = asyncio.create_task(exit_())
+        await asyncio.wait({task})
+        task.exception()
+
+    receiver = ActingReceiver(start_one)
+    send(IsolatedReceiver("erp", receiver))
+    assert receiver.received == [DELIVERY.id]
+
+
+def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
+    release: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.2)
+    monkeypatch.setattr(bounded_receiver, "CLOSE_LIMIT_S", 0.2)
+
+    async def block() -> None:
+        release.wait(60)
+
+    outbox = MemoryOutbox()
+    outbox.add([DELIVERY])
+    queue = SinkQueue("erp", IsolatedReceiver("erp", ActingReceiver(block)), outbox, lambda: 5.0)
+
+    async def run() -> float:
+        began_s = time.monotonic()
+        delivering = asyncio.create_task(queue.deliver_due())
+        await asyncio.sleep(0.01)
+        turned_s = time.monotonic() - began_s
+        await delivering
+        await queue.close()
+        return turned_s
+
+    assert asyncio.run(run()) < 10
+    assert not release.is_set()
+    assert queue.status.last_error == "no answer within 0.2 s"
+
+
+def test_name_servers_that_hang_use_nobody_elses_threads(
+    release: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.05)
+
+    def hang(*_: object, **__: object) -> Any:
+        release.wait(60)
+        raise socket.gaierror("no answer")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    receiver = make_receiver(Sink("hangs", "webhook", "http://erp.example/"), (), {})
+
+    async def attempt() -> str:
+        try:
+            await receiver.send(DELIVERY)
+        except DeliveryError as error:
+            return str(error)
+        return ""
+
+    async def run() -> tuple[set[str], str]:
+        tries = [await attempt() for _ in range(2 * MAX_THREADS)]
+        other = await asyncio.to_thread(lambda: "free")
+        await receiver.close()
+        return {*tries}, other
+
+    assert asyncio.run(run()) == ({"no answer within 0.05 s"}, "free")
+    names = [one.name for one in threading.enumerate() if one.name == "receiver hangs"]
+    assert len(names) <= MAX_THREADS + 1

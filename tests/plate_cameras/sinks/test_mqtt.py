@@ -1,0 +1,197 @@
+"""MQTT through a real broker: mosquitto, which is started and killed here."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import pytest
+
+from orchestrator.errors import SettingsError
+from plate_cameras.configuration import Sink
+from plate_cameras.sinks import mqtt
+from plate_cameras.sinks.home_assistant import describe_device, pass_topic, to_slug
+from plate_cameras.sinks.mqtt import MqttReceiver
+from plate_cameras.sinks.receiver import DeliveryError
+from tests.plate_cameras.sinks.deliveries import make_delivery
+from tests.waiting import until
+
+BROKER = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+needs_broker = pytest.mark.skipif(BROKER is None, reason="wanted mosquitto; apt install mosquitto")
+
+
+@contextmanager
+def run_broker(folder: Path, port: int, settings: str = "allow_anonymous true") -> Iterator[None]:
+    file = folder / "mosquitto.conf"
+    file.write_text(f"listener {port} 127.0.0.1\n{settings}\n")
+    assert BROKER
+    with subprocess.Popen([BROKER, "-c", file], stderr=subprocess.DEVNULL) as broker:
+        try:
+            until(lambda: _listens(port), "a broker")
+            yield
+        finally:
+            broker.kill()
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+@asynccontextmanager
+async def subscribed(
+    port: int, **options: Any
+) -> AsyncIterator[Callable[[], Coroutine[Any, Any, Any]]]:
+    """Subscribe to everything; yield a function that returns the next message."""
+    async with aiomqtt.Client("127.0.0.1", port, **options) as client:
+        await client.subscribe("#", qos=1)
+        messages = aiter(client.messages)
+
+        async def receive() -> tuple[str, Any, bool]:
+            message = await asyncio.wait_for(anext(messages), 20)
+            payload = message.payload.decode()  # type: ignore[union-attr]
+            content = json.loads(payload) if payload.startswith("{") else payload
+            return message.topic.value, content, message.retain
+
+        yield receive
+
+
+def make(port: int, **options: str) -> MqttReceiver:
+    sink = Sink("home", "mqtt", f"mqtt://127.0.0.1:{port}", options=options)
+    return MqttReceiver(sink, ["gate"], {"MQTT_WORD": "word"})
+
+
+@needs_broker
+@pytest.mark.server
+def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port: int) -> None:
+    delivery = make_delivery(1)
+
+    async def run() -> None:
+        async with subscribed(free_port) as receive:
+            receiver = make(free_port)
+            await receiver.send(delivery)
+            topic, device, _ = await receive()
+            assert (topic, device["state_topic"]) == (
+                "homeassistant/device/plates_gate/config",
+                "plates/gate/pass",
+            )
+            assert (await receive())[:2] == ("plates/status", "online")
+            assert (await receive())[:2] == (
+                "plates/gate/pass",
+                {"id": delivery.id, **delivery.document},
+            )
+            await receiver.close()
+            assert (await receive())[:2] == ("plates/status", "offline")
+        async with subscribed(free_port) as receive:
+            late = {(await receive())[0], (await receive())[0]}
+            assert late == {"homeassistant/device/plates_gate/config", "plates/status"}
+
+    with run_broker(tmp_path, free_port):
+        asyncio.run(run())
+
+
+@needs_broker
+@pytest.mark.server
+def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
+
+    async def run() -> None:
+        receiver = make(free_port, discovery="no")
+        with pytest.raises(DeliveryError, match="cannot publish"):
+            await receiver.send(make_delivery(1))
+        with run_broker(tmp_path, free_port):
+            await receiver.send(make_delivery(1))
+        with pytest.raises(DeliveryError, match="cannot publish"):
+            await receiver.send(make_delivery(2))
+        with run_broker(tmp_path, free_port):
+            async with subscribed(free_port) as receive:
+                await receiver.send(make_delivery(2))
+                assert (await receive())[:2] == ("plates/status", "online")
+                assert (await receive())[1]["id"] == "pass-2-closed"
+            await receiver.close()
+
+    asyncio.run(run())
+
+
+@needs_broker
+@pytest.mark.server
+def test_an_idle_sink_announces_the_cameras_to_a_broker_that_was_started_again(
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(mqtt, "CHECK_S", 0.0)
+
+    async def run() -> None:
+        receiver = make(free_port)
+        await receiver.idle()
+        for _ in range(2):
+            with run_broker(tmp_path, free_port):
+                await receiver.idle()
+                await receiver.idle()
+                async with subscribed(free_port) as receive:
+                    topics = {(await receive())[0] for _ in range(2)}
+                assert topics == {"homeassistant/device/plates_gate/config", "plates/status"}
+        await receiver.close()
+
+    asyncio.run(run())
+
+
+@needs_broker
+@pytest.mark.server
+def test_a_user_and_a_password_are_sent(tmp_path: Path, free_port: int) -> None:
+    words = tmp_path / "words"
+    maker = shutil.which("mosquitto_passwd")
+    assert maker
+    subprocess.run([maker, "-b", "-c", words, "plates", "word"], check=True, capture_output=True)
+    settings = f"allow_anonymous false\npassword_file {words}\nuser root"
+
+    async def run() -> None:
+        with pytest.raises(DeliveryError, match="cannot publish") as caught:
+            await make(free_port, user="plates", password="wrong").send(make_delivery(1))
+        assert "wrong" not in str(caught.value)
+        receiver = make(free_port, user="plates", password="env:MQTT_WORD")
+        await receiver.send(make_delivery(1))
+        await receiver.close()
+
+    with run_broker(tmp_path, free_port, settings):
+        asyncio.run(run())
+
+
+def test_an_address_that_is_no_broker_is_told() -> None:
+    with pytest.raises(SettingsError, match="wanted an mqtt:// or mqtts://"):
+        MqttReceiver(Sink("home", "mqtt", "tcp://broker"), (), {})
+
+
+def test_a_password_must_be_set() -> None:
+    with pytest.raises(SettingsError, match="home: password: wanted the environment variable NO"):
+        make(1, password="env:NO")
+
+
+@pytest.mark.parametrize(
+    ("camera", "slug"),
+    [
+        pytest.param("gate-1", "gate-1", id="as-it-is"),
+        pytest.param("a/b+#", "a_b_", id="wildcards"),
+        pytest.param("\N{CYRILLIC CAPITAL LETTER DE}1", "_1", id="cyrillic"),
+    ],
+)
+def test_names_are_safe_in_topics(camera: str, slug: str) -> None:
+    assert to_slug(camera).startswith(slug)
+    assert (to_slug(camera) == slug) == (camera == slug)
+    assert pass_topic(camera).count("/") == 2
+
+
+def test_different_cameras_have_different_devices() -> None:
+    one, other = describe_device("a b"), describe_device("a/b")
+    assert one["device"]["identifiers"] != other["device"]["identifiers"]
+    assert one["components"]["plate"]["value_template"] == "{{ value_json.data.text }}"

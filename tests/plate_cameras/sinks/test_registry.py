@@ -1,0 +1,118 @@
+import asyncio
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import PlateError, SettingsError
+from plate_cameras.configuration import Camera, Configuration, Sink
+from plate_cameras.sinks.json_lines import JsonLinesReceiver
+from plate_cameras.sinks.mqtt import MqttReceiver
+from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.sinks.registry import make_receiver, make_receivers
+from plate_cameras.sinks.webhook import WebhookReceiver
+from tests.plate_cameras.sinks.deliveries import make_delivery
+
+RECEIVED: list[str] = []
+
+
+class Printer:
+    """A sink of another distribution."""
+
+    def __init__(self, sink: Sink) -> None:
+        if sink.url == "lp99":
+            raise KeyError("lp99")
+        self.url = sink.url
+        self.is_closed = False
+
+    async def __call__(self, document: Mapping[str, Any]) -> None:
+        if self.url == "broken":
+            raise ValueError("no paper")
+        if self.url == "busy":
+            raise DeliveryError("A123BC77 is\nprinted", retry_after_s=float("nan"))
+        RECEIVED.append(document["id"])
+
+    async def close(self) -> None:
+        RECEIVED.append("closed")
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (
+        metadata.EntryPoint("printer", f"{__name__}:Printer", "plates.sinks"),
+        metadata.EntryPoint("lost", "no_such_module:Printer", "plates.sinks"),
+    )
+    entry_points = metadata.EntryPoints(found)
+    monkeypatch.setattr(metadata, "entry_points", entry_points.select)
+    monkeypatch.setattr(metadata.EntryPoint, "load", _load)
+    RECEIVED.clear()
+
+
+def _load(entry_point: metadata.EntryPoint) -> Any:
+    if entry_point.name == "lost":
+        raise ModuleNotFoundError("No module named 'no_such_module'")
+    return Printer
+
+
+def test_every_built_in_type_has_a_receiver() -> None:
+    sinks = (
+        Sink("erp", "webhook", "https://erp.example"),
+        Sink("home", "mqtt", "mqtt://broker"),
+        Sink("log", "jsonl", "passes.jsonl"),
+    )
+    made = make_receivers(Configuration((Camera("gate", ""),), sinks=sinks), {})
+    assert [type(one.receiver) for one in made.values()] == [
+        WebhookReceiver,
+        MqttReceiver,
+        JsonLinesReceiver,
+    ]
+
+
+def test_a_type_may_come_from_another_distribution() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "lp0"), (), {})
+    asyncio.run(receiver.send(make_delivery(1)))
+    asyncio.run(receiver.close())
+    assert RECEIVED == ["pass-1-closed", "closed"]
+
+
+def test_an_exception_of_it_means_that_the_event_was_not_delivered() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "broken"), (), {})
+    with pytest.raises(DeliveryError, match="ValueError: no paper"):
+        asyncio.run(receiver.send(make_delivery(1)))
+
+
+def test_a_reason_of_it_becomes_a_line_and_no_label() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "busy"), (), {})
+    with pytest.raises(DeliveryError, match="A123BC77 is printed") as caught:
+        asyncio.run(receiver.send(make_delivery(1)))
+    assert (caught.value.kind, caught.value.retry_after_s) == ("DeliveryError", 0)
+
+
+def test_a_type_that_fails_with_its_settings_is_told() -> None:
+    with pytest.raises(SettingsError, match="sink paper: type printer: KeyError: 'lp99'"):
+        make_receiver(Sink("paper", "printer", "lp99"), (), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "url"),
+    [
+        pytest.param("webhook", "http://[::1/", id="webhook-address"),
+        pytest.param("webhook", "http://erp.example:99999/", id="webhook-port"),
+        pytest.param("mqtt", "mqtt://[::1", id="mqtt-address"),
+        pytest.param("mqtt", "mqtt://broker:port", id="mqtt-port"),
+    ],
+)
+def test_an_address_that_cannot_be_read_is_told(kind: str, url: str) -> None:
+    with pytest.raises(SettingsError, match="sink paper: "):
+        make_receiver(Sink("paper", kind, url), (), {})
+
+
+def test_an_unknown_type_is_told_with_those_there_are() -> None:
+    with pytest.raises(SettingsError, match="wanted type webhook, mqtt, jsonl, lost, printer"):
+        make_receiver(Sink("paper", "fax", ""), (), {})
+
+
+def test_a_type_that_cannot_be_loaded_is_told() -> None:
+    with pytest.raises(PlateError, match="lost cannot be loaded: No module named"):
+        make_receiver(Sink("paper", "lost", ""), (), {})

@@ -1,0 +1,96 @@
+"""Cameras with TLS, and which of their certificates are trusted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Camera
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.sources.limits import Limits
+from tests.client.certificates import Certificate, make_certificate
+from tests.plate_cameras.clips import street
+from tests.plate_cameras.servers import check_gstreamer, http_camera, rtsp_camera
+from tests.plate_cameras.streams import take, wait
+from tests.plate_cameras.two_minutes import read_number, write_clip
+
+pytestmark = pytest.mark.server
+LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, longest_pause_s=0.5)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return make_certificate(tmp_path_factory.mktemp("certificate"), "IP:127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def rtsps(certificate: Certificate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of a camera that speaks RTSP over TLS."""
+    check_gstreamer()
+    clip = write_clip(tmp_path_factory.mktemp("clip"), 50)
+    with rtsp_camera(clip, certificate.chain, certificate.private_key) as camera:
+        yield camera.url
+
+
+@pytest.fixture(scope="module")
+def https(certificate: Certificate) -> Iterator[str]:
+    with http_camera(street(50), certificate.chain, certificate.private_key) as camera:
+        yield camera.url().replace("http://", "https://")
+
+
+@pytest.fixture(params=["rtsps", "https"])
+def url(request: pytest.FixtureRequest) -> str:
+    found: str = request.getfixturevalue(request.param)
+    return found
+
+
+def check_refusal(camera: Camera) -> None:
+    """Check that nothing of a camera is shown, and that the reason is told."""
+
+    async def run() -> None:
+        async with Decoders(limits=LIMITS) as decoders:
+            stream = decoders.open(camera)
+            await wait(lambda: stream.status.reconnects >= 1, "a refusal")
+            assert "its certificate is not trusted" in stream.status.last_error
+            assert stream.status.decoded == 0
+
+    asyncio.run(run())
+
+
+def take_jpeg(camera: Camera) -> bytes:
+    """Return a frame of a camera."""
+
+    async def run() -> bytes:
+        async with Decoders(limits=LIMITS) as decoders:
+            stream = decoders.open(camera)
+            (frame,) = await take(stream, 1)
+            assert stream.status.reconnects == 0
+            return frame.jpeg
+
+    return asyncio.run(run())
+
+
+def test_a_trusted_certificate_is_accepted(url: str, certificate: Certificate) -> None:
+    assert take_jpeg(Camera("gate", url, tls_ca_file=certificate.chain, motion_threshold=0))
+
+
+def test_a_certificate_that_the_system_does_not_trust_is_refused(url: str) -> None:
+    check_refusal(Camera("gate", url))
+
+
+def test_another_certificate_than_the_trusted_one_is_refused(url: str, tmp_path: Path) -> None:
+    other = make_certificate(tmp_path, "IP:127.0.0.1").chain
+    check_refusal(Camera("gate", url, tls_ca_file=other))
+
+
+def test_the_certificate_of_another_host_is_refused(url: str, certificate: Certificate) -> None:
+    elsewhere = url.replace("127.0.0.1", "localhost")
+    check_refusal(Camera("gate", elsewhere, tls_ca_file=certificate.chain))
+
+
+def test_nothing_is_verified_if_the_settings_say_so(rtsps: str) -> None:
+    jpeg = take_jpeg(Camera("gate", rtsps, verify_tls=False, motion_threshold=0))
+    assert read_number(jpeg) < 50

@@ -1,0 +1,132 @@
+"""Files of all kinds are looked at as often as the same clip in MP4."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import pytest
+
+from plate_cameras.sources.addresses import parse_address
+from plate_cameras.sources.capture import Capture
+from plate_cameras.sources.clip import ClipPlayback
+from plate_cameras.sources.failures import SourceError
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.looks import Look
+from plate_cameras.sources.progress import Progress
+from tests.plate_cameras.clips import RATE, announce_jpeg, announce_png, encode, street
+
+LOOKS_PER_S, FRAMES = 5, 50
+WANTED = [pytest.approx(n / LOOKS_PER_S, abs=0.011) for n in range(FRAMES * LOOKS_PER_S // RATE)]
+
+
+class Shown:
+    """Takes looks at once."""
+
+    def __init__(self) -> None:
+        self.looks: list[Look] = []
+
+    def put(self, look: Look, beat: Callable[[], None]) -> None:
+        del beat
+        self.looks.append(look)
+
+    def drain(self, beat: Callable[[], None]) -> None:
+        """Have nothing that waits."""
+
+
+def play(file: Path) -> list[float]:
+    """Return the times of the looks at a file."""
+    shown, limits = Shown(), Limits()
+    with Capture.open(parse_address(str(file), limits), limits) as capture:
+        ClipPlayback(capture, LOOKS_PER_S, None, slot=shown, progress=Progress()).run(lambda: True)
+    return [look.time_s for look in shown.looks]
+
+
+def write(file: Path, content: bytes) -> Path:
+    file.write_bytes(content)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("form", "codec"),
+    [
+        ("mp4", "libx264"),
+        ("mpegts", "libx264"),
+        ("matroska", "libx264"),
+        ("flv", "libx264"),
+        ("mpeg", "mpeg2video"),
+        ("avi", "mjpeg"),
+        ("h264", "libx264"),
+        ("hevc", "libx265"),
+        ("mjpeg", "mjpeg"),
+        ("m4v", "mpeg4"),
+    ],
+)
+@pytest.mark.parametrize("name", ["clip", "CLIP.TS", "clip.mts", "clip.webm", "clip.txt"])
+def test_a_file_is_known_by_its_content(tmp_path: Path, form: str, codec: str, name: str) -> None:
+    clip = encode(street(FRAMES), form=form, codec=codec)
+    assert play(write(tmp_path / name, clip)) == WANTED
+
+
+def shift(clip: bytes, shift_s: float) -> bytes:
+    """Return a clip as a transport stream with other time stamps."""
+    target = io.BytesIO()
+    with av.open(io.BytesIO(clip)) as source, av.open(target, "w", format="mpegts") as container:
+        stream = container.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            ticks = round(shift_s / packet.time_base)
+            packet.pts = None if packet.pts is None else packet.pts + ticks
+            packet.dts = None if packet.dts is None else packet.dts + ticks
+            packet.stream = stream
+            _ = packet.dts is None or container.mux(packet)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("start_s", [0.0, 777.0, 26.5 * 3600 - 1.0])
+def test_time_stamps_of_a_transport_stream_may_start_anywhere(
+    tmp_path: Path, start_s: float
+) -> None:
+    """26.5 hours are 2 to the power of 33 ticks, after which they begin anew."""
+    clip = shift(encode(street(FRAMES)), start_s)
+    assert play(write(tmp_path / "clip.ts", clip)) == WANTED
+
+
+@pytest.mark.parametrize("second_s", [0.0, 50.0, 9000.0])
+def test_joined_recordings_are_looked_at_to_the_end(tmp_path: Path, second_s: float) -> None:
+    clip = encode(street(FRAMES))
+    times = play(write(tmp_path / "clip.ts", shift(clip, 100.0) + shift(clip, second_s)))
+    assert len(times) == pytest.approx(2 * len(WANTED), abs=1)
+    assert times[-1] == pytest.approx(2 * FRAMES / RATE, abs=0.5)
+
+
+def test_frames_that_are_stored_in_another_order_are_shown_in_theirs(tmp_path: Path) -> None:
+    target = io.BytesIO()
+    with av.open(target, "w", format="mpegts") as container:
+        stream = container.add_stream("libx264", rate=RATE)
+        stream.height, stream.width = street(FRAMES)[0].shape[:2]
+        stream.codec_context.options = {"bf": "3", "preset": "fast"}
+        for index, picture in enumerate(street(FRAMES)):
+            frame = av.VideoFrame.from_ndarray(picture, format="bgr24")
+            frame.pts, frame.time_base = index, Fraction(1, RATE)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    assert play(write(tmp_path / "clip.ts", target.getvalue())) == WANTED
+
+
+@pytest.mark.parametrize("announce", [announce_png, announce_jpeg])
+@pytest.mark.parametrize("size_wh", [(8000, 7000), (16384, 16384), (30_000, 20_000)])
+def test_frames_that_are_too_large_are_told_and_not_decoded(
+    tmp_path: Path, announce: Callable[[int, int], bytes], size_wh: tuple[int, int]
+) -> None:
+    with pytest.raises(SourceError, match=r"at most 50 million pixels|too large"):
+        play(write(tmp_path / "large", announce(*size_wh)))
+
+
+def test_a_file_of_which_no_frame_can_be_decoded_is_told(tmp_path: Path) -> None:
+    clip = bytearray(encode(street(3), form="matroska"))
+    clip[700:-200] = bytes(len(clip) - 900)
+    with pytest.raises(SourceError, match=r"clip\.mkv"):
+        play(write(tmp_path / "clip.mkv", bytes(clip)))

@@ -1,0 +1,122 @@
+"""Decoders in which something breaks that never should: every camera goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Camera
+from plate_cameras.sources.camera_stream import CameraStream
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.sources.limits import Limits
+from tests.plate_cameras.clips import encode, street
+from tests.plate_cameras.servers import HttpCamera, http_camera
+from tests.plate_cameras.streams import take, take_all, wait
+
+pytestmark = pytest.mark.server
+QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5)
+FAULT = """
+import sys
+from pathlib import Path
+from plate_cameras.sources import __main__, decoder, player
+
+flag = Path({flag!r})
+
+def fail_once(function):
+    def failing(*args, **options):
+        if flag.exists():
+            return function(*args, **options)
+        flag.touch()
+        raise {error}
+    return failing
+
+{target} = fail_once({target})
+__main__.main()
+"""
+CHATTER = """
+import socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[1]))
+connection.sendall({sent!r})
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def http() -> Iterator[HttpCamera]:
+    with http_camera(street(125)) as camera:
+        yield camera
+
+
+def failing_once(tmp_path: Path, target: str, error: str) -> tuple[str, ...]:
+    """Return the command of a decoder in which a function fails at its first call."""
+    script = FAULT.format(flag=str(tmp_path / "failed"), target=target, error=error)
+    return sys.executable, "-c", script
+
+
+@pytest.mark.parametrize(
+    ("target", "error"),
+    [
+        ("player.is_watched", 'ValueError("rtsp://u:s3cret@cam")'),
+        ("player.Player.start", 'RuntimeError("can\'t start new thread")'),
+        ("player.Player.report", 'KeyError("s3cret")'),
+        ("player.Capture.open", 'MemoryError("s3cret")'),
+        ("decoder.Decoder._handle", 'OSError(24, "s3cret")'),
+        ("decoder.encode_jpeg", 'MemoryError("s3cret")'),
+        ("player.LivePlayback.run", 'AssertionError("s3cret")'),
+    ],
+)
+def test_a_camera_goes_on_after_any_fault_of_its_decoder(
+    tmp_path: Path, http: HttpCamera, target: str, error: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = failing_once(tmp_path, target, error)
+
+    async def run() -> CameraStream:
+        async with Decoders(limits=QUICK, command=command) as decoders:
+            stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
+            await take(stream, 8)
+            return stream
+
+    stream = asyncio.run(run())
+    assert (tmp_path / "failed").exists()
+    assert "s3cret" not in capfd.readouterr().err + stream.status.last_error
+
+
+def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others(tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mp4"
+    clip.write_bytes(encode(street(100)))
+    command = failing_once(tmp_path, "decoder.encode_jpeg", "MemoryError()")
+
+    async def run() -> tuple[int, CameraStream]:
+        async with Decoders(limits=QUICK, command=command) as decoders:
+            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+            return len(await take_all(stream)), stream
+
+    count, stream = asyncio.run(run())
+    assert count == 19
+    assert (stream.status.state, stream.status.last_error) == ("ended", "a frame cannot be encoded")
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        pytest.param(b"\xff" * 8, "wanted at most", id="a length without sense"),
+        pytest.param(b"\0\0\0\2\0\0\0\0[]", "TypeError", id="no object"),
+        pytest.param(b"\0\0\0\2\0\0\0\0{}", "KeyError", id="no kind"),
+        pytest.param(b"\0\0\0\1\0\0\0\0?", "JSONDecodeError", id="no JSON"),
+        pytest.param(b'\0\0\0\x10\0\0\0\0{"kind":"frame"}', "KeyError", id="no frame"),
+    ],
+)
+def test_a_decoder_whose_messages_make_no_sense_is_started_again(sent: bytes, told: str) -> None:
+    command = (sys.executable, "-c", CHATTER.format(sent=sent))
+
+    async def run() -> None:
+        async with Decoders(limits=QUICK, command=command) as decoders:
+            stream = decoders.open(Camera("gate", "rtsp://127.0.0.1:9/1"))
+            await wait(lambda: stream.status.reconnects >= 2, "another process")
+            assert told in stream.status.last_error
+
+    asyncio.run(run())

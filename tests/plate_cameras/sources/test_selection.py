@@ -1,0 +1,115 @@
+"""Which packets of a stream are decoded."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plate_cameras.sources.addresses import parse_address
+from plate_cameras.sources.capture import Capture, VideoPacket, seconds_of
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.selection import PacketSizes, SelectiveDecoder
+from tests.plate_cameras.clips import RATE, encode, street
+
+LIMITS = Limits()
+
+
+class Playing:
+    """A clip whose packets arrive at 25 a second of a clock of its own."""
+
+    def __init__(self, file: Path) -> None:
+        self.capture = Capture.open(parse_address(str(file), LIMITS), LIMITS)
+        self.packets: Iterator[VideoPacket] = self.capture.packets()
+        self.decoder = SelectiveDecoder(self.capture, 2.0, lambda: None)
+        self.arrived = 0
+
+    def play(self, count: int, *, moves: bool) -> list[list[float | None]]:
+        """Return the times of the frames that each packet gave."""
+        frames = []
+        for _ in range(count):
+            packet = next(self.packets)
+            new = self.decoder.take(packet, self.arrived / RATE, moves=moves)
+            frames.append([seconds_of(frame) for frame in new])
+            self.arrived += 1
+        return frames
+
+
+def open_clip(tmp_path: Path, frames: Sequence[np.ndarray], **options: object) -> Playing:
+    file = tmp_path / "clip.mp4"
+    file.write_bytes(encode(frames, **options))
+    return Playing(file)
+
+
+def test_a_scene_that_rests_has_only_its_key_frames_decoded(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(75, box_from=1000))
+    shown = playing.play(75, moves=False)
+    assert [index for index, times in enumerate(shown) if times] == [0, 25, 50]
+
+
+def test_all_frames_are_decoded_from_any_moment_on(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(75, box_from=1000))
+    playing.play(40, moves=False)
+    (caught_up,) = playing.play(1, moves=True)
+    assert caught_up == [pytest.approx(40 / RATE)]
+    followed = playing.play(30, moves=True)
+    assert [len(times) for times in followed] == [1] * 30
+    assert playing.decoder.damaged == 0
+
+
+def test_a_box_that_comes_between_key_frames_has_frames_decoded_at_once(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(125, box_from=65), gop=50)
+    shown = playing.play(100, moves=False)
+    decoded = [index for index, times in enumerate(shown) if times]
+    assert decoded[:2] == [0, 50]
+    assert 65 < decoded[2] < 80  # it is in the picture as a whole from 75 on
+    assert decoded[3] == decoded[2] + 1
+
+
+def test_of_a_stream_with_key_frames_only_most_are_left_out(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(100, box_from=1000), codec="mjpeg", form="mov")
+    at_rest = sum(map(bool, playing.play(50, moves=False)))
+    moving = sum(map(bool, playing.play(50, moves=True)))
+    assert at_rest <= 2 * 4 + 1
+    assert moving <= 2 * 4 + 1
+
+
+def test_after_a_damaged_packet_the_next_key_frame_is_waited_for(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(75, box_from=1000))
+    playing.play(30, moves=True)
+    damaged = next(playing.packets)
+    playing.capture.flush()  # the decoder has lost what the packet refers to
+    playing.decoder.take(damaged, 30 / RATE, moves=True)
+    playing.arrived += 1
+    later = playing.play(30, moves=True)
+    assert all(later[-10:])
+
+
+def test_usual_packets_are_not_unusual() -> None:
+    sizes = PacketSizes()
+    assert not any(sizes.is_unusual(1000 + 100 * (index % 5)) for index in range(500))
+    assert not sizes.is_unusual(50_000)  # one alone
+    assert any(sizes.is_unusual(2500) for _ in range(4))
+
+
+def test_a_scene_that_needs_more_bytes_for_good_becomes_usual() -> None:
+    sizes = PacketSizes()
+    for size in [1000] * 100 + [5000] * 200:
+        unusual = sizes.is_unusual(size)
+    assert not unusual
+
+
+def test_between_key_frames_far_apart_a_frame_is_seen_every_few_seconds(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(150, box_from=1000), gop=150)
+    shown = playing.play(150, moves=False)
+    seen = [index for index, times in enumerate(shown) if times]
+    assert seen == [0, 63, 126]
+    assert shown[63] == [pytest.approx(63 / RATE)]
+
+
+def test_nothing_is_decoded_before_the_first_key_frame(tmp_path: Path) -> None:
+    playing = open_clip(tmp_path, street(75, box_from=1000))
+    next(playing.packets)  # the key frame is missed
+    shown = playing.play(30, moves=True)
+    assert [index for index, times in enumerate(shown) if times] == [*range(24, 30)]
+    assert playing.decoder.damaged == 0

@@ -1,0 +1,294 @@
+"""Cameras that send one picture a request."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import socket
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice, pairwise
+from typing import ClassVar
+
+import cv2
+import pytest
+
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Frame
+from plate_cameras.sources.addresses import address_of
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.sources.failures import SourceError
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.snapshots import SnapshotCapture
+from plate_cameras.sources.status import SourceStatus
+from tests.plate_cameras.clips import announce_png, street
+from tests.plate_cameras.streams import take, wait
+
+QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, frozen_s=1.0)
+USER, PASSWORD = "admin", "p@ss/w#rd?"
+WRITTEN = "admin:p%40ss%2Fw%23rd%3F@"
+REALM, NONCE = "camera", "7ypf"
+
+
+@dataclass
+class Still:
+    """A camera that sends its picture once for each request.
+
+    Attributes:
+        repeats: True if nothing changes.
+        answer: Answers in place of the picture.
+        requests: Steady times of the requests.
+        now, most: Requests that run now, and most at a time.
+    """
+
+    repeats: bool = False
+    answer: Callable[[BaseHTTPRequestHandler], None] | None = None
+    requests: list[float] = field(default_factory=list)
+    now: int = 0
+    most: int = 0
+    port: int = 0
+    others: ClassVar[dict[str, str]] = {"png": ".png", "webp": ".webp", "bmp": ".bmp"}
+
+    def url(self, path: str = "picture", user: str = "") -> str:
+        return f"http://{user}127.0.0.1:{self.port}/{path}"
+
+    def picture(self, path: str) -> bytes:
+        frames = street(100)
+        index = 0 if self.repeats else len(self.requests) % len(frames)
+        suffix = self.others.get(path.rpartition(".")[2], ".jpg")
+        return cv2.imencode(suffix, frames[index])[1].tobytes()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    camera: Still
+
+    def do_GET(self) -> None:
+        camera = self.camera
+        camera.requests.append(steady_s())
+        camera.now += 1
+        camera.most = max(camera.most, camera.now)
+        answer = camera.answer or send_picture
+        try:
+            answer(self)
+        except OSError:
+            self.close_connection = True
+        finally:
+            camera.now -= 1
+
+    def log_message(self, *_: object) -> None:
+        """Write no log."""
+
+
+def send(handler: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: str) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def send_picture(handler: Handler) -> None:
+    send(handler, 200, handler.camera.picture(handler.path), Content_Type="image/jpeg")
+
+
+def want_basic(handler: Handler) -> None:
+    login = b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    if handler.headers.get("Authorization") == f"Basic {login}":
+        send_picture(handler)
+    else:
+        send(handler, 401, WWW_Authenticate=f'Basic realm="{REALM}"')
+
+
+def want_digest(handler: Handler) -> None:
+    given = handler.headers.get("Authorization", "")
+    pairs = (part.strip().split("=", 1) for part in given.removeprefix("Digest ").split(","))
+    fields = {name: value.strip('"') for name, value in (p for p in pairs if len(p) == 2)}
+    first = md5(f"{USER}:{REALM}:{PASSWORD}")
+    second = md5(f"GET:{handler.path}")
+    rest = ":".join(fields.get(name, "") for name in ("nonce", "nc", "cnonce", "qop"))
+    if fields.get("response") == md5(f"{first}:{rest}:{second}"):
+        send_picture(handler)
+    else:
+        challenge = f'Digest realm="{REALM}", nonce="{NONCE}", qop="auth"'
+        send(handler, 401, WWW_Authenticate=challenge)
+
+
+def md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def still() -> Iterator[Still]:
+    camera = Still()
+    handler = type("HandlerOfStill", (Handler,), {"camera": camera})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        camera.port = server.server_address[1]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield camera
+        server.shutdown()
+
+
+def watch(url: str, count: int, **settings: float) -> tuple[list[Frame], SourceStatus]:
+    """Return some frames of a camera in a real child process."""
+
+    async def run() -> tuple[list[Frame], SourceStatus]:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", url, **settings))
+            return await take(stream, count), stream.status
+
+    return asyncio.run(run())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("path", ["picture", "picture.png", "picture.webp", "picture.bmp"])
+def test_a_picture_is_requested_at_the_rate_of_looks(still: Still, path: str) -> None:
+    frames, status = watch(still.url(path), 8, looks_per_s=5)
+    assert [frame.number for frame in frames] == sorted({frame.number for frame in frames})
+    assert all(later - earlier > 0.1 for earlier, later in pairwise(still.requests[3:]))
+    assert {(frame.clock, frame.size_wh) for frame in frames} == {("wall", (320, 180))}
+    assert still.most == 1
+    assert (status.state, status.reconnects) == ("playing", 0)
+
+
+@pytest.mark.server
+def test_a_picture_that_rests_is_looked_at_now_and_then_and_told_to_be_frozen(still: Still) -> None:
+    still.repeats = True
+
+    async def run() -> None:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
+            await take(stream, 1)
+            await wait(lambda: stream.status.state == "frozen", "a frozen picture")
+            still.repeats = False
+            await take(stream, 2)
+            await wait(lambda: stream.status.state == "playing", "a picture that changes")
+
+    asyncio.run(run())
+
+
+@pytest.mark.server
+def test_a_camera_that_fails_is_requested_again_with_pauses(still: Still) -> None:
+    async def run() -> None:
+        async with Decoders(limits=QUICK) as decoders:
+            stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
+            await take(stream, 1)
+            still.answer = lambda handler: send(handler, 503)
+            await wait(lambda: stream.status.reconnects >= 2, "attempts")
+            assert stream.status.state in ("waiting", "connecting")
+            assert "the server reports an error of its own" in stream.status.last_error
+            still.answer = None
+            await take(stream, 2)
+
+    asyncio.run(run())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("answer", [want_basic, want_digest])
+def test_logins_with_any_password_work(
+    still: Still, answer: Callable[[Handler], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    still.answer = answer
+    frames, status = watch(still.url(user=WRITTEN), 5, looks_per_s=10)
+    assert len(frames) == 5
+    assert status.last_error == ""
+    assert PASSWORD not in capfd.readouterr().err
+
+
+def fail(still: Still, answer: Callable[[Handler], None], *, user: str = WRITTEN) -> str:
+    """Return how a request fails."""
+    still.answer = answer
+    address = address_of(Camera("gate", still.url("picture?token=s3cret", user)), QUICK)
+    with (
+        SnapshotCapture(address, 10, timeout_s=0.5) as capture,
+        pytest.raises(SourceError) as failed,
+    ):
+        [*islice(capture.packets(), 3)]
+    told = str(failed.value)
+    assert f" http://127.0.0.1:{still.port}: " in told
+    assert "s3cret" not in told
+    assert "p@ss" not in told
+    assert "p%40ss" not in told
+    return told
+
+
+def drip(handler: Handler) -> None:
+    """Send one byte of the headers again and again."""
+    for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000:
+        handler.wfile.write(bytes([byte]))
+        time.sleep(0.05)
+
+
+def send_much(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(40):
+        handler.wfile.write(bytes(1_000_000))
+
+
+def send_large(handler: Handler) -> None:
+    send(handler, 200, announce_png(7200, 7200))
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        pytest.param(lambda h: send(h, 401), "user name or password are wrong", id="401"),
+        pytest.param(lambda h: send(h, 403), "access is denied", id="403"),
+        pytest.param(lambda h: send(h, 404), "there is no such stream", id="404"),
+        pytest.param(lambda h: send(h, 500), "the server reports an error", id="500"),
+        pytest.param(lambda h: send(h, 204), "it answers with 204", id="no content"),
+        pytest.param(lambda h: send(h, 200), "the data are no video", id="nothing"),
+        pytest.param(lambda h: send(h, 200, b"<html>" * 99), "the data are no video", id="page"),
+        pytest.param(drip, "no data came in time", id="slow"),
+        pytest.param(send_much, "at most 20 MB", id="much"),
+        pytest.param(send_large, "at most 50 million pixels", id="large"),
+        pytest.param(lambda h: h.wfile.write(b"hello\r\n\r\n"), "no HTTP", id="no HTTP"),
+        pytest.param(
+            lambda h: h.connection.shutdown(socket.SHUT_RDWR),
+            "closed by the other side",
+            id="closed",
+        ),
+        pytest.param(
+            lambda h: send(h, 302, Location="/again?token=s3cret"), "again and again", id="circle"
+        ),
+        pytest.param(
+            lambda h: send(h, 302, Location="http://u:s3cret@evil.example/s3cret"),
+            "redirects to http://evil.example, another host",
+            id="another host",
+        ),
+        pytest.param(
+            lambda h: send(h, 302, Location="file:///etc/passwd"), "another host", id="a file"
+        ),
+    ],
+)
+def test_an_answer_that_is_no_picture_is_told(
+    still: Still, answer: Callable[[Handler], None], told: str
+) -> None:
+    assert told in fail(still, answer)
+
+
+def test_a_redirect_on_the_same_host_is_followed(still: Still) -> None:
+    def redirect(handler: Handler) -> None:
+        if handler.path == "/elsewhere":
+            send_picture(handler)
+        else:
+            send(handler, 302, Location="/elsewhere")
+
+    still.answer = redirect
+    with SnapshotCapture(address_of(Camera("gate", still.url()), QUICK), 10, 5.0) as capture:
+        packet = next(capture.packets())
+        assert [frame.width for frame in capture.decode(packet)] == [320]
+        assert [frame.width for frame in capture.decode_alone(packet)] == [320]
+
+
+def test_a_wrong_password_is_sent_once_a_request(still: Still) -> None:
+    assert "user name or password are wrong" in fail(still, want_basic, user="admin:wrong@")
+    assert len(still.requests) == 2

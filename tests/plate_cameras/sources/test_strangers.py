@@ -1,0 +1,262 @@
+"""Cameras that lead elsewhere: no other address hears of a decoder, whatever they answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from plate_cameras.configuration import Camera
+from plate_cameras.sources.addresses import address_of
+from plate_cameras.sources.capture import Capture
+from plate_cameras.sources.failures import SourceError
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.snapshots import SnapshotCapture
+from tests.plate_cameras.clips import encode, street
+from tests.plate_cameras.sources.hostile_cameras import (
+    SDP,
+    Answer,
+    HostileCamera,
+    describe,
+    hostile,
+    http,
+    rtsp,
+)
+
+LIMITS = Limits(open_s=2.0, read_s=1.0)
+AWAY = "http://BYSTANDER/relay/0?turn=on"
+HLS = "application/vnd.apple.mpegurl"
+HEAD = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n"
+KEY = f'#EXT-X-KEY:METHOD=AES-128,URI="{AWAY}"\n#EXTINF:9,\nhttp://CAMERA/a.ts\n'
+DASH = (
+    '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"'
+    ' mediaPresentationDuration="PT10S"><Period><AdaptationSet mimeType="video/mp4">'
+    f'<Representation id="1" bandwidth="1"><BaseURL>{AWAY}</BaseURL></Representation>'
+    "</AdaptationSet></Period></MPD>"
+)
+
+
+def open_(url: str) -> str:
+    """Open a source and read some packets; return how that fails, empty if it does not."""
+    try:
+        with Capture.open(address_of(Camera("gate", url), LIMITS), LIMITS) as capture:
+            next(capture.packets(), None)
+    except SourceError as error:
+        return str(error)
+    return ""
+
+
+def visit(answer: Answer, path: str = "/video", scheme: str = "http") -> tuple[str, HostileCamera]:
+    """Open a camera whose bystander must hear nothing. Return how it failed, and the camera."""
+    with hostile(answer) as (camera, bystander):
+        told = open_(f"{scheme}://admin:s3cret@127.0.0.1:{camera.port}{path}")
+        assert (bystander.connections, bystander.requests) == (0, [])
+        assert "s3cret" not in told
+        return told, camera
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    "location", [AWAY, "//BYSTANDER/relay", "https://BYSTANDER/", "rtsp://BYSTANDER/"]
+)
+def test_no_redirect_leads_to_another_port(status: int, location: str) -> None:
+    told, _ = visit(http("", "", f"{status} Found", f"Location: {location}"))
+    assert "another host, port or protocol. If you trust it, write that address" in told
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["file:///etc/passwd", "tcp://BYSTANDER", "concat:http://BYSTANDER/|x", "crypto+" + AWAY],
+)
+def test_no_redirect_leads_to_another_protocol(location: str) -> None:
+    told, _ = visit(http("", "", "302 Found", f"Location: {location}"))
+    assert "another host, port or protocol" in told
+
+
+def test_a_redirect_of_a_redirect_leads_nowhere_else() -> None:
+    def answer(camera: HostileCamera, connection: object, request: bytes) -> None:
+        there = AWAY if b"/next" in request else "/next"
+        http("", "", "302 Found", f"Location: {there}")(camera, connection, request)  # type: ignore[arg-type]
+
+    told, camera = visit(answer)
+    assert "another host, port or protocol" in told
+    assert any(b"GET /next" in request for request in camera.requests)
+
+
+def test_redirects_without_end_are_told() -> None:
+    told, _ = visit(http("", "", "302 Found", "Location: /again"))
+    assert "it redirects again and again" in told
+
+
+def test_a_redirect_at_the_same_host_is_followed() -> None:
+    clip = encode(street(5))
+
+    def answer(camera: HostileCamera, connection: object, request: bytes) -> None:
+        moved = http("", "", "302 Found", "Location: /moved.mp4")
+        send = http(clip, "video/mp4") if b"/moved" in request else moved
+        send(camera, connection, request)  # type: ignore[arg-type]
+
+    told, _ = visit(answer)
+    assert told == ""
+
+
+def test_what_a_page_refreshes_to_is_not_opened() -> None:
+    visit(
+        http(
+            f'<meta http-equiv="refresh" content="0;{AWAY}">',
+            "text/html",
+            "200 OK",
+            f"Refresh: 0;url={AWAY}",
+        )
+    )
+
+
+@pytest.mark.parametrize("path", ["/video", "/video.mjpeg", "/picture.jpg", "/live.m3u8", "/a.mpd"])
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        pytest.param(f"{HEAD}#EXTINF:9,\n{AWAY}.ts\n#EXT-X-ENDLIST\n", HLS, id="HLS segment"),
+        pytest.param(f"{HEAD}{KEY}#EXT-X-ENDLIST\n", HLS, id="HLS key"),
+        pytest.param(f'{HEAD}#EXT-X-MAP:URI="{AWAY}.mp4"\n#EXTINF:9,\na.mp4\n', HLS, id="HLS map"),
+        pytest.param(f"#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n{AWAY}.m3u8\n", HLS, id="HLS list"),
+        pytest.param(f"{HEAD}#EXTINF:9,\n{AWAY}.ts\n", "video/x-motion-jpeg", id="HLS as MJPEG"),
+        pytest.param(f"{HEAD}#EXTINF:9,\n{AWAY}.ts\n", "image/jpeg", id="HLS as JPEG"),
+        pytest.param(f"{HEAD}#EXTINF:9,\nfile:///etc/passwd\n", HLS, id="HLS file"),
+        pytest.param(f"{HEAD}#EXTINF:9,\ndata:text/plain,x\n", HLS, id="HLS data"),
+        pytest.param(f"{HEAD}#EXTINF:9,\ncrypto+{AWAY}\n", HLS, id="HLS crypto"),
+        pytest.param(DASH, "application/dash+xml", id="DASH"),
+        pytest.param(f"ffconcat version 1.0\nfile {AWAY}\n", "", id="concat"),
+        pytest.param(f"[playlist]\nFile1={AWAY}\n", "audio/x-scpls", id="pls"),
+        pytest.param(
+            SDP.replace("m=video 0", "m=video BYSTANDER").replace("127.0.0.1:", ""),
+            "application/sdp",
+            id="SDP",
+        ),
+        pytest.param(f"[Reference]\nRef1={AWAY}\n", "video/x-ms-asf", id="ASX"),
+    ],
+)
+def test_no_list_names_other_addresses(path: str, body: str, kind: str) -> None:
+    _, camera = visit(http(body, kind), path)
+    assert all(request.startswith(f"GET {path} ".encode()) for request in camera.requests)
+
+
+@pytest.mark.parametrize("scheme", ["http", "rtsp"])
+def test_formats_and_protocols_of_a_list_are_no_formats_of_cameras(scheme: str) -> None:
+    options = address_of(Camera("gate", f"{scheme}://cam/"), LIMITS).options
+    assert not {"hls", "dash", "concat", "sdp", "image2"} & {
+        *options["format_whitelist"].split(",")
+    }
+    assert not {"file", "udp", "rtp", "data", "crypto", "concat", "subfile", "unix", "pipe"} & {
+        *options["protocol_whitelist"].split(",")
+    }
+
+
+SETUP = "RTSP/1.0 200 OK\r\nCSEQ\r\nSession: 1\r\nTransport: "
+MOVED = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://BYSTANDER/relay\r\n\r\n"
+
+
+@pytest.mark.parametrize("method", ["OPTIONS", "DESCRIBE", "SETUP", "PLAY"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(MOVED, id="302"),
+        *(pytest.param(MOVED.replace("302", str(n)), id=f"{n}") for n in (300, 301, 303, 307, 308)),
+        pytest.param([*MOVED], id="byte by byte"),
+        pytest.param(MOVED.replace("\r", ""), id="without carriage returns"),
+        pytest.param(MOVED.replace("302", "3\r02").replace("RTSP/", "RT\rSP/"), id="with more"),
+        pytest.param(MOVED.replace(" 302", " \t +0302"), id="another number"),
+        pytest.param(MOVED.replace("1.0", "anything"), id="another version"),
+        pytest.param("$\0\0\5abcde" + MOVED, id="after a packet"),
+        pytest.param(
+            "OPTIONS * RTSP/1.0\r\nCSeq: 9\r\n\r\n" + MOVED, id="after a request of its own"
+        ),
+        pytest.param(MOVED.replace("rtsp:", "http:"), id="to HTTP"),
+        pytest.param(MOVED.replace("Location", "lOCATION"), id="in other letters"),
+        pytest.param(MOVED.replace("rtsp://BYSTANDER/relay", ""), id="to nowhere"),
+    ],
+)
+def test_no_redirect_of_an_rtsp_camera_leads_elsewhere(method: str, reply: str | list[str]) -> None:
+    told, camera = visit(rtsp(**{method: reply}), scheme="rtsp")
+    assert "cannot open" in told
+    assert len(camera.requests) <= 20
+
+
+def test_a_redirect_of_an_rtsp_camera_is_told() -> None:
+    told, _ = visit(rtsp(DESCRIBE=MOVED), scheme="rtsp")
+    assert "it redirects to rtsp://127.0.0.1:" in told
+    assert "another host, port or protocol" in told
+
+
+def test_an_rtsp_camera_may_redirect_to_itself() -> None:
+    moved = "RTSP/1.0 302 Moved\r\nCSEQ\r\nLocation: rtsp://CAMERA/moved\r\n\r\n"
+    told, camera = visit(rtsp(DESCRIBE=moved), scheme="rtsp")
+    assert "it redirects again and again" in told
+    assert (
+        sum(request.startswith(b"DESCRIBE") and b"/moved" in request for request in camera.requests)
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        {"DESCRIBE": describe(SDP.replace("track1", "rtsp://BYSTANDER/x"))},
+        {"DESCRIBE": describe(SDP.replace("0.0.0.0", "239.1.1.1/16"))},
+        {"SETUP": f"{SETUP}RTP/AVP;unicast;server_port=6000-6001;source=127.0.0.1\r\n\r\n"},
+        {"SETUP": f"{SETUP}RTP/AVP;multicast;destination=239.1.1.1;port=5000-5001;ttl=16\r\n\r\n"},
+    ],
+)  # fmt: skip
+def test_no_description_leads_an_rtsp_stream_elsewhere(replies: dict[str, str]) -> None:
+    told, _ = visit(rtsp(**replies), scheme="rtsp")
+    assert "cannot" in told
+
+
+def test_a_description_without_end_is_given_up() -> None:
+    def answer(camera: HostileCamera, connection: object, request: bytes) -> None:
+        rtsp()(camera, connection, request)  # type: ignore[arg-type]
+        if request.startswith(b"DESCRIBE"):
+            for _ in range(100):
+                connection.sendall(b"x" * 65536)  # type: ignore[attr-defined]
+
+    head = "RTSP/1.0 200 OK\r\nCSEQ\r\nContent-Length: 2000000000\r\n\r\n"
+    told, _ = visit(rtsp(DESCRIBE=head), scheme="rtsp")
+    assert "cannot open" in told
+    told, _ = visit(answer, scheme="rtsp")
+    assert "cannot open" in told
+
+
+def test_a_guard_leaves_no_thread(tmp_path: object) -> None:
+    visit(rtsp(DESCRIBE=MOVED), scheme="rtsp")
+    for thread in threading.enumerate():
+        if thread.name == "rtsp guard":
+            thread.join(5)
+    assert "rtsp guard" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize("location", [AWAY, "file:///etc/passwd", "https://BYSTANDER/"])
+def test_no_snapshot_is_requested_elsewhere(location: str) -> None:
+    with hostile(http("", "", "302 Found", f"Location: {location}")) as (camera, bystander):
+        address = address_of(Camera("gate", f"http://a:s3cret@127.0.0.1:{camera.port}/"), LIMITS)
+        with SnapshotCapture(address, 5, 1.0) as capture, pytest.raises(SourceError) as failed:
+            next(capture.packets())
+        assert bystander.connections == 0
+        assert "another host, port or protocol" in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "body", [f"{HEAD}#EXTINF:9,\n{AWAY}.ts\n", DASH, f"ffconcat version 1.0\nfile {AWAY}\n", SDP]
+)
+def test_no_snapshot_is_a_list(body: str) -> None:
+    with hostile(http(body, "image/jpeg")) as (camera, bystander):
+        address = address_of(Camera("gate", f"http://127.0.0.1:{camera.port}/"), LIMITS)
+        with SnapshotCapture(address, 5, 1.0) as capture, pytest.raises(SourceError):
+            next(capture.packets())
+        assert bystander.connections == 0
+
+
+def test_a_redirect_in_many_pieces_costs_little() -> None:
+    reply = ["RTSP/1.0 200 OK\r\n", *["x: 1\r\n"] * 30_000, *MOVED]
+    started_s = time.process_time()
+    visit(rtsp(DESCRIBE=reply), scheme="rtsp")
+    assert time.process_time() - started_s < 10

@@ -1,0 +1,86 @@
+"""A store in each database. PostgreSQL runs once for each process of the tests."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.migrations import upgrade
+from plate_cameras.store.tables.schema import METADATA
+from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
+from tests.plate_cameras.store.stored_events import NOW_S
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresqlServer]:
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(MISSING)
+    server = PostgresqlServer(programs)
+    try:
+        server.create()
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="session")
+def shared_url(server: PostgresqlServer) -> str:
+    """Return a database with tables, which tests use one after the other."""
+    url = server.create_database("shared")
+    _make_tables(url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("template") / "passes.db"
+    _make_tables(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)],
+)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of an empty database that has its tables."""
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        shutil.copy(template, tmp_path / "passes.db")
+        return f"sqlite:///{tmp_path / 'passes.db'}"
+    shared: str = request.getfixturevalue("shared_url")
+    _empty_tables(shared)
+    return shared
+
+
+@pytest.fixture
+def store(url: str, tmp_path: Path) -> Iterator[PassStore]:
+    """Return a store whose clock stands at NOW_S."""
+    # The pictures of the tests are no JPEG files, so they cannot be blurred.
+    settings = Store(url=url, keep_frames=True, blur="none")
+    opened = open_store(settings, tmp_path, clock=lambda: NOW_S)
+    yield opened
+    opened.close()
+
+
+def _make_tables(url: str) -> None:
+    database = Database(url)
+    upgrade(database)
+    database.close()
+
+
+def _empty_tables(url: str) -> None:
+    database = Database(url)
+    with database.writing() as connection:
+        for table in reversed(METADATA.sorted_tables):
+            connection.execute(sa.delete(table))
+    database.close()

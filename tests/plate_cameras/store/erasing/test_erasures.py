@@ -1,0 +1,223 @@
+"""Deletions of plates are remembered for a day, and nothing of before is stored meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.plates import Plate
+from plate_cameras.passes import Pass, PassEvent
+from plate_cameras.store.erasing import erasures
+from plate_cameras.store.erasing.erasures import admit, admit_openings, find_erased, forget
+from plate_cameras.store.erasing.plate_requests import ids_of
+from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.schema import picture_removals
+from plate_cameras.store.tables.upkeep_schema import erased_passes
+from plate_cameras.store.writing.addressed_events import address
+from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, make_event, make_plate
+
+TEXT, OTHER, THIRD = "Y908XE77", "Y903XK77", "B007KM17"
+
+
+def remember(store: PassStore, *texts: str, kept_s: float = NOW_S) -> list[int]:
+    database = store.writer.database
+    return [erasures.remember(database, text, ids_of(text), NOW_S, kept_s) for text in texts]
+
+
+def admit_all(store: PassStore, *events: PassEvent) -> list[PassEvent]:
+    with store.writer.database.writing() as connection:
+        return [one.event for one in admit(connection, address(events, [], NOW_S))]
+
+
+def read_ids(store: PassStore) -> set[str]:
+    with store.writer.database.reading() as connection:
+        return {*connection.execute(sa.select(erased_passes.c.id)).scalars()}
+
+
+def find(store: PassStore, *texts: str) -> set[str]:
+    with store.writer.database.reading() as connection:
+        return find_erased(connection, texts)
+
+
+def unread(pass_id: str, *texts: str) -> PassEvent:
+    """Return an event of a pass without a text, with the readings of its frames."""
+    event = make_event(pass_id)
+    (one, _), best = event.passed.observations, event.passed.best
+    looks = tuple(replace(one, plate=make_plate(text)) for text in texts)
+    passed = replace(event.passed, text="", candidates=(), observations=looks)
+    return replace(event, passed=replace(passed, best=replace(best, observation=looks[-1])))
+
+
+def test_only_deleted_plates_are_known(store: PassStore) -> None:
+    assert find(store, TEXT, "") == set()
+    remember(store, TEXT, OTHER)
+    assert find(store, TEXT, OTHER, THIRD, "") == {TEXT, OTHER}
+
+
+def test_all_events_are_stored_before_the_first_deletion(store: PassStore) -> None:
+    event = make_event("a", TEXT)
+    assert admit_all(store, event) == [event]
+
+
+def test_events_of_all_deleted_plates_are_dropped_and_others_stay_as_they_are(
+    store: PassStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    remember(store, TEXT, OTHER)
+    caplog.set_level(logging.INFO)
+    other = make_event("c", THIRD)
+    assert admit_all(store, make_event("a", TEXT), make_event("b", OTHER), other) == [other]
+    assert [record.getMessage() for record in caplog.records] == [
+        "pass a: an event is not kept: its plate was deleted",
+        "pass b: an event is not kept: its plate was deleted",
+    ]
+
+
+def test_an_unread_pass_is_dropped_if_one_of_its_frames_shows_the_plate(store: PassStore) -> None:
+    remember(store, TEXT)
+    other = unread("b", OTHER, THIRD)
+    assert admit_all(store, unread("a", TEXT, OTHER), unread("c", OTHER, TEXT), other) == [other]
+
+
+@pytest.mark.parametrize(("late_s", "is_kept"), [(59.0, False), (60.0, True)])
+def test_a_pass_that_begins_a_minute_after_the_deletion_is_a_new_one(
+    store: PassStore, late_s: float, is_kept: bool
+) -> None:
+    remember(store, TEXT)
+    event = make_event("a", TEXT, first_seen_s=NOW_S + late_s)
+    assert admit_all(store, event) == [event] * is_kept
+
+
+def test_an_event_of_a_deleted_pass_is_dropped_whenever_its_clock_says_that_it_began(
+    store: PassStore,
+) -> None:
+    store.write([make_event("a", TEXT)], [])
+    remember(store, TEXT)
+    later = {"first_seen_s": NOW_S + 3600}
+    new = make_event("b", TEXT, **later)
+    assert admit_all(store, make_event("a", TEXT, **later), new) == [new]
+
+
+def test_the_pictures_of_dropped_events_are_noted_for_removal(store: PassStore) -> None:
+    remember(store, TEXT)
+    event = make_event("a", TEXT)
+    crop_alone = replace(event.passed.best, crop_jpeg=b"crop alone", frame_jpeg=None)
+    admit_all(
+        store,
+        event,
+        replace(event, passed=replace(event.passed, best=crop_alone)),
+        make_event("b", OTHER),
+    )
+    with store.writer.database.reading() as connection:
+        noted = {*connection.execute(sa.select(picture_removals.c.digest)).scalars()}
+    pictures = b"crop a", b"frame a", b"crop alone"
+    assert noted == {erasures.digest_of(one) for one in pictures}
+
+
+def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:
+    first, *others = passed.observations
+    return replace(passed, observations=(replace(first, plate=wrong), *others))
+
+
+def misread_in_the_best_frame(passed: Pass, wrong: Plate) -> Pass:
+    observation = replace(passed.best.observation, plate=wrong)
+    return replace(passed, best=replace(passed.best, observation=observation))
+
+
+def misread_in_all(passed: Pass, wrong: Plate) -> Pass:
+    return replace(passed, candidates=wrong.candidates)
+
+
+NO_TEXT = {"text": "", "raw_text": "", "text_score": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kept"),
+    [
+        pytest.param({"text": TEXT}, NO_TEXT, id="text"),
+        pytest.param({"raw_text": TEXT}, NO_TEXT, id="raw text"),
+        pytest.param(
+            {"candidates": ((OTHER, 0.9), (TEXT, 0.1))},
+            {"candidates": ((OTHER, 0.9),)},
+            id="candidate",
+        ),
+        pytest.param({"text": THIRD}, {"text": THIRD}, id="other texts"),
+    ],
+)
+@pytest.mark.parametrize("misread", [misread_in_a_frame, misread_in_the_best_frame, misread_in_all])
+def test_another_vehicle_s_event_loses_the_text_wherever_it_was_misread(
+    store: PassStore,
+    wrong: dict[str, Any],
+    kept: dict[str, Any],
+    misread: Callable[[Pass, Plate], Pass],
+) -> None:
+    event, plate = make_event("a", OTHER), make_plate(OTHER)
+    late, stored = (
+        replace(event, passed=misread(event.passed, replace(plate, **fields)))
+        for fields in (wrong, kept)
+    )
+    remember(store, TEXT)
+    assert admit_all(store, late) == [stored]
+
+
+@pytest.mark.parametrize(
+    ("text", "entry_text", "late_s", "is_kept"),
+    [
+        pytest.param(TEXT, OTHER, 0.0, False, id="the pass"),
+        pytest.param(OTHER, TEXT, 0.0, False, id="the entry of the list"),
+        pytest.param(OTHER, THIRD, 0.0, True, id="others"),
+        pytest.param(TEXT, TEXT, 60.0, True, id="after the deletion"),
+    ],
+)
+def test_records_of_gates_are_not_stored_after_a_deletion(
+    store: PassStore, text: str, entry_text: str, late_s: float, is_kept: bool
+) -> None:
+    opening = GateOpening("g", "gate", "a", text, "", entry_text, "opened", "", NOW_S + late_s)
+    with store.writer.database.writing() as connection:
+        assert admit_openings(connection, [opening]) == [opening]
+    remember(store, TEXT)
+    with store.writer.database.writing() as connection:
+        assert admit_openings(connection, [opening]) == [opening] * is_kept
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 9])
+def test_all_passes_of_a_deleted_plate_are_remembered(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(erasures, "PASSES_AT_ONCE", at_once)
+    names = {f"{at}" for at in range(5)}
+    store.write([make_event(name, TEXT) for name in names], [])
+    store.write([make_event("other", OTHER)], [])
+    remember(store, TEXT, TEXT)
+    assert read_ids(store) == names
+
+
+def test_finished_deletions_are_forgotten_after_a_day(store: PassStore) -> None:
+    store.write([make_event("a", TEXT)], [])
+    first, second = remember(store, TEXT, OTHER)
+    database = store.writer.database
+    erasures.note_done(database, first)
+    forget(database, NOW_S + DAY_S)
+    assert (find(store, TEXT, OTHER), read_ids(store)) == ({TEXT, OTHER}, {"a"})
+
+    forget(database, NOW_S + DAY_S + 1)
+    assert (find(store, TEXT, OTHER), read_ids(store)) == ({OTHER}, set())
+    erasures.note_done(database, second)
+    forget(database, NOW_S + DAY_S + 1)
+    assert find(store, OTHER) == set()
+
+
+def test_a_deletion_is_unfinished_until_it_is_noted_as_done(store: PassStore) -> None:
+    database = store.writer.database
+    assert not erasures.are_unfinished(database)
+    first, second, _ = remember(store, TEXT, OTHER, THIRD)
+    erasures.note_done(database, first)
+    erasures.note_done(database, second)
+    assert erasures.are_unfinished(database)
+    erasures.note_done(database)
+    assert not erasures.are_unfinished(database)

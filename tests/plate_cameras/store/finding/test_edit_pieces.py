@@ -1,0 +1,63 @@
+"""Pieces of which every similar text has one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plate_cameras.store.finding.edit_pieces import EditPieces, split_for_edits
+
+ALPHABET = "0123456789ABEKMHOPCTYX"
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "cut"),
+    [
+        pytest.param("A123BC77", 1, EditPieces(("^A12", "3BC77$")), id="one edit"),
+        pytest.param("A123BC50", 2, EditPieces(("^A1", "23B", "C50$")), id="two edits"),
+        pytest.param(
+            "AM81697",
+            2,
+            EditPieces(("^AM", "816", "97$"), 2, ("697$", "81")),
+            id="frequent region: 8 and 6 with M edited, 6 with another digit edited",
+        ),
+        pytest.param("AB77", 1, EditPieces(("^AB", "77$"), 1, ("B77$", "^A")), id="shortest"),
+    ],
+)
+def test_a_text_is_cut_into_rare_pieces(text: str, edits: int, cut: EditPieces) -> None:
+    assert split_for_edits(text, edits) == cut
+
+
+def damage(text: str, edits: list[tuple[int, str]]) -> str:
+    """Return a text between its marks, with characters left out, replaced or added."""
+    chars = [*text]
+    for at, char in edits:
+        place = at % len(text)
+        chars[place] = char if len(char) < 2 else chars[place] + char[1:]
+    return f"^{''.join(chars)}$"
+
+
+@given(
+    st.text(ALPHABET, min_size=5, max_size=7),
+    st.sampled_from(["77", "199", "0", "B", ""]),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", *ALPHABET, "+A"])), max_size=2),
+)
+def test_a_similar_text_has_a_piece_unchanged(
+    start: str, end: str, edits: list[tuple[int, str]]
+) -> None:
+    text = f"{start}{end}".ljust(7, "A")
+    cut = split_for_edits(text, 2)
+    similar = damage(text, edits)
+
+    unchanged = [at for at, piece in enumerate(cut.pieces) if piece in similar]
+    companions = [one for one in cut.companions if one in similar]
+    assert unchanged
+    assert unchanged != [cut.frequent] or companions or not cut.companions
+
+
+def test_pieces_make_up_the_text_and_suit_the_index() -> None:
+    pieces = split_for_edits("KY721199", 2).pieces
+
+    assert "".join(pieces) == "^KY721199$"
+    assert min(map(len, pieces)) >= 3

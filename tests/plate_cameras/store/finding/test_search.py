@@ -1,0 +1,186 @@
+"""Searches, alike in both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from plate_cameras.configuration import Camera, Store
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding import pass_finder, search_statements
+from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.finding.text_condition import TextCondition
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
+
+CYRILLIC = "\u0430123\u0432\u044177"
+"""The text of `a` in small Cyrillic letters."""
+
+
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
+)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PassStore]:
+    """Return a store that tests only read."""
+    folder = tmp_path_factory.mktemp("filled")
+    url = f"sqlite:///{folder / 'passes.db'}"
+    if request.param == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("server")
+        url = server.create_database("searched")
+    store = open_store(Store(url=url), folder)
+    fill(store)
+    yield store
+    store.close()
+
+
+def fill(store: PassStore) -> None:
+    """Write four passes, `a` the oldest, and one that could not be read."""
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("M001MM199")])
+    store.configure([Camera("yard", "rtsp://yard", lists=("residents",))])
+    first_s = NOW_S - 1000
+    store.write(
+        [
+            make_event("a", "A123BC77", first_seen_s=first_s),
+            make_event("b", "A123BC177", first_seen_s=first_s + 1, direction="away"),
+            make_event("c", "M001MM199", camera="yard", first_seen_s=first_s + 2, zones=()),
+            make_event("d", "K777KK50", camera="yard", first_seen_s=first_s + 3, zones=("x", "y")),
+            make_event("e", "", first_seen_s=first_s + 4, format=""),
+        ],
+        [],
+    )
+
+
+QUERIES = [
+    pytest.param({}, "edcba", id="everything, newest first"),
+    pytest.param({"text": "A123BC77"}, "a", id="whole text"),
+    pytest.param({"text": CYRILLIC}, "a", id="Cyrillic"),
+    pytest.param({"text": " a123 bc77 "}, "a", id="small letters and spaces"),
+    pytest.param({"text": "A123BC7"}, "", id="a prefix is not the whole text"),
+    pytest.param({"text": "A1*"}, "ba", id="prefix"),
+    pytest.param({"text": "A*"}, "ba", id="prefix of one character"),
+    pytest.param({"text": "*99"}, "c", id="end"),
+    pytest.param({"text": "*"}, "edcba", id="any text"),
+    pytest.param({"text": "A1*77"}, "ba", id="star in the middle"),
+    pytest.param({"text": "A???BC77"}, "a", id="one character each"),
+    pytest.param({"text": "?777*"}, "d", id="both wildcards"),
+    pytest.param({"text": "*2*"}, "ba", id="one character in the middle"),
+    pytest.param({"parts": ("3BC",)}, "ba", id="part"),
+    pytest.param({"parts": ("77", "KK")}, "d", id="short parts"),
+    pytest.param({"parts": ("50",)}, "d", id="two characters at the end"),
+    pytest.param({"parts": ("M0",)}, "c", id="two characters at the start"),
+    pytest.param({"parts": ("QQ",)}, "", id="two characters that are nowhere"),
+    pytest.param({"parts": ("Q",)}, "", id="one character that is nowhere"),
+    pytest.param({"parts": ("0",)}, "dc", id="one character at the end and in the middle"),
+    pytest.param({"parts": ("K", "5")}, "d", id="two parts of one character"),
+    pytest.param({"text": "*9?"}, "c", id="last but one"),
+    pytest.param({"parts": ("3BC", "177")}, "b", id="two parts"),
+    pytest.param({"text": "A*", "parts": ("C17",)}, "b", id="prefix and part"),
+    pytest.param({"text": "A123BC77", "edits": 1}, "ba", id="one character added"),
+    pytest.param({"text": "A128BC77", "edits": 1}, "a", id="one character replaced"),
+    pytest.param({"text": "A123B77", "edits": 1}, "a", id="one character left out"),
+    pytest.param({"text": "B128BC77", "edits": 1}, "", id="two replaced, one allowed"),
+    pytest.param({"text": "B128BC77", "edits": 2}, "a", id="first and fourth replaced"),
+    pytest.param({"text": "A123BC88", "edits": 2}, "a", id="both last replaced"),
+    pytest.param({"text": "23BC77", "edits": 1}, "", id="too far away"),
+    pytest.param({"cameras": ("yard",)}, "dc", id="camera"),
+    pytest.param({"cameras": ("yard", "gate")}, "edcba", id="two cameras"),
+    pytest.param({"cameras": ("roof",)}, "", id="unknown camera"),
+    pytest.param({"from_s": NOW_S - 998, "until_s": NOW_S - 996}, "dc", id="time"),
+    pytest.param({"region_code": "77"}, "a", id="region"),
+    pytest.param({"list_name": "residents"}, "c", id="list"),
+    pytest.param({"zones": ("x",)}, "d", id="zone"),
+    pytest.param({"zones": ("x", "y", "drive")}, "edba", id="one of three zones"),
+    pytest.param({"direction": "away"}, "b", id="direction"),
+    pytest.param({"text": "A1*", "cameras": ("yard",)}, "", id="prefix at another camera"),
+    pytest.param({"text": "A1*", "region_code": "177"}, "b", id="prefix and region"),
+    pytest.param({"zones": ("x",), "cameras": ("gate",)}, "", id="zone at another camera"),
+    pytest.param({"list_name": "residents", "text": "*MM*"}, "c", id="list and text"),
+]
+
+
+@pytest.mark.parametrize(("conditions", "found"), QUERIES)
+def test_a_search_finds(filled: PassStore, conditions: dict[str, Any], found: str) -> None:
+    assert "".join(find_ids(filled, PassQuery(**conditions))) == found
+
+
+@pytest.mark.parametrize(("conditions", "found"), QUERIES)
+def test_frequent_texts_are_found_by_a_walk(
+    filled: PassStore, monkeypatch: pytest.MonkeyPatch, conditions: dict[str, Any], found: str
+) -> None:
+    monkeypatch.setattr(pass_finder, "RARE", -1)
+    monkeypatch.setattr(pass_finder, "RARE_LATELY", -1)
+    monkeypatch.setattr(pass_finder, "FIRST_STEPS", 1)
+
+    assert "".join(find_ids(filled, PassQuery(**conditions))) == found
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        pytest.param({}, id="walk"),
+        pytest.param({"text": "*7*"}, id="walk with text"),
+        pytest.param({"parts": ("BC1",)}, id="looked up"),
+        pytest.param({"cameras": ("gate", "yard")}, id="two walks"),
+        pytest.param({"text": "A123BC77"}, id="whole text"),
+    ],
+)
+def test_pages_follow_each_other(store: PassStore, conditions: dict[str, Any]) -> None:
+    fill(store)
+    store.write([make_event(f"f{at}", "A123BC177", first_seen_s=NOW_S) for at in range(5)], [])
+    everything = find_ids(store, PassQuery(**conditions))
+
+    first = store.search(PassQuery(**conditions, limit=1), REQUESTER)
+    rest = store.search(PassQuery(**conditions, limit=50, cursor=first.cursor or "0_0"), REQUESTER)
+
+    assert [one.id for one in first.passes + rest.passes] == everything
+    assert rest.cursor == ""
+
+
+def test_the_last_page_has_no_cursor(filled: PassStore) -> None:
+    assert filled.search(PassQuery(limit=5), REQUESTER).cursor == ""
+    assert filled.search(PassQuery(limit=4), REQUESTER).cursor != ""
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        pytest.param({"text": "A%"}, "letters and digits", id="other wildcard"),
+        pytest.param({"text": 'A"'}, "letters and digits", id="quote"),
+        pytest.param({"text": "A1*", "edits": 1}, "without", id="edits of a pattern"),
+        pytest.param({"text": "A12377", "edits": 2}, "7 characters or more", id="too short"),
+        pytest.param({"text": "A123BC77", "edits": 3}, "0 to 2", id="three edits"),
+        pytest.param({"cursor": "next"}, "cursor", id="cursor"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(
+    filled: PassStore, conditions: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        filled.search(PassQuery(**conditions), REQUESTER)
+
+
+def test_an_unknown_list_is_said(filled: PassStore) -> None:
+    with pytest.raises(UnknownName, match="no list 'guests'"):
+        filled.search(PassQuery(list_name="guests"), REQUESTER)
+
+
+def test_a_search_needs_a_reason() -> None:
+    with pytest.raises(ParameterError, match="why"):
+        Requester("officer", " ")
+
+
+def test_only_as_many_passes_are_looked_up_as_can_be_sorted() -> None:
+    (statement,) = search_statements.Dialect(is_postgresql=False).candidates(
+        TextCondition("*A123*"), most=10
+    )
+
+    assert statement._limit == 11

@@ -1,0 +1,174 @@
+"""Searches find what a plain scan of all passes finds, whichever plan answers them."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from plate_cameras.configuration import Store
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding import pass_finder
+from plate_cameras.store.finding.pass_query import MOST, PassQuery
+from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.store.postgresql_server import PostgresqlServer
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+
+COUNT = 300
+LETTERS, DIGITS, REGIONS = "ABE", "0127", ("77", "177", "50", "07")
+CAMERAS = ("gate", "yard", "roof")
+PLANS = {"looked up": (2000, 1), "walked in part": (20, 60), "walked": (-1, 1)}
+"""Most passes that are looked up, and steps of the first walk."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A pass, as the scan knows it."""
+
+    id: str
+    text: str
+    camera: str
+    first_seen_s: float
+
+
+def make_passes() -> list[Written]:
+    """Return passes of vehicles whose texts are alike; the oldest ones are from other regions."""
+    rng = random.Random(5)
+    written = []
+    for number in range(COUNT):
+        regions = REGIONS[2:] if number < COUNT / 2 else REGIONS
+        digits = "".join(rng.choices(DIGITS, k=3))
+        letters = rng.choices(LETTERS, k=3)
+        text = f"{letters[0]}{digits}{letters[1]}{letters[2]}{rng.choice(regions)}"
+        text = rng.choice((text, text, text[1:], text[:5] + text[6:], ""))
+        seen_s = NOW_S - COUNT + number // 2  # two passes at each time
+        written.append(Written(f"p{number:03}", text, rng.choice(CAMERAS), seen_s))
+    rng.shuffle(written)
+    return written
+
+
+PASSES = make_passes()
+
+
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
+)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PassStore]:
+    folder = tmp_path_factory.mktemp("scanned")
+    url = f"sqlite:///{folder / 'passes.db'}"
+    if request.param == "postgresql":
+        server: PostgresqlServer = request.getfixturevalue("server")
+        url = server.create_database("scanned")
+    store = open_store(Store(url=url), folder)
+    store.write([to_event(one) for one in PASSES], [])
+    yield store
+    store.close()
+
+
+def to_event(one: Written) -> Any:
+    return make_event(one.id, one.text, camera=one.camera, first_seen_s=one.first_seen_s)
+
+
+def count_edits(one: str, other: str) -> int:
+    """Return the edit distance, by the definition of Wagner and Fischer."""
+    row = [*range(len(other) + 1)]
+    for at, char in enumerate(one, 1):
+        above, row[0] = row[0], at
+        for column, wanted in enumerate(other, 1):
+            replaced = above + (char != wanted)
+            above = row[column]
+            row[column] = min(replaced, above + 1, row[column - 1] + 1)
+    return row[-1]
+
+
+def matches(one: Written, query: PassQuery) -> bool:
+    pattern = re.escape(query.text or "*").replace(r"\*", ".*").replace(r"\?", ".")
+    is_near = bool(query.edits) and count_edits(one.text, query.text) <= query.edits
+    return (
+        (is_near or bool(not query.edits and re.fullmatch(pattern, one.text)))
+        and all(part in one.text for part in query.parts)
+        and (not query.cameras or one.camera in query.cameras)
+        and (query.from_s is None or one.first_seen_s >= query.from_s)
+        and (query.until_s is None or one.first_seen_s < query.until_s)
+    )
+
+
+def scan(query: PassQuery, numbers: Mapping[str, int]) -> list[str]:
+    """Return the ids of a page by looking at every pass."""
+    found = [one for one in PASSES if matches(one, query)]
+    found.sort(key=lambda one: (one.first_seen_s, numbers[one.id]), reverse=True)
+    return [one.id for one in found][: query.limit]
+
+
+def pick_pieces(pattern: str) -> st.SearchStrategy[str]:
+    return st.sampled_from(sorted({part for one in PASSES for part in cut(one.text, pattern)}))
+
+
+def cut(text: str, pattern: str) -> Iterator[str]:
+    """Return the pieces of a text within a pattern, such as `{}*` for prefixes."""
+    for start, end in product(range(len(text)), range(1, len(text) + 1)):
+        is_start, is_end = not pattern.startswith("*"), not pattern.endswith("*")
+        if start < end and not (is_start and start) and not (is_end and end < len(text)):
+            yield pattern.format(text[start:end])
+
+
+texts = st.one_of(
+    *(pick_pieces(pattern) for pattern in ("{}", "{}*", "*{}", "*{}*", "?{}*")),
+    st.sampled_from(["A???BE77", "A*7", "?0*77", "*Q*", "QQ*", "A1*BE*", "*0?7*"]),
+)
+parts = st.lists(
+    pick_pieces("{}").map(lambda one: one[:4]) | st.sampled_from(["Q", "7Q"]), max_size=2
+)
+similar = st.tuples(
+    pick_pieces("{}").filter(lambda one: len(one) >= 7),
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["", "A", "7", "Q", "01"])), max_size=2),
+).map(lambda drawn: damage(*drawn))
+others: dict[str, st.SearchStrategy[Any]] = {
+    "cameras": st.sampled_from([(), (), ("gate",), ("yard", "roof"), ("attic",)]),
+    "from_s": st.none() | st.integers(0, COUNT // 2).map(lambda after: NOW_S - COUNT + after),
+    "until_s": st.none() | st.integers(0, COUNT // 2).map(lambda after: NOW_S - COUNT + after),
+    "limit": st.integers(1, 60),
+}
+queries = st.one_of(
+    st.fixed_dictionaries({"text": texts, "parts": parts.map(tuple), **others}),
+    st.fixed_dictionaries({"text": similar, "edits": st.integers(1, 2), **others}),
+)
+
+
+def damage(text: str, edits: Sequence[tuple[int, str]]) -> str:
+    """Return a text with some characters replaced, doubled or left out, but long enough."""
+    chars = [*text]
+    for at, char in edits:
+        chars[at % len(chars)] = char
+    return "".join(chars).ljust(7, "0")
+
+
+@pytest.mark.parametrize(
+    ("rare", "steps"), [pytest.param(*values, id=name) for name, values in PLANS.items()]
+)
+def test_a_search_finds_what_a_scan_finds(
+    filled: PassStore, monkeypatch: pytest.MonkeyPatch, rare: int, steps: int
+) -> None:
+    monkeypatch.setattr(pass_finder, "RARE", rare)
+    monkeypatch.setattr(pass_finder, "RARE_LATELY", rare)
+    monkeypatch.setattr(pass_finder, "FIRST_STEPS", steps)
+    everything = filled.search(PassQuery(limit=MOST), REQUESTER).passes
+    numbers = {one.id: one.number for one in everything}
+
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+    @given(queries)
+    def check(conditions: dict[str, Any]) -> None:
+        query = PassQuery(**conditions)
+        page = filled.search(query, REQUESTER)
+        assert [one.id for one in page.passes] == scan(query, numbers)
+
+    check()

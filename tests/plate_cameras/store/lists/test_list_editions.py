@@ -1,0 +1,371 @@
+"""Large changes of lists: short transactions, whole editions, upper numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from orchestrator.errors import ParameterError
+from plate_cameras.configuration import Camera, Store
+from plate_cameras.store.errors import ChangedMeanwhile
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.lists import list_editions, list_settings, plate_entries
+from plate_cameras.store.lists.entry_pages import EntryQuery
+from plate_cameras.store.lists.list_editions import BATCH
+from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.scope import EVERYTHING
+from plate_cameras.store.tables.schema import list_entries
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+
+MANY = 3 * BATCH + 7
+
+
+def texts(letter: str, count: int = MANY) -> list[str]:
+    return [f"{letter}{at:05}" for at in range(count)]
+
+
+def to_csv(entries: list[str]) -> str:
+    return "\n".join(["text", *entries, ""])
+
+
+@pytest.fixture
+def listed(store: PassStore) -> PassStore:
+    """Return a store with a long list."""
+    store.lists.create("residents")
+    store.lists.import_csv("residents", to_csv(texts("A")), replacing=True)
+    return store
+
+
+def texts_of(store: PassStore) -> list[str]:
+    return [one.text for one in store.lists.entries("residents", EVERYTHING)]
+
+
+@contextmanager
+def counted_rows() -> Iterator[list[int]]:
+    """Give the number of rows that each transaction has changed."""
+    changed: Counter[int] = Counter()
+    of_transactions: list[int] = []
+
+    def count(connection: sa.Connection, cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
+            changed[id(connection)] += max(cursor.rowcount, 0)
+
+    def end(connection: sa.Connection) -> None:
+        of_transactions.append(changed.pop(id(connection), 0))
+
+    listeners: dict[str, Callable[..., None]] = {"after_cursor_execute": count, "commit": end}
+    for name, listener in listeners.items():
+        event.listen(sa.Engine, name, listener)
+    try:
+        yield of_transactions
+    finally:
+        for name, listener in listeners.items():
+            event.remove(sa.Engine, name, listener)
+
+
+@contextmanager
+def interrupted(
+    change: Callable[[], object], steps: int = 4, since: str = "", moment: str = "checkin"
+) -> Iterator[None]:
+    """Change something when so many steps of the database have ended.
+
+    Args:
+        change: The change.
+        steps: The number of steps.
+        since: Steps count from the first statement that has this part.
+        moment: `commit` to change it before the last step is committed.
+    """
+    is_counting, ended = not since, 0
+
+    def see(_: sa.Connection, __: Any, statement: str, *___: Any) -> None:
+        nonlocal is_counting
+        is_counting = is_counting or since in statement
+
+    def end(*_: Any) -> None:
+        nonlocal ended
+        ended += is_counting
+        if ended == steps and is_counting:
+            ended += 1
+            change()
+
+    target = sa.pool.Pool if moment == "checkin" else sa.Engine
+    event.listen(sa.Engine, "after_cursor_execute", see)
+    event.listen(target, moment, end)
+    try:
+        yield
+    finally:
+        event.remove(target, moment, end)
+        event.remove(sa.Engine, "after_cursor_execute", see)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda lists: lists.import_csv("residents", to_csv(texts("B")), replacing=True),
+            id="replace",
+        ),
+        pytest.param(lambda lists: lists.import_csv("residents", to_csv(texts("B"))), id="add"),
+        pytest.param(
+            lambda lists: lists.import_csv("residents", to_csv(texts("B", BATCH))), id="add some"
+        ),
+        pytest.param(
+            lambda lists: lists.put("residents", map(ListEntry, texts("B", BATCH))), id="put"
+        ),
+        pytest.param(lambda lists: lists.delete("residents"), id="delete"),
+    ],
+)
+def test_each_transaction_changes_few_rows(
+    listed: PassStore, change: Callable[[Any], object]
+) -> None:
+    with counted_rows() as of_transactions:
+        change(listed.lists)
+    assert sum(of_transactions) >= BATCH
+    assert max(of_transactions) <= BATCH + 5  # the list itself, and the audit
+
+
+def test_hits_of_a_deleted_list_go_in_short_transactions(store: PassStore) -> None:
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A123BC77")])
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    store.write([make_event(str(at)) for at in range(2 * BATCH)], [])
+    with counted_rows() as of_transactions:
+        store.lists.delete("residents")
+    assert sum(of_transactions) > 2 * BATCH
+    assert max(of_transactions) <= BATCH + 5
+
+
+@pytest.mark.parametrize("replacing", [True, False])
+def test_readers_see_the_old_list_or_the_new_one(listed: PassStore, *, replacing: bool) -> None:
+    old, lookup = texts_of(listed), ListLookup()
+    new = texts("B") if replacing else old + texts("B")
+    seen: set[tuple[str, ...]] = set()
+    is_over = Event()
+
+    def look() -> None:
+        while not is_over.is_set():
+            listed.refresh(lookup)
+            seen.update(tuple(one.exact) for one in lookup.named(["residents"]))
+            seen.add(tuple(texts_of(listed)))
+
+    reader = Thread(target=look)
+    reader.start()
+    listed.lists.import_csv("residents", to_csv(texts("B")), replacing=replacing)
+    is_over.set()
+    reader.join()
+    assert seen <= {tuple(old), tuple(new)}
+    assert texts_of(listed) == new
+
+
+def test_an_import_that_fails_amid_changes_nothing(listed: PassStore) -> None:
+    before = texts_of(listed)
+
+    def fail() -> None:
+        raise RuntimeError("killed")
+
+    with interrupted(fail, moment="commit"), pytest.raises(RuntimeError):
+        listed.lists.import_csv("residents", to_csv(texts("B")), replacing=True)
+    assert texts_of(listed) == before
+    listed.lists.import_csv("residents", to_csv(["C1"]), replacing=True)
+    assert texts_of(listed) == ["C1"]
+    assert count_rows(listed) == 1
+
+
+def count_rows(store: PassStore) -> int:
+    with store.lists._database.reading() as connection:  # rows that no reader sees
+        return connection.scalar(sa.select(sa.func.count()).select_from(list_entries)) or 0
+
+
+def test_an_entry_that_is_put_during_an_import_stays(listed: PassStore) -> None:
+    with interrupted(lambda: listed.lists.put("residents", [ListEntry("Z1")])):
+        listed.lists.import_csv("residents", to_csv(texts("B")))
+    assert texts_of(listed) == [*texts("A"), *texts("B"), "Z1"]
+
+
+def test_an_entry_that_is_removed_during_an_import_does_not_come_back(listed: PassStore) -> None:
+    with interrupted(lambda: listed.lists.remove("residents", "A00001")):
+        listed.lists.import_csv("residents", to_csv(texts("B")))
+    assert "A00001" not in texts_of(listed)
+
+
+def test_a_plate_that_is_deleted_during_an_import_does_not_come_back(listed: PassStore) -> None:
+    def erase() -> None:
+        listed.delete_plate("A00001", REQUESTER, entries=True)
+
+    with interrupted(erase):
+        listed.lists.import_csv("residents", to_csv(texts("B")))
+    assert "A00001" not in texts_of(listed)
+    assert listed.lists.describe(EVERYTHING)[0].entries == len(texts_of(listed))
+
+
+def test_the_last_of_two_imports_counts(listed: PassStore) -> None:
+    def import_others() -> None:
+        listed.lists.import_csv("residents", to_csv(texts("C")), replacing=True)
+
+    with interrupted(import_others), pytest.raises(ChangedMeanwhile, match="nothing was imported"):
+        listed.lists.import_csv("residents", to_csv(texts("B")), replacing=True)
+    assert texts_of(listed) == texts("C")
+    assert count_rows(listed) == MANY
+
+
+def test_an_import_into_a_list_that_is_deleted_ends(listed: PassStore) -> None:
+    with interrupted(lambda: listed.lists.delete("residents")), pytest.raises(ChangedMeanwhile):
+        listed.lists.import_csv("residents", to_csv(texts("B")), replacing=True)
+    assert listed.lists.names() == []
+    assert count_rows(listed) == 0
+
+
+def test_a_deleted_plate_stands_in_no_edition(listed: PassStore) -> None:
+    def fail() -> None:
+        raise SystemExit("killed: it cannot clean up")
+
+    with (
+        interrupted(fail, 4, moment="commit"),
+        interrupted(fail, 5, moment="commit"),
+        pytest.raises(SystemExit),
+    ):
+        listed.lists.import_csv("residents", to_csv(["A00001", *texts("B")]), replacing=True)
+    listed.delete_plate("A00001", REQUESTER, entries=True)
+    with listed.lists._database.reading() as connection:
+        found = sa.select(list_entries).where(list_entries.c.text == "A00001")
+        assert connection.execute(found).all() == []
+
+
+def test_an_import_during_an_export_is_told(listed: PassStore) -> None:
+    parts = listed.lists.export_csv("residents", REQUESTER)
+    assert next(parts).startswith("text,")
+    listed.lists.import_csv("residents", to_csv(texts("B")), replacing=True)
+    with pytest.raises(ChangedMeanwhile, match="replaced"):
+        list(parts)
+
+
+@pytest.mark.parametrize(
+    ("query", "found", "cursor"),
+    [
+        pytest.param(EntryQuery(limit=2), ["A1", "A2"], "A2", id="first page"),
+        pytest.param(EntryQuery(limit=2, cursor="A2"), ["B1", "B2"], "", id="last page"),
+        pytest.param(EntryQuery(cursor="B2"), [], "", id="after the last"),
+        pytest.param(EntryQuery(part="b", limit=1), ["B1"], "B1", id="part of the text"),
+        pytest.param(EntryQuery(part="ДОМ"), ["A2"], "", id="part of a note"),
+        pytest.param(EntryQuery(part="b", cursor="B1"), ["B2"], "", id="last page of a part"),
+    ],
+)
+def test_entries_come_in_pages(
+    store: PassStore, query: EntryQuery, found: list[str], cursor: str
+) -> None:
+    store.lists.create("residents")
+    entries = [ListEntry("A1"), ListEntry("A2", "дом 5"), ListEntry("B1"), ListEntry("B2")]
+    store.lists.put("residents", entries)
+    page = store.lists.page("residents", query, EVERYTHING)
+    assert ([one.text for one in page.entries], page.cursor) == (found, cursor)
+
+
+def test_a_page_has_an_upper_number() -> None:
+    with pytest.raises(ParameterError, match="limit: wanted 1 to 1000, got 1001"):
+        EntryQuery(limit=1001)
+
+
+def test_the_entries_of_a_list_have_an_upper_number(
+    listed: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_editions, "MAX_ENTRIES", MANY)
+    for change in (
+        lambda: listed.lists.put("residents", [ListEntry("B1")]),
+        lambda: listed.lists.import_csv("residents", to_csv(["B1"])),
+        lambda: listed.lists.import_csv("residents", to_csv(texts("B"))),
+        lambda: listed.lists.import_csv("residents", to_csv(texts("B", MANY + 1)), replacing=True),
+    ):
+        with pytest.raises(ParameterError, match=f"entries: wanted at most {MANY} in a list, got"):
+            change()
+    listed.lists.put("residents", [ListEntry("A00001", "replaced")])
+    assert texts_of(listed) == texts("A")
+    assert count_rows(listed) == MANY
+
+
+def test_all_lists_together_have_an_upper_number(
+    listed: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_editions, "MAX_STORED_ENTRIES", MANY)
+    listed.lists.create("guests")
+    with pytest.raises(ParameterError, match=f"wanted at most {MANY} in all lists, got {MANY + 1}"):
+        listed.lists.put("guests", [ListEntry("B1")])
+
+
+def test_lists_have_an_upper_number(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_settings, "MAX_LISTS", 1)
+    store.lists.save("residents", "", None)
+    store.lists.save("residents", "house 5", None)
+    for change in (store.lists.create, lambda name: store.lists.save(name, "", None)):
+        with pytest.raises(ParameterError, match="lists: wanted at most 1, got one more"):
+            change("guests")
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        pytest.param("MAX_FILE_ROWS", "line 4: rows: wanted at most 2, got more", id="rows"),
+        pytest.param("MAX_FILE_BYTES", "file: wanted at most 2 bytes, got 11", id="bytes"),
+    ],
+)
+def test_a_file_has_upper_numbers(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
+) -> None:
+    monkeypatch.setattr(plate_entries, limit, 2)
+    store.lists.create("residents")
+    with pytest.raises(ParameterError, match=message):
+        store.lists.import_csv("residents", "text\nA\nA\nA\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "note", "message"),
+    [
+        pytest.param("n" * 201, "", "name: wanted at most 200 characters, got 201", id="name"),
+        pytest.param("n", "x" * 2001, "note: wanted at most 2000 characters, got 2001", id="note"),
+    ],
+)
+def test_the_texts_of_a_list_have_upper_numbers(
+    store: PassStore, name: str, note: str, message: str
+) -> None:
+    with pytest.raises(ParameterError, match=message):
+        store.lists.save(name, note, None)
+
+
+def test_lists_are_read_without_the_lock_of_a_writer(store: PassStore) -> None:
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A123BC77")])
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    locked: list[bool] = []
+
+    def note(connection: sa.Connection, _: Any, statement: str, *__: Any) -> None:
+        if "FROM lists JOIN list_entries" in statement and "ORDER BY" in statement:
+            locked.append(connection.get_execution_options().get("begin") == "BEGIN IMMEDIATE")
+
+    event.listen(sa.Engine, "after_cursor_execute", note)
+    try:
+        store.write([make_event("a")], [])
+    finally:
+        event.remove(sa.Engine, "after_cursor_execute", note)
+    assert locked == [False]
+    assert [one.text for one in store.get("a", REQUESTER).hits] == ["A123BC77"]
+
+
+def test_an_entry_that_goes_while_a_pass_is_written_is_no_hit(tmp_path: Path) -> None:
+    store = open_store(Store(blur="none"), tmp_path, clock=lambda: NOW_S)
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A123BC77")])
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    with interrupted(
+        lambda: store.lists.remove("residents", "A123BC77"), 1, "ORDER BY list_entries"
+    ):
+        store.write([make_event("a")], [])
+    assert store.get("a", REQUESTER).hits == ()
+    store.close()

@@ -1,0 +1,261 @@
+"""Records of gates: written once, read in pages, deleted with time and on request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from orchestrator.errors import ParameterError
+from plate_cameras.configuration import Camera
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
+from plate_cameras.store.openings import opening_log
+from plate_cameras.store.openings.gate_openings import GateOpening, OpeningPage, to_line
+from plate_cameras.store.openings.opening_log import FILE, REJECTED, OpeningLog
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.tables.database import Database
+from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER
+
+OPENING = GateOpening(
+    gate="north",
+    camera="gate",
+    pass_id="a",
+    text="A123BC77",
+    list="residents",
+    entry_text="A123BC77",
+    outcome="opened",
+    reason="",
+    requested_s=NOW_S,
+    delay_s=0.4,
+    id="one",
+)
+OUTCOMES = ("unknown", "failed", "refused")
+
+
+def make_openings(count: int) -> list[GateOpening]:
+    """Return openings of different passes, one a second."""
+    return [
+        replace(OPENING, id=f"{at}", pass_id=f"p{at}", requested_s=NOW_S + at)
+        for at in range(count)
+    ]
+
+
+def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the database away from a log."""
+
+    def refuse(*_: object) -> None:
+        raise StoreUnavailable("the database is away")
+
+    monkeypatch.setattr(log, "_insert", refuse)
+
+
+def test_there_are_none_at_first(store: PassStore) -> None:
+    assert store.openings.page(EVERYTHING) == OpeningPage(())
+
+
+def test_an_opening_is_written_once(store: PassStore) -> None:
+    store.openings.write([OPENING])
+    store.openings.write([OPENING])
+
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
+
+
+def test_pages_follow_each_other(store: PassStore) -> None:
+    store.openings.write(make_openings(3))
+
+    first = store.openings.page(EVERYTHING, 2)
+    second = store.openings.page(EVERYTHING, 2, first.cursor)
+    assert [one.id for one in first.openings] == ["2", "1"]
+    assert ([one.id for one in second.openings], second.cursor) == (["0"], "")
+
+
+YARD = Scope(("west",), frozenset({"yard"}))
+
+
+def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
+    store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
+
+    assert [one.id for one in store.openings.page(YARD).openings] == ["two"]
+    assert store.openings.page(Scope(("empty",), frozenset())).openings == ()
+    assert [one.id for one in store.openings.page(EVERYTHING, pass_id="a").openings] == ["one"]
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
+def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match="wanted"):
+        store.openings.page(EVERYTHING, **wrong)  # type: ignore[arg-type]
+
+
+def test_recent_openings_leave_out_failures(store: PassStore) -> None:
+    failed = replace(OPENING, id="two", outcome="failed")
+    store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
+
+    assert [one.id for one in store.openings.since(NOW_S - 1)] == ["one"]
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+def test_recent_openings_have_their_ages_by_the_store_s_clock(
+    database: Database, tmp_path: Path
+) -> None:
+    """The times of requests are by clocks that somebody may have set."""
+    now_s = NOW_S
+    log = OpeningLog(database, tmp_path, lambda: now_s)
+    ages = {"oldest": 60.1, "old": 60.0, "failed": 3.0, "refused": 3.0, "unknown": 2.0, "new": 0.0}
+    for name, age_s in ages.items():
+        now_s = NOW_S - age_s
+        outcome = name if name in OUTCOMES else "opened"
+        day_s = 40 * DAY_S * (-1) ** len(name)
+        log.write([replace(OPENING, id=name, outcome=outcome, requested_s=NOW_S + day_s)])
+    now_s = NOW_S
+
+    assert [(one.id, round(age_s, 3)) for one, age_s in log.recent(60)] == [
+        ("old", 60),
+        ("unknown", 2),
+        ("new", 0),
+    ]
+
+
+def test_without_a_store_s_clock_ages_are_by_the_times_of_requests(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening_log, "unix_s", lambda: NOW_S)
+    log = OpeningLog(database, tmp_path)
+    log.write([replace(OPENING, requested_s=NOW_S - 5)])
+    assert log.recent(60) == [(replace(OPENING, requested_s=NOW_S - 5), 5.0)]
+
+
+def test_recent_openings_include_those_that_wait_in_the_file(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([OPENING])
+
+    assert store.openings.recent(60) == [(OPENING, 0.0)]
+
+
+def test_openings_wait_in_a_file_and_none_is_lost(
+    store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        for one in make_openings(3):
+            store.openings.write([one])
+        assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
+    store.openings.write([OPENING])
+
+    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["2", "1", "one", "0"]
+    assert (tmp_path / "spool" / FILE).read_bytes() == b""
+
+
+def test_the_spool_of_passes_brings_openings_along(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([OPENING])
+    store.replay_spool()
+
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
+
+
+def test_a_line_that_was_cut_off_is_put_aside(store: PassStore, tmp_path: Path) -> None:
+    (tmp_path / "spool" / FILE).write_bytes(to_line(OPENING) + b'{"gate": "nor')
+
+    assert store.openings.replay() == 1
+    assert (tmp_path / "spool" / REJECTED).read_bytes() == b'{"gate": "nor'
+
+
+def test_a_line_after_one_that_was_cut_off_is_kept(
+    store: PassStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spool" / FILE).write_bytes(b'{"gate": "nor')
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([OPENING])
+    store.openings.replay()
+
+    assert store.openings.page(EVERYTHING).openings == (OPENING,)
+
+
+def test_a_full_disk_is_told(store: PassStore, tmp_path: Path) -> None:
+    log = OpeningLog(Database(f"sqlite:///{tmp_path}/none/passes.db"), tmp_path / "none")
+
+    with pytest.raises(StoreUnavailable, match=FILE):
+        log.write([OPENING])
+
+
+@pytest.mark.parametrize(
+    ("camera_days", "list_days", "kept"),
+    [
+        pytest.param(None, None, True, id="the-store-keeps-30-days"),
+        pytest.param(1, None, False, id="a-camera-has-its-own-time"),
+        pytest.param(1, 30, True, id="a-list-precedes-its-camera"),
+        pytest.param(None, 1, False, id="a-list-precedes-the-store"),
+    ],
+)
+def test_openings_are_deleted_with_time(
+    store: PassStore, camera_days: float | None, list_days: float | None, *, kept: bool
+) -> None:
+    store.configure([Camera("gate", "rtsp://gate", retention_days=camera_days)])
+    store.lists.create("residents", retention_days=list_days)
+    store.openings.write([OPENING])
+
+    counts = store.delete_expired(NOW_S + 2 * DAY_S)
+    assert counts.openings == (0 if kept else 1)
+    assert bool(store.openings.page(EVERYTHING).openings) == kept
+
+
+def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
+    store.openings.write([replace(OPENING, camera="", list="", text="", entry_text="")])
+
+    assert store.delete_expired(NOW_S + 30 * DAY_S).openings == 0
+    assert store.delete_expired(NOW_S + 30 * DAY_S + 1).openings == 1
+
+
+def test_deletion_of_a_plate_reaches_openings_everywhere(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = replace(OPENING, id="other", text="A123BC7", entry_text="A123BC7")
+    similar = replace(OPENING, id="similar", text="A128BC77")
+    store.openings.write([OPENING, similar])
+    with monkeypatch.context() as away:
+        block(store.openings, away)
+        store.openings.write([replace(OPENING, id="waits"), other])
+
+    assert store.delete_plate("A123BC77", REQUESTER).openings == 3
+    store.openings.replay()
+    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["other"]
+
+
+def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:
+    store.openings.write([OPENING])
+    store.export_plate("A123BC77", tmp_path / "out", REQUESTER)
+
+    (line,) = (tmp_path / "out" / "openings.jsonl").read_text().splitlines()
+    assert json.loads(line)["gate"] == "north"
+
+
+def test_lists_stay_as_they_were_after_an_error(store: PassStore) -> None:
+    lookup = ListLookup()
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A123BC77")])
+    store.refresh(lookup)
+    broken = sa.create_engine("sqlite://")
+
+    with broken.connect() as connection, pytest.raises(sa.exc.OperationalError):
+        lookup.refresh(connection)
+    broken.dispose()
+    assert [sorted(one.exact) for one in lookup.named({"residents"})] == [["A123BC77"]]

@@ -1,0 +1,460 @@
+"""Watchers, a database that fails, vehicles and a sink: the world of the machine of passes."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from plate_cameras.passes import LeaseClaim, Observation, PassEvent
+from plate_cameras.store.errors import StoreError, StoreUnavailable
+from plate_cameras.store.pass_store import PassStore, StoreParts
+from plate_cameras.store.tables.database import MAX_IDLE_S, Database
+from plate_cameras.store.tables.schema import passes
+from plate_cameras.store.tables.store_clock import GivenClock
+from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.writing.buffered_writer import BufferedWriter
+from plate_cameras.store.writing.kept_frames import KeptFrames
+from plate_cameras.store.writing.pass_writer import PassWriter
+from plate_cameras.store.writing.pictures import PictureFolder
+from plate_cameras.store.writing.spool import Spool
+from plate_cameras.store.writing.unclosed_passes import SETTLED_S
+from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_event, make_plate
+
+CAMERA, SINK = "gate", WEBHOOK.name
+UNSEEN_S = 20.0
+"""A vehicle that no watcher follows for so long may become two passes."""
+DELIVERY_S = 30.0
+UNCLOSED_S = SETTLED_S + 1
+
+
+class Crash(BaseException):
+    """The process of a watcher ends at this very moment."""
+
+
+@dataclass
+class Faults:
+    """What goes wrong with the database of one watcher.
+
+    Attributes:
+        is_away: True if it cannot be reached.
+        crash_in: Transactions until the process ends; None for never.
+        commits_first: True if that transaction is committed before.
+    """
+
+    is_away: bool = False
+    crash_in: int | None = None
+    commits_first: bool = False
+
+    def step(self) -> bool:
+        """Return whether the process ends with this transaction."""
+        if self.is_away:
+            raise StoreUnavailable("the database is away")
+        if self.crash_in is not None:
+            self.crash_in -= 1
+        return self.crash_in is not None and self.crash_in < 0
+
+
+class FaultyDatabase(Database):
+    """A database whose transactions fail as a test wants.
+
+    Attributes:
+        faults: The faults from now on.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.faults = Faults()
+
+    def check(self) -> None:
+        if self.faults.is_away:
+            raise StoreUnavailable("the database is away")
+        super().check()
+
+    def reading(self, limit_s: float | None = None) -> AbstractContextManager[sa.Connection]:
+        if self.faults.is_away:
+            raise StoreUnavailable("the database is away")
+        return super().reading(limit_s)
+
+    @contextmanager
+    def writing(
+        self, limit_s: float | None = None, *, idle_s: float = MAX_IDLE_S
+    ) -> Iterator[sa.Connection]:
+        is_last = self.faults.step()
+        with super().writing(limit_s, idle_s=idle_s) as connection:
+            yield connection
+            if is_last and not self.faults.commits_first:
+                raise Crash
+        if is_last:
+            raise Crash
+
+
+@dataclass
+class Vehicle:
+    """A vehicle before the camera.
+
+    Attributes:
+        number: Its number.
+        texts: The texts that frames show one after the other.
+        is_excused: True if two passes of it are no fault: nobody could know that it is the same.
+        unseen_s: Time for which no watcher has followed it.
+    """
+
+    number: int
+    texts: list[str]
+    is_excused: bool = False
+    unseen_s: float = 0.0
+    was_closed: bool = False
+    """True if a watcher has lost it, and closed its pass."""
+
+
+@dataclass
+class OpenPass:
+    """A pass as a watcher's memory has it.
+
+    Attributes:
+        event: Its last event.
+        is_certain: True if the lease was valid until its last frame.
+    """
+
+    event: PassEvent
+    is_certain: bool = True
+
+
+@dataclass
+class Watcher:
+    """One process.
+
+    Attributes:
+        name: Its name.
+        store: Its store.
+        faults: The faults of its database.
+        epoch: The epoch of its lease as it believes; 0 for none.
+        open: Its open passes by the numbers of vehicles.
+    """
+
+    name: str
+    store: PassStore
+    faults: Faults
+    epoch: int = 0
+    open: dict[int, OpenPass] = field(default_factory=dict)
+
+
+class PreparedWriter(BufferedWriter):
+    """A writer whose database has its tables."""
+
+    def prepare(self) -> None:
+        self.database.check()
+
+
+class Site:
+    """A database file, and its connections from each machine. One world after the other uses it.
+
+    Args:
+        template: A database with all tables.
+        folder: An empty folder.
+        machines: Names of the machines.
+    """
+
+    def __init__(self, template: Path, folder: Path, machines: Iterable[str]) -> None:
+        self.template, self.folder = template, folder
+        url = f"sqlite:///{folder / 'passes.db'}"
+        self.database = Database(url)
+        self.of_machines = {name: FaultyDatabase(url) for name in machines}
+
+    def clear(self) -> None:
+        """Begin with an empty database, and without files."""
+        for database in (self.database, *self.of_machines.values()):
+            database.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        shutil.copy(self.template, self.folder / "passes.db")
+
+
+class World:
+    """All of it, with clocks that move when a test says so.
+
+    Args:
+        site: Where its database is.
+    """
+
+    def __init__(self, site: Site) -> None:
+        site.clear()
+        self.site, self.folder, self.database = site, site.folder, site.database
+        self.steady_s, self.unix_s, self.ahead_s = 1000.0, NOW_S, 0.0
+        self.watchers: dict[str, Watcher | None] = {}
+        self.vehicles: list[Vehicle] = []
+        self.gone: list[Vehicle] = []
+        self.owner = ""
+        self.epoch = self.made = self.runs = 0
+        self.received: list[tuple[str, str, str]] = []
+        with self.database.writing() as connection:
+            row = {"camera": CAMERA, "watcher": "", "epoch": 0, "taken_s": 0.0, "expires_s": 0.0}
+            connection.execute(sa.insert(camera_leases).values(row))
+
+    def close(self) -> None:
+        for name in self.watchers:
+            self.end(name)
+
+    # Watchers
+
+    def start(self, machine: str) -> Watcher:
+        """Start a watcher on a machine, with the spool that is left there."""
+        self.runs += 1
+        database = self.site.of_machines[machine]
+        database.faults = faults = Faults()
+        writer = PreparedWriter(
+            database,
+            PictureFolder(self.folder / "pictures"),
+            Spool(self.folder / f"spool-{machine}"),
+            PassWriter(clock=lambda: self.unix_s),
+            GivenClock(lambda: self.unix_s),
+            monotonic=lambda: self.steady_s,
+        )
+        parts = StoreParts(
+            database, writer.pictures, writer, KeptFrames(blur="none"), lambda: self.unix_s
+        )
+        watcher = Watcher(f"{machine}-{self.runs}", PassStore(parts, 30.0), faults)
+        watcher.store.unclosed = type(watcher.store.unclosed)(
+            database, writer.pictures, clock=lambda: self.steady_s
+        )
+        self.watchers[machine] = watcher
+        return watcher
+
+    def end(self, machine: str) -> None:
+        """Kill a watcher. Its memory is lost, its spool is not."""
+        watcher = self.watchers[machine]
+        if watcher is None:
+            return
+        waiting = len(watcher.store.writer.spool)
+        for vehicle in self.vehicles:
+            vehicle.is_excused |= bool(waiting) and vehicle.number in watcher.open
+        watcher.store.close()
+        self.watchers[machine] = None
+
+    def run(self, machine: str, act: Callable[[Watcher], None]) -> bool:
+        """Let a watcher do something. Return whether it still lives."""
+        watcher = self.watchers[machine]
+        if watcher is None:
+            return False
+        try:
+            act(watcher)
+        except Crash:
+            self.end(machine)
+            return False
+        except StoreError:  # the database or the spool is away: the next round tries again
+            pass
+        return True
+
+    def take(self, machine: str) -> None:
+        """Give the camera to a watcher, which sees at once who is there."""
+
+        def act(watcher: Watcher) -> None:
+            if watcher.faults.is_away:
+                return
+            self.epoch += 1
+            with self.database.writing() as connection:
+                values = {"watcher": watcher.name, "epoch": self.epoch, "taken_s": self.unix_s}
+                connection.execute(sa.update(camera_leases).values(values))
+            self.owner = machine
+            if watcher.epoch:
+                self._drop(watcher)
+            watcher.epoch = self.epoch
+            for vehicle in self.vehicles:
+                self._look(watcher, vehicle)
+
+        self.run(machine, act)
+
+    def notice(self, machine: str) -> None:
+        """Let a watcher see that it has lost the camera: it closes its passes."""
+        if machine != self.owner:
+            self.run(machine, self._drop)
+
+    def _drop(self, watcher: Watcher) -> None:
+        for vehicle in self.vehicles:
+            vehicle.was_closed |= vehicle.number in watcher.open
+        for number in [*watcher.open]:
+            self._close(watcher, number)
+        watcher.epoch = 0
+
+    # Vehicles
+
+    @property
+    def camera_s(self) -> float:
+        """The time of a frame, by the camera's clock."""
+        return NOW_S - 1000.0 + self.steady_s + self.ahead_s
+
+    def arrive(self) -> None:
+        self.made += 1
+        self.vehicles.append(Vehicle(self.made, [f"A{self.made:03}BC77"]))
+        self.see()
+
+    def see(self) -> None:
+        """Let all watchers that follow the camera, or believe to, look at a frame."""
+        for machine in self.watchers:
+            self.run(machine, self._look_at_all)
+
+    def _look_at_all(self, watcher: Watcher) -> None:
+        for vehicle in self.vehicles if watcher.epoch else []:
+            self._look(watcher, vehicle)
+
+    def _look(self, watcher: Watcher, vehicle: Vehicle) -> None:
+        is_certain = watcher.epoch == self.epoch
+        seen = watcher.open.get(vehicle.number)
+        if seen:
+            event = self._again(seen.event, vehicle)
+            watcher.open[vehicle.number] = OpenPass(event, seen.is_certain and is_certain)
+            return
+        pass_id = f"v{vehicle.number}-{watcher.name}-{watcher.epoch}"
+        event = make_event(
+            pass_id, vehicle.texts[-1], "agreed", first_seen_s=self.camera_s, clock="stream"
+        )
+        event = replace(event, passed=replace(event.passed, camera=CAMERA))
+        watcher.open[vehicle.number] = OpenPass(event, is_certain)
+        self._write(watcher, vehicle.number, "agreed")
+
+    def _again(self, event: PassEvent, vehicle: Vehicle) -> PassEvent:
+        """Return an event with two more readings, as frames show the vehicle now."""
+        plate = make_plate(vehicle.texts[-1])
+        more = tuple(Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2))
+        passed = event.passed
+        looks = (passed.observations + more)[-20:]
+        changed = {"text": vehicle.texts[-1], "last_seen_s": self.camera_s + 1}
+        return replace(event, passed=replace(passed, observations=looks, **changed))
+
+    def change_text(self, vehicle: Vehicle) -> None:
+        """Let the owner read the plate better, and tell it."""
+        watcher = self.watchers.get(self.owner)
+        if watcher is None or watcher.faults.is_away or len(watcher.store.writer.spool):
+            return
+
+        def act(watcher: Watcher) -> None:
+            better = f"{vehicle.texts[0][:-1]}{len(vehicle.texts)}"
+            changed = replace(vehicle, texts=[*vehicle.texts, better])
+            if vehicle.number in watcher.open:
+                event = self._again(watcher.open[vehicle.number].event, changed)
+                watcher.open[vehicle.number].event = event
+                self._write(watcher, vehicle.number, "updated")
+                vehicle.texts = changed.texts
+
+        self.run(self.owner, act)
+
+    def leave(self, vehicle: Vehicle) -> None:
+        """Let a vehicle leave: whoever follows it closes its pass."""
+        self.vehicles.remove(vehicle)
+        self.gone.append(vehicle)
+        for machine in self.watchers:
+            self.run(machine, lambda watcher: self._close(watcher, vehicle.number))
+
+    def _close(self, watcher: Watcher, number: int) -> None:
+        if number in watcher.open:
+            self._write(watcher, number, "closed")
+            del watcher.open[number]
+
+    def _write(self, watcher: Watcher, number: int, kind: Kind) -> None:
+        seen = watcher.open[number]
+        progress = "closed" if kind == "closed" else "agreed"
+        passed = replace(seen.event.passed, progress=progress)
+        claim = LeaseClaim(watcher.epoch, seen.is_certain)
+        watcher.store.write([PassEvent(kind, passed, claim)], [WEBHOOK])
+
+    # Time and upkeep
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, in steps of some looks."""
+        while seconds > 0:
+            step_s = min(seconds, 5.0)
+            seconds -= step_s
+            self.steady_s += step_s
+            self.unix_s += step_s
+            self.see()
+            owner = self.watchers.get(self.owner)
+            for vehicle in self.vehicles:
+                is_seen = owner is not None and vehicle.number in owner.open
+                is_seen &= not vehicle.was_closed
+                vehicle.unseen_s = 0.0 if is_seen else vehicle.unseen_s + step_s
+                vehicle.is_excused |= vehicle.unseen_s > UNSEEN_S
+
+    def replay(self, machine: str) -> None:
+        self.run(machine, lambda watcher: watcher.store.replay_spool() and None)
+
+    def close_left(self, machine: str) -> None:
+        """Let a watcher close what others have left, once nothing of its own waits."""
+
+        def act(watcher: Watcher) -> None:
+            if not watcher.store.replay_spool():
+                left = watcher.store.unclosed.of_former_owners(watcher.name)
+                told = {one.event.passed.id for one in watcher.open.values()}
+                assert not {event.passed.id for event in left} & told
+                watcher.store.write(left, [WEBHOOK])
+
+        self.run(machine, act)
+
+    def deliver(self, machine: str, outcome: str) -> int:
+        """Let a watcher send what is due; return how much it was."""
+        sent = 0
+
+        def act(watcher: Watcher) -> None:
+            nonlocal sent
+            claimed = watcher.store.outbox.claim(SINK, 3, self.unix_s, DELIVERY_S)
+            sent = len(claimed)
+            for one in claimed:
+                if outcome == "fails":
+                    watcher.store.outbox.postpone(one, "away", self.unix_s + 1)
+                    continue
+                data = one.document["data"]
+                vehicle = data["id"].partition("-")[0]
+                self.received.append((vehicle, data["id"], one.document["type"]))
+                if outcome == "crashes":
+                    raise Crash
+                watcher.store.outbox.confirm([one], self.unix_s)
+
+        self.run(machine, act)
+        return sent
+
+    def settle(self) -> None:
+        """End all faults and vehicles, and let the watchers finish."""
+        for machine, watcher in [*self.watchers.items()]:
+            if watcher is None:
+                watcher = self.start(machine)
+            watcher.faults.is_away, watcher.faults.crash_in = False, None
+        self.pass_time(10)
+        for machine in self.watchers:
+            self.replay(machine)
+        self.take(next(iter(self.watchers)))
+        for machine in self.watchers:
+            self.notice(machine)
+        for vehicle in [*self.vehicles]:
+            self.leave(vehicle)
+        self.close_left(self.owner)
+        self.pass_time(UNCLOSED_S)
+        for machine in self.watchers:
+            self.replay(machine)
+        self.close_left(self.owner)
+        self.unix_s = max(self.unix_s, NOW_S) + 1e5
+        while self.deliver(self.owner, "succeeds"):
+            pass
+
+    def stored(self) -> dict[str, set[tuple[str, str]]]:
+        """Return ids and progress of the stored passes, by vehicle."""
+        found: dict[str, set[tuple[str, str]]] = {}
+        with self.database.reading() as connection:
+            for row in connection.execute(sa.select(passes.c.id, passes.c.progress)):
+                found.setdefault(row.id.partition("-")[0], set()).add((row.id, row.progress))
+        return found
+
+    def told(self, vehicle: str) -> dict[str, list[str]]:
+        """Return the kinds of events that the sink got first, in their order, by id."""
+        kinds: dict[str, list[str]] = {}
+        for of, pass_id, kind in self.received:
+            if of == vehicle and (kind == "pass.updated" or kind not in kinds.get(pass_id, [])):
+                kinds.setdefault(pass_id, []).append(kind)
+        return kinds
+
+    def count_agreed(self) -> Counter[str]:
+        return Counter(of for of, _, kind in {*self.received} if kind == "pass.agreed")

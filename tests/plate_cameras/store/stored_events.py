@@ -1,0 +1,68 @@
+"""Events as the tests store them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from orchestrator.plates import Plate, PlateRegion
+from plate_cameras.configuration import Sink
+from plate_cameras.passes import BestFrame, LineCrossing, Observation, Pass, PassEvent
+from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.pass_store import PassStore
+
+NOW_S = 1_750_000_000.0
+DAY_S = 86400.0
+REQUESTER = Requester("officer", "case 12")
+WEBHOOK = Sink("webhook", "webhook", "https://example.org", ("agreed", "updated", "closed"))
+Kind = Literal["agreed", "updated", "closed"]
+
+
+def make_plate(text: str) -> Plate:
+    return Plate(
+        xyxy=(10.0, 20.0, 110.0, 45.0),
+        detection_score=0.9,
+        text=text,
+        text_score=0.95,
+        raw_text=text,
+        character_scores=(0.9, 0.8),
+        candidates=((text, 0.95), ("B777BB77", 0.03)),
+        corners=((10.0, 20.0), (110.0, 20.0), (110.0, 45.0), (10.0, 45.0)),
+        format="ru_car",
+        region=PlateRegion("77", "Moscow"),
+    )
+
+
+def make_event(
+    pass_id: str, text: str = "A123BC77", kind: Kind = "closed", **changes: Any
+) -> PassEvent:
+    """Return an event of a pass with two readings; `changes` are fields of the pass."""
+    start_s = changes.pop("first_seen_s", NOW_S - 60)
+    looks = tuple(
+        Observation(start_s + at, make_plate(text), sharpness=0.7, weight=0.5) for at in range(2)
+    )
+    best = BestFrame(looks[1], (640, 480), f"crop {pass_id}".encode(), f"frame {pass_id}".encode())
+    passed = Pass(
+        id=pass_id,
+        camera="gate",
+        progress="closed" if kind == "closed" else "agreed",
+        first_seen_s=start_s,
+        last_seen_s=start_s + 1,
+        clock="wall",
+        text=text,
+        text_score=0.98,
+        format="ru_car",
+        candidates=((text, 0.98), ("B777BB77", 0.01)),
+        direction="towards",
+        crossings=(LineCrossing("stop", "left", start_s + 1),),
+        speed_widths_s=0.5,
+        zones=("drive",),
+        observations=looks,
+        best=best,
+    )
+    return PassEvent(kind, replace(passed, **changes))
+
+
+def find_ids(store: PassStore, query: PassQuery) -> list[str]:
+    """Return the ids of a search's first page."""
+    return [one.id for one in store.search(query, REQUESTER).passes]

@@ -1,0 +1,178 @@
+"""Every error of a step of the database is one of the store's, and says whether a retry helps."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from psycopg import errors as pg
+from sqlalchemy.exc import DBAPIError, InvalidRequestError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from plate_cameras.store.errors import (
+    RejectedValue,
+    StoreError,
+    StoreUnavailable,
+    UnknownName,
+)
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.database_errors import mapped_errors
+
+NUMBERS = sa.Table(
+    "numbers",
+    sa.MetaData(),
+    sa.Column("number", sa.BigInteger, primary_key=True),
+    sa.Column("text", sa.String, index=True),
+    sa.Column("share", sa.Double, nullable=False),
+    sa.Column("document", sa.JSON),
+)
+ROW = {"number": 1, "text": "a", "share": 0.5, "document": {}}
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    with opened.writing() as connection:
+        NUMBERS.create(connection)
+    yield opened
+    with opened.writing() as connection:
+        NUMBERS.drop(connection)
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"number": 2**63}, id="beyond 64 bits"),
+        pytest.param({"number": 10**40}, id="far beyond"),
+        pytest.param({"text": "\ud800"}, id="half of a character"),
+        pytest.param({"share": None}, id="nothing where a value must be"),
+        pytest.param({"document": {"text": "\ud800"}}, id="half of a character in JSON"),
+        pytest.param({"document": {"share": float("nan")}}, id="not a number in JSON"),
+        pytest.param({"document": {1, 2}}, id="no JSON"),
+        pytest.param({"text": ["a", object()]}, id="no value of SQL"),
+    ],
+)
+def test_a_value_that_no_database_takes_is_rejected(
+    database: Database, wrong: dict[str, object]
+) -> None:
+    with pytest.raises(RejectedValue), database.writing() as connection:
+        connection.execute(sa.insert(NUMBERS).values(ROW | wrong))
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "text", [pytest.param("a\x00b", id="NUL"), pytest.param("{}", id="longer than an index allows")]
+)
+def test_a_text_that_postgresql_does_not_take_is_rejected(shared_url: str, text: str) -> None:
+    database = Database(shared_url)
+    long = "".join(chr(0x4E00 + at) for at in range(9000))
+
+    def write() -> None:
+        with database.writing() as connection:
+            NUMBERS.create(connection)
+            connection.execute(sa.insert(NUMBERS).values(ROW | {"text": text.replace("{}", long)}))
+
+    with pytest.raises(RejectedValue):
+        write()
+    database.close()
+
+
+def test_a_row_that_exists_is_rejected(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(sa.insert(NUMBERS).values(ROW))
+    with pytest.raises(RejectedValue), database.writing() as connection:
+        connection.execute(sa.insert(NUMBERS).values(ROW))
+
+
+def test_a_table_that_is_missing_is_no_fault_of_a_value(url: str) -> None:
+    database = Database(url)
+    with pytest.raises(StoreError) as raised, database.reading() as connection:
+        connection.exec_driver_sql("SELECT 1 FROM missing")
+    assert not isinstance(raised.value, RejectedValue)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        *((state, RejectedValue) for state in ("22021", "22P02", "22003", "23502", "23505")),
+        *((state, RejectedValue) for state in ("21000", "44000", "54000", "54001")),
+        *((state, StoreUnavailable) for state in ("08006", "25006", "28P01", "3D000", "40001")),
+        *((state, StoreUnavailable) for state in ("40P01", "53100", "53300", "55P03", "57014")),
+        *((state, StoreUnavailable) for state in ("57P01", "57P03", "58030")),
+        *((state, StoreError) for state in ("42P01", "42501", "0A000", "P0001", "XX000")),
+    ],
+)
+def test_the_class_of_a_state_decides(state: str, kind: type[StoreError]) -> None:
+    raised = pg.lookup(state)("as the server says")
+    with pytest.raises(StoreError, match="as the server says") as mapped, mapped_errors():
+        raise DBAPIError.instance("INSERT", {"text": "secret"}, raised, psycopg.Error)  # type: ignore[misc]
+
+    assert type(mapped.value) is kind
+    assert "secret" not in str(mapped.value)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        pytest.param(sqlite3.OperationalError("disk I/O error"), StoreUnavailable, id="disk"),
+        pytest.param(sqlite3.DatabaseError("malformed"), StoreUnavailable, id="damaged file"),
+        pytest.param(sqlite3.DataError("string or blob too big"), RejectedValue, id="too big"),
+        pytest.param(sqlite3.IntegrityError("NOT NULL"), RejectedValue, id="integrity"),
+        pytest.param(sqlite3.InterfaceError("Error binding parameter 1"), RejectedValue, id="type"),
+        pytest.param(
+            sqlite3.ProgrammingError("Cannot operate on a closed database."),
+            StoreUnavailable,
+            id="closed",
+        ),
+        pytest.param(
+            psycopg.OperationalError("server closed"), StoreUnavailable, id="closed by it"
+        ),
+        pytest.param(psycopg.DataError("NUL (0x00) bytes"), RejectedValue, id="NUL"),
+        pytest.param(psycopg.ProgrammingError("cannot adapt type"), RejectedValue, id="adapt"),
+        pytest.param(psycopg.ProgrammingError("syntax"), StoreError, id="statement"),
+        pytest.param(pg.NumericValueOutOfRange("out of range"), RejectedValue, id="raw state"),
+        pytest.param(PoolTimeout("QueuePool limit"), StoreUnavailable, id="no free connection"),
+        pytest.param(InvalidRequestError("wrong use"), StoreError, id="use"),
+        pytest.param(OSError(errno.EOVERFLOW, "too large"), RejectedValue, id="no such year"),
+        pytest.param(OSError(errno.EINVAL, "invalid argument"), StoreError, id="argument"),
+        pytest.param(OverflowError("int too large"), RejectedValue, id="number"),
+        pytest.param(
+            UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"), RejectedValue, id="character"
+        ),
+        *(
+            pytest.param(OSError(number, "the system says no"), StoreUnavailable, id=str(number))
+            for number in (
+                errno.EAGAIN,
+                errno.EMFILE,
+                errno.ENOSPC,
+                errno.EROFS,
+                errno.EIO,
+                errno.EPIPE,
+            )
+        ),
+    ],
+)
+def test_errors_below_sqlalchemy_are_those_of_the_store(
+    raised: Exception, kind: type[StoreError]
+) -> None:
+    with pytest.raises(StoreError) as mapped, mapped_errors():
+        raise raised
+
+    assert type(mapped.value) is kind
+    assert mapped.value.__cause__ is raised
+
+
+@pytest.mark.parametrize(
+    "raised", [KeyError("a bug"), UnknownName("no pass"), MemoryError(), ValueError("a bug")]
+)
+def test_other_errors_pass(raised: Exception) -> None:
+    with pytest.raises(type(raised)) as same, mapped_errors():
+        raise raised
+
+    assert same.value is raised

@@ -1,0 +1,249 @@
+"""A database that does not answer is given up in time, and its connections are closed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Store
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.tables.bounded_calls import BoundedCalls
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.step_limits import StepLimits, shut_down
+from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
+from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
+from tests.waiting import until
+
+AWAY_S = 10.0
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Return a connection on which nobody answers."""
+    near, far = socket.socketpair()
+    yield near
+    near.close()
+    far.close()
+
+
+def test_a_wait_ends_when_the_time_of_its_step_is_over(silent: socket.socket) -> None:
+    clock = Clock()
+    limits = StepLimits(clock)
+
+    def wait_in_vain() -> None:
+        with limits.limit(8.0):
+            limits.add(silent)
+            clock.now_s += 8.0
+            assert silent.recv(1) == b""  # ends because the socket is shut down
+            raise ConnectionError("nothing was received")
+
+    with pytest.raises(StoreUnavailable, match="given up after 8 s"):
+        wait_in_vain()
+
+
+def test_a_step_within_its_time_keeps_its_connection(silent: socket.socket) -> None:
+    clock = Clock()
+    limits = StepLimits(clock)
+    with limits.limit(8.0):
+        limits.add(silent)
+        clock.now_s += 7.9
+        time.sleep(0.6)  # two looks of the thread
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.recv(1)
+
+
+def test_an_error_within_the_time_stays_what_it_is() -> None:
+    with pytest.raises(KeyError), StepLimits(Clock()).limit(8.0):
+        raise KeyError("a bug")
+
+
+def test_a_connection_that_was_closed_is_left_alone(silent: socket.socket) -> None:
+    clock = Clock()
+    limits = StepLimits(clock)
+    with limits.limit(1.0) as step:
+        limits.add(silent)
+        limits.forget(silent)
+        clock.now_s += 2.0
+        until(lambda: step.is_over, "the time of the step to be over")
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.recv(1)
+        with pytest.raises(StoreUnavailable):
+            limits.add(silent)
+
+
+def test_the_limit_of_an_outer_step_counts() -> None:
+    clock = Clock()
+    limits = StepLimits(clock)
+    assert limits.left_s(3.0) == 3.0
+    with limits.limit(8.0), limits.limit(20.0):
+        clock.now_s += 6.0
+        assert limits.left_s(3.0) == 2.0
+        clock.now_s += 6.0
+        assert limits.left_s(3.0) == 0.0
+
+
+def test_a_closed_socket_is_no_error() -> None:
+    near, far = socket.socketpair()
+    near.close()
+    shut_down(near)
+    far.close()
+
+
+@pytest.fixture
+def release() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_a_call_that_hangs_is_given_up(release: threading.Event) -> None:
+    dropped: list[str] = []
+    calls = BoundedCalls("the storage", most=1, limit_s=0.05)
+
+    def hang() -> str:
+        release.wait(60)
+        return "late"
+
+    with pytest.raises(StoreUnavailable, match="the storage does not answer"):
+        calls.run(hang, drop=dropped.append)
+    with pytest.raises(StoreUnavailable):  # its thread is taken
+        calls.run(lambda: "early")
+    release.set()
+    until(lambda: dropped == ["late"], "the late result to be dropped")
+    assert calls.run(lambda: "early", limit_s=60) == "early"
+
+
+def test_a_call_returns_or_raises_what_it_does() -> None:
+    calls = BoundedCalls("the storage", most=2, limit_s=60)
+
+    assert calls.run_all([lambda: 1, lambda: 2, lambda: 3]) == [1, 2, 3]
+    with pytest.raises(FileNotFoundError):
+        calls.run(_raise_missing)
+
+
+def _raise_missing() -> None:
+    raise FileNotFoundError
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresqlServer]:
+    """Return a server that a test may stop."""
+    programs = find_programs()
+    if programs is None:
+        pytest.skip(MISSING)
+    server = PostgresqlServer(programs)
+    server.create()
+    server.start()
+    yield server
+    signal_all(server, signal.SIGCONT)
+    server.remove()
+
+
+def signal_all(server: PostgresqlServer, number: signal.Signals) -> None:
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    for pid in (*map(int, children), server.pid):
+        os.kill(pid, number)
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    started_s = time.monotonic()
+    call()
+    return time.monotonic() - started_s
+
+
+@pytest.mark.server
+def test_events_go_to_the_spool_while_postgresql_is_stopped(
+    own_server: PostgresqlServer, tmp_path: Path
+) -> None:
+    store = open_store(Store(url=own_server.create_database("stopped")), tmp_path)
+    store.write([make_event("before")], [WEBHOOK])
+    signal_all(own_server, signal.SIGSTOP)
+
+    first_s = seconds_of(lambda: store.write([make_event("first")], [WEBHOOK]))
+    next_s = seconds_of(lambda: store.write([make_event("next")], [WEBHOOK]))
+    assert (first_s < AWAY_S, next_s < AWAY_S) == (True, True)
+    assert len(store.writer.spool) == 2
+    assert not store.writer.is_database_up
+
+    signal_all(own_server, signal.SIGCONT)
+    until(lambda: store.replay_spool() == 0, "the spool to be empty")
+    assert sorted(find_ids(store, PassQuery())) == ["before", "first", "next"]
+    store.close()
+
+
+@pytest.mark.server
+def test_a_transaction_that_postgresql_does_not_end_is_given_up(
+    own_server: PostgresqlServer,
+) -> None:
+    database = Database(own_server.create_database("amid"), step_s=1.0)
+
+    def read_amid() -> None:
+        with database.reading() as connection:
+            signal_all(own_server, signal.SIGSTOP)
+            connection.exec_driver_sql("SELECT 1")
+
+    started_s = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        read_amid()
+    assert time.monotonic() - started_s < AWAY_S
+    signal_all(own_server, signal.SIGCONT)
+    database.check()
+    database.close()
+
+
+@pytest.mark.server
+def test_a_statement_that_takes_too_long_is_ended_by_the_server(shared_url: str) -> None:
+    database = Database(shared_url, step_s=0.5)
+    with pytest.raises(StoreUnavailable), database.reading() as connection:
+        connection.exec_driver_sql("SELECT pg_sleep(60)")
+    with database.reading(30.0) as connection:
+        connection.exec_driver_sql("SELECT pg_sleep(0.7)")
+    with database.free(30.0) as connection:
+        connection.exec_driver_sql("SELECT pg_sleep(0.7)")
+    with pytest.raises(StoreUnavailable), database.reading() as connection:
+        connection.exec_driver_sql("SELECT pg_sleep(60)")
+    database.close()
+
+
+@pytest.mark.server
+def test_a_wait_for_a_free_connection_ends(shared_url: str) -> None:
+    database = Database(shared_url)
+    held = [database.engine.connect() for _ in range(15)]
+
+    with pytest.raises(StoreUnavailable):
+        database.check()
+    for one in held:
+        one.close()
+    database.check()
+    database.close()
+
+
+def test_a_search_says_that_the_database_is_away(tmp_path: Path) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))  # takes connections, and says nothing
+    url = f"postgresql+psycopg://plates@127.0.0.1:{silent.getsockname()[1]}/passes"
+    store = open_store(Store(url=url), tmp_path)
+
+    with pytest.raises(StoreUnavailable):
+        store.search(PassQuery(), REQUESTER)
+    silent.close()
+    store.close()

@@ -1,0 +1,187 @@
+"""Requesters who may see some cameras only: others' passes are neither found nor counted."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Camera
+from plate_cameras.store.errors import NameTaken, SharedList, UnknownName
+from plate_cameras.store.finding.pass_counts import CameraCount, CountQuery, HourCount
+from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.audit import AuditQuery
+from plate_cameras.store.scope import EVERYTHING, Scope
+from tests.plate_cameras.store.stored_events import NOW_S, make_event
+
+GATE_ONLY = Requester("anna", "case 7", Scope(("east",), frozenset({"gate"})))
+HOUR_S = 3600
+START_S = NOW_S - NOW_S % (24 * HOUR_S)
+
+
+@pytest.fixture
+def filled(store: PassStore) -> PassStore:
+    """Return a store with two passes at the gate and one in the yard, an hour apart."""
+    store.write(
+        [
+            make_event("gate-1", first_seen_s=START_S),
+            make_event("yard-1", first_seen_s=START_S + HOUR_S, camera="yard"),
+            make_event("gate-2", first_seen_s=START_S + 2 * HOUR_S, text="B777BB77"),
+        ],
+        [],
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        pytest.param(PassQuery(), ["gate-2", "gate-1"], id="all"),
+        pytest.param(PassQuery(text="A123BC77"), ["gate-1"], id="exact text"),
+        pytest.param(PassQuery(text="A123*"), ["gate-1"], id="start of a text"),
+        pytest.param(PassQuery(text="A123BC78", edits=1), ["gate-1"], id="edits"),
+        pytest.param(PassQuery(cameras=("yard",)), [], id="a hidden camera"),
+        pytest.param(PassQuery(cameras=("yard", "gate")), ["gate-2", "gate-1"], id="both"),
+        pytest.param(PassQuery(zones=("drive",)), ["gate-2", "gate-1"], id="zone"),
+    ],
+)
+def test_searches_find_what_is_shown(filled: PassStore, query: PassQuery, ids: list[str]) -> None:
+    assert [one.id for one in filled.search(query, GATE_ONLY).passes] == ids
+
+
+def test_without_cameras_nothing_is_found(filled: PassStore) -> None:
+    nobody = Requester("anna", "-", Scope(("empty",), frozenset()))
+    assert filled.search(PassQuery(), nobody).passes == ()
+    assert filled.reader.count_by_camera(CountQuery(), nobody.scope) == []
+
+
+def test_many_cameras_are_no_obstacle(filled: PassStore) -> None:
+    names = frozenset({"gate", *(f"camera {number}" for number in range(200))})
+    many = Requester("anna", "-", Scope(("east",), names))
+    page = filled.search(PassQuery(limit=1), many)
+    assert [one.id for one in page.passes] == ["gate-2"]
+    rest = filled.search(PassQuery(cursor=page.cursor), many)
+    assert [one.id for one in rest.passes] == ["gate-1"]
+
+
+def test_a_hidden_pass_and_its_pictures_are_not_there(filled: PassStore) -> None:
+    assert filled.get("gate-1", GATE_ONLY).found.camera == "gate"
+    assert filled.reader.picture_of("gate-1", "crop", GATE_ONLY.scope)
+    with pytest.raises(UnknownName, match="no pass 'yard-1'"):
+        filled.get("yard-1", GATE_ONLY)
+    with pytest.raises(UnknownName, match="no frame of pass 'yard-1'"):
+        filled.reader.picture_of("yard-1", "frame", GATE_ONLY.scope)
+
+
+def test_counts_leave_hidden_cameras_out(filled: PassStore) -> None:
+    day = "2025-06-15"
+    assert filled.reader.count_by_camera(CountQuery(), GATE_ONLY.scope) == [CameraCount("gate", 2)]
+    assert filled.reader.count_by_hour(CountQuery(), GATE_ONLY.scope) == [
+        HourCount(day, 0, 1),
+        HourCount(day, 2, 1),
+    ]
+    assert len(filled.reader.count_by_hour(CountQuery(), EVERYTHING)) == 3
+
+
+def test_a_time_without_passes_has_no_counts(filled: PassStore) -> None:
+    later = CountQuery(from_s=START_S + 1e6, until_s=START_S + 2e6)
+    assert filled.reader.count_by_hour(later, EVERYTHING) == []
+    assert filled.reader.count_by_camera(later, EVERYTHING) == []
+
+
+def test_counts_keep_to_their_time_camera_and_zone_of_time(filled: PassStore) -> None:
+    query = CountQuery(from_s=START_S, until_s=START_S + 2 * HOUR_S, offset_s=-HOUR_S)
+    assert filled.reader.count_by_hour(query, EVERYTHING) == [
+        HourCount("2025-06-14", 23, 1),
+        HourCount("2025-06-15", 0, 1),
+    ]
+    yard = CountQuery(cameras=("yard",))
+    assert filled.reader.count_by_camera(yard, EVERYTHING) == [CameraCount("yard", 1)]
+
+
+def test_exports_leave_hidden_cameras_out(filled: PassStore, tmp_path: Path) -> None:
+    target = tmp_path / "plate.zip"
+    assert filled.export_plate("A123BC77", target, GATE_ONLY) == 1
+    with zipfile.ZipFile(target) as archive:
+        (line,) = archive.read("passes.jsonl").splitlines()
+    assert json.loads(line)["found"]["id"] == "gate-1"
+    assert filled.export(PassQuery(), tmp_path / "all", GATE_ONLY) == 2
+
+
+def test_an_entry_of_the_audit_gets_its_count_later(filled: PassStore) -> None:
+    number = filled.reader.record(GATE_ONLY, "export", {"text": "A*"})
+    filled.reader.count(number, 2)
+    (entry,) = filled.reader.searches(AuditQuery(from_s=NOW_S, until_s=NOW_S + 1), EVERYTHING)
+    assert (entry.who, entry.why, entry.kind, entry.count) == ("anna", "case 7", "export", 2)
+    assert filled.reader.searches(AuditQuery(before=number), EVERYTHING) == []
+
+
+def test_a_page_tells_the_hits_of_its_passes(filled: PassStore) -> None:
+    (first, second) = filled.search(PassQuery(), GATE_ONLY).passes
+    assert filled.search(PassQuery(), GATE_ONLY).hits == {}
+    assert (first.id, second.id) == ("gate-2", "gate-1")
+
+
+@pytest.mark.parametrize(
+    ("groups", "numbers"),
+    [
+        pytest.param((), ["0", "1", "2", "3"], id="all"),
+        pytest.param(("east",), ["1"], id="one group"),
+        pytest.param(("east", "west"), ["1", "2"], id="two groups"),
+        pytest.param(("north",), [], id="another group"),
+    ],
+)
+def test_the_audit_has_lines_of_those_whose_groups_are_in_the_scope(
+    store: PassStore, groups: tuple[str, ...], numbers: list[str]
+) -> None:
+    requesters: list[tuple[str, ...]] = [(), ("east",), ("east", "west"), ("east", "south")]
+    for number, those in enumerate(requesters):
+        store.reader.record(Requester("anna", str(number), Scope(those)), "search", {})
+    found = store.reader.searches(AuditQuery(), Scope(groups))
+    assert [one.why for one in found][::-1] == numbers
+
+
+def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
+    store = filled
+    for name in ("guests", "staff"):
+        store.lists.create(name)
+        store.lists.put(name, [ListEntry("C001CC77", f"note of {name}")])
+    store.configure([Camera("gate", "rtsp://10.0.0.5/1", lists=("guests", "staff"))])
+    store.write([make_event("gate-3", text="C001CC77")], [])
+    scope = replace(GATE_ONLY.scope, lists=frozenset({"guests"}))
+    requester = replace(GATE_ONLY, scope=scope)
+    assert [one.note for one in store.get("gate-3", requester).hits] == ["note of guests"]
+    (hits,) = store.search(PassQuery(text="C001CC77"), requester).hits.values()
+    assert [one.note for one in hits] == ["note of guests"]
+    with pytest.raises(UnknownName, match="there is no list 'staff'"):
+        store.search(PassQuery(list_name="staff"), requester)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        pytest.param("shared", SharedList, id="used by others, too"),
+        pytest.param("theirs", NameTaken, id="used by others"),
+        pytest.param("unmade", NameTaken, id="used by others, and not made yet"),
+        pytest.param("unused", NameTaken, id="of others, and not used"),
+    ],
+)
+def test_a_group_makes_no_list_of_others(
+    store: PassStore, name: str, error: type[Exception]
+) -> None:
+    for one in ("shared", "theirs", "unused"):
+        store.lists.create(one, "before")
+    scope = Scope(
+        ("east",),
+        frozenset({"gate"}),
+        frozenset({"shared"}),
+        frozenset({"shared", "theirs", "unmade"}),
+    )
+    with pytest.raises(error):
+        store.lists.save(name, "after", None, Requester("anna", "-", scope))
+    assert {one.note for one in store.lists.describe(EVERYTHING)} == {"before"}

@@ -1,0 +1,150 @@
+"""Writes keep the same in both databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Camera, Sink, Store
+from plate_cameras.events import to_document
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.pass_store import PassStore
+from tests.plate_cameras.store.stored_events import (
+    NOW_S,
+    REQUESTER,
+    WEBHOOK,
+    find_ids,
+    make_event,
+)
+
+
+def test_nothing_is_written_of_no_events(store: PassStore) -> None:
+    store.write([], [WEBHOOK])
+
+    assert find_ids(store, PassQuery()) == []
+
+
+def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None:
+    store.write([make_event("a")], [])
+
+    details = store.get("a", REQUESTER)
+    found = details.found
+    assert (found.text, found.region_code, found.zones) == ("A123BC77", "77", ("drive",))
+    assert found.candidates == (("A123BC77", 0.98), ("B777BB77", 0.01))
+    assert found.crossings == ({"line": "stop", "side": "left", "time_s": NOW_S - 59},)
+    assert found.best == {
+        "time_s": NOW_S - 59,
+        "box": [10.0, 20.0, 110.0, 45.0],
+        "size_wh": [640, 480],
+    }
+    assert [one.time_s for one in details.readings] == [NOW_S - 60, NOW_S - 59]
+    assert details.readings[0].candidates == (("A123BC77", 0.95), ("B777BB77", 0.03))
+    assert details.readings[0].box == (10.0, 20.0, 110.0, 45.0)
+    assert (details.readings[0].sharpness, details.readings[0].weight) == (0.7, 0.5)
+    assert store.picture(found.crop or "") == b"crop a"
+    assert store.picture(found.frame or "") == b"frame a"
+
+
+def test_an_unknown_pass_is_said(store: PassStore) -> None:
+    with pytest.raises(UnknownName, match="no pass 'a'"):
+        store.get("a", REQUESTER)
+
+
+@pytest.mark.parametrize("digest", ["", "../passes.db", "0" * 64])
+def test_an_unknown_picture_is_said(store: PassStore, digest: str) -> None:
+    with pytest.raises(UnknownName, match="no picture"):
+        store.picture(digest)
+
+
+def test_a_later_event_replaces_the_pass(store: PassStore) -> None:
+    store.write([make_event("a", "A128BC77", "agreed")], [])
+    later = make_event("a", "A123BC77", last_seen_s=NOW_S, zones=("street",))
+    store.write([later], [])
+
+    assert find_ids(store, PassQuery()) == ["a"]
+    assert find_ids(store, PassQuery("A128BC77")) == find_ids(store, PassQuery("A128*")) == []
+    assert find_ids(store, PassQuery("A123*")) == find_ids(store, PassQuery(zones=("street",)))
+    assert find_ids(store, PassQuery(zones=("drive",))) == []
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        pytest.param(make_event("a", "B777BB77", "updated", last_seen_s=NOW_S + 9), id="closed"),
+        pytest.param(make_event("a", "B777BB77", last_seen_s=NOW_S - 60), id="older"),
+    ],
+)
+def test_a_repeated_older_event_changes_nothing(store: PassStore, late: object) -> None:
+    store.write([make_event("a")], [])
+    store.write([late], [])  # type: ignore[list-item]
+
+    assert store.get("a", REQUESTER).found.text == "A123BC77"
+
+
+def test_the_last_event_of_a_write_counts(store: PassStore) -> None:
+    store.write([make_event("a", "A128BC77", "agreed"), make_event("a")], [WEBHOOK])
+
+    assert find_ids(store, PassQuery("A123BC77")) == ["a"]
+
+
+def test_a_picture_that_was_replaced_is_removed(store: PassStore) -> None:
+    store.write([make_event("a", kind="agreed")], [])
+    old = store.get("a", REQUESTER).found.crop or ""
+    event = make_event("a")
+    best = replace(event.passed.best, crop_jpeg=b"sharper")
+    store.write([replace(event, passed=replace(event.passed, best=best))], [])
+    store.delete_expired(NOW_S)
+
+    with pytest.raises(UnknownName):
+        store.picture(old)
+    assert store.picture(store.get("a", REQUESTER).found.crop or "") == b"sharper"
+
+
+def test_whole_frames_are_left_out_unless_wanted(url: str, tmp_path: Path) -> None:
+    store = open_store(Store(url=url), tmp_path)
+    store.write([make_event("a")], [])
+
+    assert store.get("a", REQUESTER).found.frame is None
+    store.close()
+
+
+def test_each_sink_gets_the_events_it_wants(store: PassStore) -> None:
+    others = (Sink("file", "jsonl", "f", events=("closed",)), Sink("yard", "jsonl", "y"))
+    sinks = (WEBHOOK, others[0], replace(others[1], cameras=("yard",)))
+    store.write([make_event("a", kind="agreed"), make_event("a")], sinks)
+
+    assert [one.id for one in store.outbox.claim("webhook", 9, NOW_S, 60)] == ["a_agreed_0"]
+    assert [one.id for one in store.outbox.claim("file", 9, NOW_S, 60)] == ["a_closed_0"]
+    assert store.outbox.claim("yard", 9, NOW_S, 60) == []
+
+
+def test_a_repeated_write_makes_no_second_delivery(store: PassStore) -> None:
+    events = [
+        make_event("a", kind="agreed"),
+        make_event("a", kind="updated", last_seen_s=NOW_S - 30),
+        make_event("a", kind="updated", last_seen_s=NOW_S - 20),
+        make_event("a", last_seen_s=NOW_S - 10),
+    ]
+    store.write(events, [WEBHOOK])
+    store.write(events, [WEBHOOK])
+
+    assert store.outbox.replay("webhook", 0, NOW_S) == 4
+
+
+def test_a_document_tells_the_hits(store: PassStore) -> None:
+    store.lists.create("residents")
+    store.lists.put("residents", [ListEntry("A128BC77", "flat 4", edits=1)])
+    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
+    event = make_event("a")
+    store.write([event], [WEBHOOK])
+
+    document = dict(store.outbox.claim("webhook", 1, NOW_S, 60)[0].document)
+    hits = document["data"].pop("lists")
+    assert hits == [{"list": "residents", "text": "A128BC77", "note": "flat 4", "edits": 1}]
+    assert document == to_document(event)
+    assert store.get("a", REQUESTER).hits[0].note == "flat 4"

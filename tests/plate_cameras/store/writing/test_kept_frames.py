@@ -1,0 +1,83 @@
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_cameras.configuration import Store
+from plate_cameras.passes import PassEvent
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.writing.kept_frames import KeptFrames
+from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+from workshop.rendering.scenery import Scene, scene
+
+
+@cache
+def street() -> Scene:
+    return scene(["A123BC77", "M456OP199"], (640, 480), seed=2)
+
+
+def framed() -> PassEvent:
+    """Return an event whose best frame shows two plates; the first one is its own."""
+    event = make_event("a")
+    own, other = (tuple(map(float, box)) for box in street().xyxy)
+    _, jpeg = cv2.imencode(".jpg", street().picture)
+    best = event.passed.best
+    plate = replace(best.observation.plate, xyxy=own)
+    seen = replace(best.observation, plate=plate)
+    best = replace(best, observation=seen, frame_jpeg=jpeg.tobytes(), others=(other,))
+    return replace(event, passed=replace(event.passed, best=best))
+
+
+def read(jpeg: bytes) -> np.ndarray:
+    return cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+
+
+def cut(picture: np.ndarray, number: int) -> np.ndarray:
+    x0, y0, x1, y1 = map(int, street().xyxy[number])
+    return picture[y0:y1, x0:x1].astype(float)
+
+
+@pytest.mark.parametrize("blur", ["surroundings", "plates"])
+def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
+    kept = read(KeptFrames(True, blur).prepare(framed()).passed.best.frame_jpeg)
+    assert abs(cut(kept, 0) - cut(street().picture, 0)).mean() < 8
+    assert cut(street().picture, 1).std() > 30
+    assert cut(kept, 1).std() < 8
+
+
+def test_a_frame_stays_as_it_is_without_blur() -> None:
+    assert KeptFrames(True, "none").prepare(framed()) == framed()
+
+
+def test_without_the_wish_no_frame_is_kept() -> None:
+    event = KeptFrames().prepare(framed())
+    assert event.passed.best.frame_jpeg == b""
+    assert event.passed.best.crop_jpeg == framed().passed.best.crop_jpeg
+
+
+def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    event = KeptFrames(True).prepare(make_event("a"))
+    assert event.passed.best.frame_jpeg == b""
+    assert "a: the frame is left out" in caplog.text
+
+
+def test_the_spool_gets_no_more_than_the_pictures(tmp_path: Path) -> None:
+    away = Store(url=f"sqlite:///{tmp_path}/missing/passes.db")
+    store = open_store(away, tmp_path)
+    store.write([framed()], [])
+    [file] = (tmp_path / "spool").glob("*.event")
+    assert framed().passed.best.frame_jpeg not in file.read_bytes()
+    assert framed().passed.best.crop_jpeg in file.read_bytes()
+    store.close()
+
+
+def test_the_store_blurs_what_it_keeps(tmp_path: Path) -> None:
+    store = open_store(Store(keep_frames=True), tmp_path)
+    store.write([framed()], [])
+    digest = store.get("a", REQUESTER).found.frame
+    assert digest
+    assert cut(read(store.picture(digest)), 1).std() < 8
+    store.close()

@@ -1,0 +1,144 @@
+"""Pictures in a folder and in S3."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from orchestrator.errors import ExtraError, SettingsError
+from plate_cameras.store.errors import StoreUnavailable, UnknownName
+from plate_cameras.store.writing.picture_bucket import PictureBucket
+from plate_cameras.store.writing.pictures import (
+    PictureFolder,
+    PictureStore,
+    digest_of,
+    open_pictures,
+    put_all,
+)
+from tests.cli.archive.storage import open_s3, s3_server
+
+JPEG = b"a picture"
+DIGEST = digest_of(JPEG)
+
+
+@pytest.fixture(params=["folder", pytest.param("s3", marks=pytest.mark.server)])
+def pictures(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PictureStore]:
+    if request.param == "folder":
+        yield open_pictures(str(tmp_path / "pictures"))
+        return
+    with s3_server() as environ:
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        open_s3(environ).create_dir("bucket")
+        yield open_pictures("s3://bucket/cars", environ)
+
+
+def test_a_picture_returns_until_it_is_removed(pictures: PictureStore) -> None:
+    put_all(pictures, [JPEG, JPEG, b""])
+    assert pictures.get(DIGEST) == JPEG
+
+    pictures.remove(DIGEST)
+    pictures.remove(DIGEST)
+    with pytest.raises(UnknownName, match=DIGEST.hex()):
+        pictures.get(DIGEST)
+
+
+def test_a_picture_lies_in_two_levels_of_folders(tmp_path: Path) -> None:
+    folder = PictureFolder(tmp_path / "pictures")
+    put_all(folder, [JPEG])
+    put_all(folder, [JPEG])
+
+    name = DIGEST.hex()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files == [tmp_path / "pictures" / name[:2] / name[2:4] / f"{name}.jpg"]
+    folder.remove(DIGEST)
+    assert list((tmp_path / "pictures").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pictures").touch()
+
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        put_all(PictureFolder(tmp_path / "pictures"), [JPEG])
+
+
+def test_a_bucket_without_a_name_is_told() -> None:
+    with pytest.raises(SettingsError, match="s3://bucket/folder"):
+        open_pictures("s3://")
+
+
+def test_the_extra_that_s3_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.fs", None)
+
+    with pytest.raises(ExtraError, match=r"PyArrow: .* --group cameras --group s3$"):
+        open_pictures("s3://bucket/cars")
+
+
+class SilentStorage:
+    """A storage whose calls return when a test lets them."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        def hang(*_: object) -> NoReturn:
+            self.release.wait(60)
+            raise OSError("the connection was reset")
+
+        return hang
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda pictures: put_all(pictures, [JPEG, b"another"]), id="put"),
+        pytest.param(lambda pictures: pictures.get(DIGEST), id="get"),
+        pytest.param(lambda pictures: pictures.remove(DIGEST), id="remove"),
+    ],
+)
+def test_a_storage_that_does_not_answer_counts_as_away(
+    call: Callable[[PictureStore], object],
+) -> None:
+    storage = SilentStorage()
+    with pytest.raises(StoreUnavailable, match="does not answer"):
+        call(PictureBucket(storage, "bucket", limit_s=0.05))
+    storage.release.set()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, None])
+def test_errors_of_the_disk_are_those_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int | None
+) -> None:
+    pictures = PictureFolder(tmp_path / "pictures")
+    put_all(pictures, [JPEG])
+
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise OSError(number, "the disk fails") if number else OSError("the disk fails")
+
+    monkeypatch.setattr(Path, "open", fail)
+    monkeypatch.setattr(Path, "stat", fail)
+    monkeypatch.setattr(Path, "unlink", fail)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        pictures.get(DIGEST)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        pictures.remove(DIGEST)
+    with pytest.raises(StoreUnavailable, match="the disk fails"):
+        list(pictures.old(4e9))
+
+
+def test_a_file_that_is_too_large_for_a_picture_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_all(PictureFolder(tmp_path), [JPEG])
+    monkeypatch.setattr("plate_cameras.store.writing.pictures.MAX_PICTURE_BYTES", len(JPEG) - 1)
+
+    with pytest.raises(StoreUnavailable, match="at most 8 bytes"):
+        PictureFolder(tmp_path).get(DIGEST)

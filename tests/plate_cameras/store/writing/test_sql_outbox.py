@@ -1,0 +1,198 @@
+"""The outbox, alike in both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.sql_outbox import SqlOutbox
+from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, make_event
+
+
+@pytest.fixture
+def outbox_store(store: PassStore) -> PassStore:
+    """Return a store with two deliveries of the pass `a` and one of `b`."""
+    events = [make_event("a", kind="agreed"), make_event("a"), make_event("b")]
+    store.write(events, [WEBHOOK])
+    return store
+
+
+def claim(store: PassStore, now_s: float = NOW_S, limit: int = 10) -> list[Delivery]:
+    return store.outbox.claim("webhook", limit, now_s, 60)
+
+
+def ids(deliveries: list[Delivery]) -> list[str]:
+    return [one.id for one in deliveries]
+
+
+def test_an_empty_outbox_gives_nothing(store: PassStore) -> None:
+    assert claim(store) == []
+
+
+def test_a_passes_events_are_given_out_in_order(outbox_store: PassStore) -> None:
+    first = claim(outbox_store)
+    assert ids(first) == ["a_agreed_0", "b_closed_0"]
+    outbox_store.outbox.confirm(first[:1], NOW_S)
+
+    assert ids(claim(outbox_store)) == ["a_closed_0"]
+
+
+def test_the_oldest_is_given_out_first(outbox_store: PassStore) -> None:
+    assert ids(claim(outbox_store, limit=1)) == ["a_agreed_0"]
+
+
+def test_nobody_else_gets_a_claimed_delivery_until_its_lease_ends(
+    outbox_store: PassStore,
+) -> None:
+    claim(outbox_store)
+
+    assert claim(outbox_store, NOW_S + 59) == []
+    again = claim(outbox_store, NOW_S + 60)
+    assert ids(again) == ["a_agreed_0", "b_closed_0"]
+    assert [one.attempts for one in again] == [1, 1]
+
+
+def test_a_postponed_delivery_holds_the_later_ones_of_its_pass(outbox_store: PassStore) -> None:
+    first = claim(outbox_store)[0]
+    outbox_store.outbox.postpone(first, "503", NOW_S + 300)
+
+    assert ids(claim(outbox_store, NOW_S + 299)) == ["b_closed_0"]
+    again = claim(outbox_store, NOW_S + 300)
+    assert [(one.id, one.attempts) for one in again if one.id[0] == "a"] == [("a_agreed_0", 1)]
+
+
+def test_an_abandoned_delivery_holds_nobody(outbox_store: PassStore) -> None:
+    outbox_store.outbox.abandon(claim(outbox_store)[0], "410", NOW_S)
+
+    assert ids(claim(outbox_store)) == ["a_closed_0"]
+
+
+def test_a_confirmed_delivery_cannot_be_postponed(outbox_store: PassStore) -> None:
+    second = claim(outbox_store)[1]
+    outbox_store.outbox.confirm([second], NOW_S)
+    outbox_store.outbox.postpone(second, "late", NOW_S)
+
+    assert ids(claim(outbox_store, NOW_S + 60)) == ["a_agreed_0"]
+
+
+def test_what_is_replayed_is_due_again(outbox_store: PassStore) -> None:
+    for one in claim(outbox_store):
+        outbox_store.outbox.confirm([one], NOW_S)
+    outbox_store.outbox.abandon(claim(outbox_store)[0], "410", NOW_S)
+
+    assert outbox_store.outbox.replay("webhook", NOW_S, NOW_S + 5) == 3
+    again = claim(outbox_store, NOW_S + 5)
+    assert [(one.id, one.attempts) for one in again] == [("a_agreed_0", 0), ("b_closed_0", 0)]
+
+
+def test_a_replay_leaves_older_deliveries_and_other_sinks_alone(outbox_store: PassStore) -> None:
+    assert outbox_store.outbox.replay("webhook", NOW_S + 1, NOW_S) == 0
+    assert outbox_store.outbox.replay("file", 0, NOW_S) == 0
+
+
+def test_a_released_delivery_was_not_attempted(outbox_store: PassStore) -> None:
+    first = claim(outbox_store)[0]
+    outbox_store.outbox.release(first, NOW_S + 5)
+
+    assert claim(outbox_store, NOW_S + 4) == []
+    again = claim(outbox_store, NOW_S + 5)
+    assert [(one.id, one.attempts) for one in again] == [("a_agreed_0", 0)]
+
+
+def test_failed_deliveries_are_due_when_the_receiver_answers_again(
+    outbox_store: PassStore,
+) -> None:
+    first, second = claim(outbox_store)
+    outbox_store.outbox.postpone(first, "503", NOW_S + 3000)
+    outbox_store.outbox.hasten("other", NOW_S + 1)
+    assert claim(outbox_store, NOW_S + 1) == []
+    outbox_store.outbox.hasten("webhook", NOW_S + 1)
+    assert ids(claim(outbox_store, NOW_S + 1)) == [first.id]
+    outbox_store.outbox.confirm([second], NOW_S + 1)
+
+
+def test_deliveries_that_wait_are_counted(outbox_store: PassStore) -> None:
+    assert outbox_store.outbox.waiting("webhook") == 3
+    outbox_store.outbox.confirm(claim(outbox_store)[:1], NOW_S)
+    assert outbox_store.outbox.waiting("webhook") == 2
+    assert outbox_store.outbox.waiting("other") == 0
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda outbox, one: outbox.release(one, NOW_S), id="release"),
+        pytest.param(lambda outbox, one: outbox.postpone(one, "503", NOW_S), id="postpone"),
+        pytest.param(lambda outbox, one: outbox.abandon(one, "too large", NOW_S), id="abandon"),
+    ],
+)
+def test_a_deliverer_whose_lease_has_ended_cannot_touch_what_another_one_sends(
+    outbox_store: PassStore, act: Callable[[SqlOutbox, Delivery], None]
+) -> None:
+    late = claim(outbox_store)[0]
+    current = claim(outbox_store, NOW_S + 60)[0]
+    act(outbox_store.outbox, late)
+
+    assert claim(outbox_store, NOW_S + 119) == []
+    assert [one.attempts for one in claim(outbox_store, NOW_S + 120)] == [2, 2]
+    assert current.attempts == 1
+
+
+def test_an_event_counts_as_accepted_however_late_its_deliverer_is(outbox_store: PassStore) -> None:
+    late = claim(outbox_store)[0]
+    claim(outbox_store, NOW_S + 60)
+    outbox_store.outbox.confirm([late], NOW_S + 61)
+
+    assert ids(claim(outbox_store, NOW_S + 61)) == ["a_closed_0"]
+
+
+def test_what_is_replayed_while_it_is_sent_is_not_postponed(outbox_store: PassStore) -> None:
+    first = claim(outbox_store)[0]
+    outbox_store.outbox.replay("webhook", 0, NOW_S + 1)
+    outbox_store.outbox.postpone(first, "503", NOW_S + 3000)
+
+    assert first.id in ids(claim(outbox_store, NOW_S + 1))
+
+
+def test_what_is_given_back_is_due_at_once_with_those_after_it(outbox_store: PassStore) -> None:
+    first, second = claim(outbox_store)
+    outbox_store.outbox.release(first, NOW_S)
+    outbox_store.outbox.release(second, NOW_S)
+    again = claim(outbox_store, NOW_S)
+    outbox_store.outbox.confirm(again, NOW_S)
+
+    assert [one.attempts for one in again] == [0, 0]
+    assert ids(claim(outbox_store, NOW_S)) == ["a_closed_0"]
+
+
+def test_deliveries_of_other_sinks_stay_as_they_are(store: PassStore) -> None:
+    log = replace(WEBHOOK, name="log")
+    store.write([make_event("a", kind="agreed"), make_event("a")], [WEBHOOK, log])
+    (first,) = claim(store)
+    store.outbox.confirm([first], NOW_S)
+
+    assert ids(store.outbox.claim("log", 9, NOW_S, 60)) == ["a_agreed_0"]
+    assert (store.outbox.waiting("webhook"), store.outbox.waiting("log")) == (1, 2)
+
+
+def test_what_is_hastened_was_postponed_and_is_not_delayed(outbox_store: PassStore) -> None:
+    first, second = claim(outbox_store)
+    outbox_store.outbox.postpone(first, "503", NOW_S + 10)
+    outbox_store.outbox.hasten("webhook", NOW_S + 20)
+
+    assert ids(claim(outbox_store, NOW_S + 10)) == [first.id]
+    assert ids(claim(outbox_store, NOW_S + 59)) == []
+    outbox_store.outbox.confirm([second], NOW_S)
+
+
+def test_no_more_than_the_limit_is_claimed_the_longest_due_first(store: PassStore) -> None:
+    store.write([make_event(f"p{at}") for at in range(4)], [WEBHOOK])
+    first = claim(store, limit=1)[0]
+    store.outbox.postpone(first, "503", NOW_S + 1)
+
+    assert ids(claim(store, NOW_S + 1, limit=2)) == ["p1_closed_0", "p2_closed_0"]
+    assert ids(claim(store, NOW_S + 1, limit=2)) == ["p0_closed_0", "p3_closed_0"]

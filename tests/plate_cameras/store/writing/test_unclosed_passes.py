@@ -1,0 +1,209 @@
+"""Passes of a watcher that died, in both databases."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from plate_cameras.configuration import Sink, Store
+from plate_cameras.passes import LeaseClaim, PassEvent
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.leases.camera_leases import read_clock
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import deliveries, readings
+from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.writing.addressed_events import address
+from plate_cameras.store.writing.pictures import PictureFolder
+from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasses
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
+
+CLAIM = LeaseClaim(1, True)
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+def take(database: Database, ago_s: float, epoch: int = 2) -> float:
+    """Let a watcher take the camera so many seconds ago; return that Unix time."""
+    with database.writing() as connection:
+        taken_s = read_clock(connection) - ago_s
+        row = {"camera": "gate", "watcher": "next", "epoch": epoch, "expires_s": taken_s + 1e6}
+        connection.execute(sa.insert(camera_leases).values({**row, "taken_s": taken_s}))
+    return taken_s
+
+
+def told(pass_id: str, at_s: float) -> PassEvent:
+    return replace(make_event(pass_id, kind="agreed", first_seen_s=at_s), claim=CLAIM)
+
+
+def states(store: PassStore) -> dict[str, str]:
+    return {one.id: one.progress for one in store.search(PassQuery(), REQUESTER).passes}
+
+
+def close_left(store: PassStore, watcher: str, sinks: Sequence[Sink]) -> int:
+    events = store.unclosed.of_former_owners(watcher)
+    store.write(events, sinks)
+    return len(events)
+
+
+def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
+    store: PassStore, database: Database
+) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([told("a", taken_s - 5)], [WEBHOOK])
+    before = store.get("a", REQUESTER)
+    assert close_left(store, "next", [WEBHOOK]) == 1
+    after = store.get("a", REQUESTER)
+    assert after.found == replace(before.found, progress="closed")
+    assert (after.readings, after.hits) == (before.readings, before.hits)
+    with database.reading() as connection:
+        ids = connection.execute(sa.select(deliveries.c.id).order_by(deliveries.c.number))
+        assert ids.scalars().all() == ["a_agreed_0", "a_closed_0"]
+    assert close_left(store, "next", [WEBHOOK]) == 0
+
+
+@pytest.mark.parametrize("ahead_s", [-3600, 20, 50, 40 * 86400])
+@pytest.mark.parametrize("clock", ["stream", "wall", "file"])
+def test_the_clock_of_a_camera_keeps_no_pass_open(
+    store: PassStore, database: Database, ahead_s: float, clock: str
+) -> None:
+    taken_s = take(database, ago_s=90)
+    event = told("a", taken_s - 7 + ahead_s)
+    store.write([replace(event, passed=replace(event.passed, clock=clock))], [])
+    assert close_left(store, "next", []) == 1
+    assert states(store) == {"a": "closed"}
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_what_a_watch_without_leases_has_left_is_closed_by_the_next_owner(
+    store: PassStore, database: Database, epoch: int
+) -> None:
+    take(database, 9e6, epoch)
+    store.write([make_event("a", kind="agreed")], [])
+    assert close_left(store, "next", []) == 1
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "epoch", "watcher"),
+    [
+        pytest.param(30, 1, "next", id="the-camera-changed-hands-a-moment-ago"),
+        pytest.param(-3600, 1, "next", id="it-did-so-in-the-future-of-a-clock-that-was-set"),
+        pytest.param(90, 2, "next", id="its-own-pass"),
+        pytest.param(90, 3, "next", id="a-pass-of-the-owner-after-it"),
+        pytest.param(90, 1, "another", id="the-camera-of-another"),
+    ],
+)
+def test_other_passes_stay_open(
+    store: PassStore, database: Database, ago_s: float, epoch: int, watcher: str
+) -> None:
+    taken_s = take(database, ago_s)
+    store.write([replace(told("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
+    assert close_left(store, watcher, []) == 0
+    assert states(store) == {"a": "agreed"}
+
+
+def test_a_pass_that_the_owner_continues_stays_open(store: PassStore, database: Database) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([told("a", taken_s - 5)], [])
+    own = make_event("b", kind="agreed", first_seen_s=taken_s + 5)
+    store.write([replace(own, claim=LeaseClaim(2, True))], [])
+    assert states(store) == {"a": "agreed"}
+    assert close_left(store, "next", []) == 0
+
+
+def test_the_next_owner_waits_by_its_own_clock(database: Database, tmp_path: Path) -> None:
+    """The database's clock is an hour behind the moment at which the camera changed hands."""
+    moment_s = [0.0]
+    store = open_store(Store(url=database.engine.url.render_as_string(False)), tmp_path)
+    unclosed = UnclosedPasses(
+        database, PictureFolder(tmp_path / "pictures"), clock=lambda: moment_s[0]
+    )
+    taken_s = take(database, ago_s=-3600)
+    store.write([told("a", taken_s - 5)], [])
+    assert unclosed.of_former_owners("next") == []
+    moment_s[0] = SETTLED_S - 1
+    assert unclosed.of_former_owners("next") == []
+    moment_s[0] = SETTLED_S
+    (event,) = unclosed.of_former_owners("next")
+    assert (event.kind, event.passed.id, event.passed.progress) == ("closed", "a", "closed")
+    store.close()
+
+
+def test_a_camera_that_came_back_is_waited_for_again(database: Database, tmp_path: Path) -> None:
+    moment_s = [0.0]
+    store = open_store(Store(url=database.engine.url.render_as_string(False)), tmp_path)
+    unclosed = UnclosedPasses(
+        database, PictureFolder(tmp_path / "pictures"), clock=lambda: moment_s[0]
+    )
+    taken_s = take(database, ago_s=0)
+    store.write([told("a", taken_s - 5)], [])
+    assert unclosed.of_former_owners("next") == []
+    moment_s[0] = SETTLED_S
+    with database.writing() as connection:
+        connection.execute(sa.update(camera_leases).values(epoch=4))
+    assert unclosed.of_former_owners("next") == []
+    moment_s[0] = 2 * SETTLED_S
+    assert len(unclosed.of_former_owners("next")) == 1
+    store.close()
+
+
+def test_a_pass_whose_readings_were_deleted_is_closed(store: PassStore, database: Database) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([told("a", taken_s - 5)], [])
+    with database.writing() as connection:
+        connection.execute(sa.delete(readings))
+    assert close_left(store, "next", []) == 1
+    assert store.get("a", REQUESTER).found.best["box"] == [10.0, 20.0, 110.0, 45.0]
+
+
+def test_a_pass_whose_pictures_were_deleted_is_closed(
+    store: PassStore, database: Database, tmp_path: Path
+) -> None:
+    taken_s = take(database, ago_s=90)
+    store.write([told("a", taken_s - 5)], [])
+    shutil.rmtree(tmp_path / "pictures")
+    (event,) = store.unclosed.of_former_owners("next")
+    best = event.passed.best
+    assert (best.crop_jpeg, best.frame_jpeg) == (b"", b"")
+    assert best.observation.time_s == taken_s - 4
+
+
+@pytest.mark.parametrize("step_s", [-3600.0, 0.0, 3600.0])
+def test_the_next_run_closes_what_a_killed_watch_has_left(
+    url: str, tmp_path: Path, step_s: float
+) -> None:
+    now_s = [NOW_S]
+    settings = Store(url=url, blur="none")
+    killed = open_store(settings, tmp_path, clock=lambda: now_s[0])
+    killed.write([make_event("a", kind="agreed"), make_event("b")], [])
+    killed.close()
+    now_s[0] += step_s
+    store = open_store(settings, tmp_path, clock=lambda: now_s[0])
+    store.write([make_event("own", kind="agreed")], [])
+    assert [one.passed.id for one in store.unclosed.interrupted(["gate"])] == ["a"]
+    assert store.unclosed.interrupted(["yard"]) == []
+    store.write(store.unclosed.interrupted(["gate"]), [])
+    assert states(store) == {"a": "closed", "b": "closed", "own": "agreed"}
+    store.close()
+
+
+def test_what_waited_in_the_spool_belongs_to_the_run_that_told_of_it(
+    url: str, tmp_path: Path
+) -> None:
+    store = open_store(Store(url=url, blur="none"), tmp_path)
+    (event,) = address([make_event("a", kind="agreed")], [], NOW_S, "the run before")
+    store.writer.spool.put([event])
+    assert store.replay_spool() == 0
+    assert len(store.unclosed.interrupted(["gate"])) == 1
+    store.close()

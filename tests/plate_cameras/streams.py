@@ -1,0 +1,48 @@
+"""Taking frames from streams in tests, with deadlines."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from plate_cameras.frames import Frame
+from plate_cameras.sources.camera_stream import CameraStream
+
+WITHIN_S = 60.0
+
+
+async def wait(condition: Callable[[], object], what: str) -> None:
+    """Return when it is so; fail if it was not for so long."""
+    deadline = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < deadline, f"wanted {what}"
+        await asyncio.sleep(0.02)
+
+
+async def take(stream: CameraStream, count: int) -> list[Frame]:
+    """Return some frames; ones that were lost are waited for again."""
+    frames: list[Frame] = []
+    while len(frames) < count:
+        assert await asyncio.wait_for(stream.ready(), WITHIN_S)
+        frame = await stream.next()
+        frames += [frame] if frame else []
+    return frames
+
+
+async def take_until(stream: CameraStream, condition: Callable[[Frame], bool]) -> Frame:
+    """Return the first frame for which it is so."""
+    deadline = time.monotonic() + WITHIN_S
+    while True:
+        (frame,) = await take(stream, 1)
+        if condition(frame):
+            return frame
+        assert time.monotonic() < deadline, f"got {frame}"
+
+
+async def take_all(stream: CameraStream, pause_s: float = 0.0) -> list[Frame]:
+    """Return all frames of a file, with a pause before each."""
+    frames = []
+    while await asyncio.wait_for(stream.ready(), WITHIN_S):
+        await asyncio.sleep(pause_s)
+        frame = await stream.next()
+        frames += [frame] if frame else []
+    return frames

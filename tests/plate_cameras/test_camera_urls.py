@@ -1,0 +1,89 @@
+"""URLs of cameras whose passwords hold what URLs are made of."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import SettingsError
+from plate_cameras.camera_urls import check_url, encode_login, host_of, show
+from plate_cameras.configuration import Camera, read_configuration
+
+PARTS = ("s3cret", "s3", "cret")
+UNDERSTOOD = [
+    ("rtsp://cam/1", "rtsp://cam/1", "rtsp://cam"),
+    ("rtsp://cam:554/1?a=b@c", "rtsp://cam:554/1?a=b@c", "rtsp://cam:554"),
+    ("http://cam:80/axis@1/v.cgi", "http://cam:80/axis@1/v.cgi", "http://cam:80"),
+    ("RTSP://u:s3cret@cam/1", "RTSP://u:s3cret@cam/1", "rtsp://cam"),
+    ("rtsp://u:s3%40cret@cam/1", "rtsp://u:s3%40cret@cam/1", "rtsp://cam"),
+    ("rtsp://u:s3@cret@cam/1", "rtsp://u:s3%40cret@cam/1", "rtsp://cam"),
+    ("rtsp://u@x:s3:cret@cam:1/1", "rtsp://u%40x:s3%3Acret@cam:1/1", "rtsp://cam:1"),
+    ("rtsp://u:s3%cret@cam/1", "rtsp://u:s3%25cret@cam/1", "rtsp://cam"),
+    ("rtsp://u:s3 cret@cam/1", "rtsp://u:s3%20cret@cam/1", "rtsp://cam"),
+    ("rtsp://u:säcret@cam/1", "rtsp://u:s%C3%A4cret@cam/1", "rtsp://cam"),
+    ("rtsp://u:s3[cret]@[::1]:8554/1", "rtsp://u:s3%5Bcret%5D@[::1]:8554/1", "rtsp://[::1]:8554"),
+    ("rtsp://u:!$&'()*+,;=-._~@cam/1", "rtsp://u:!$&'()*+,;=-._~@cam/1", "rtsp://cam"),
+    ("https://u:@cam", "https://u:@cam", "https://cam"),
+]
+AMBIGUOUS = [
+    "rtsp://u:s3/cret@10.0.0.5/1",
+    "rtsp://u:s3?cret@cam/1",
+    "rtsp://u:s3#cret@cam/1",
+    "rtsp://s3#cret@cam/1",
+    "rtsp://u:33/s3cret@10.0.0.5:554/1",
+    "http://u:s3/cr@et@cam/1",
+]
+INVALID = [
+    "rtsp://u:s3cret@/1",
+    "rtsp:///s3cret",
+    "rtsp://u:s3cret@cam:port/1",
+    "rtsp://u:s3cret@cam:99999/1",
+    "rtsp://u:s3cret@[::1/1",
+    "rtsp://u:s3cret@cam/1\n",
+]
+
+
+@pytest.mark.parametrize(("url", "encoded", "shown"), UNDERSTOOD)
+def test_a_password_may_hold_what_cannot_be_taken_for_something_else(
+    url: str, encoded: str, shown: str
+) -> None:
+    check_url(url)
+    assert encode_login(url) == encoded
+    assert encode_login(encoded) == encoded
+    assert show(encoded) == show(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("rtsp://u:s3@cret@10.0.0.5:554/1", "10.0.0.5"), ("http://[::1]:80/", "::1"), ("rtsp:", "")],
+)
+def test_the_host_is_what_follows_the_password(url: str, host: str) -> None:
+    assert host_of(url) == host
+
+
+@pytest.mark.parametrize("url", AMBIGUOUS + INVALID)
+def test_a_url_that_cannot_be_understood_is_told_without_its_parts(url: str) -> None:
+    with pytest.raises(SettingsError, match="url: ") as raised:
+        Camera("gate", url)
+    assert not [part for part in PARTS if part in str(raised.value)]
+
+
+@pytest.mark.parametrize("url", AMBIGUOUS)
+def test_it_is_told_how_to_write_a_password(url: str) -> None:
+    with pytest.raises(SettingsError, match="write @ as %40, : as %3A, / as %2F"):
+        check_url(url)
+    assert show(url) == "the camera"
+    assert host_of(url) == ""
+
+
+@pytest.mark.parametrize("url", ["clip#1@2.mp4", "/dev/video0", "file:///a@b/c?d", "udp://@:1234"])
+def test_files_and_other_sources_are_left_as_they_are(url: str) -> None:
+    check_url(url)
+    assert encode_login(url) == url
+
+
+def test_a_wrong_url_in_a_file_is_told_with_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text('[[cameras]]\nname = "gate"\nurl = "rtsp://u:s3/cret@10.0.0.5/1"\n')
+    with pytest.raises(SettingsError, match=r"CAMERAS\.toml: .*password") as raised:
+        read_configuration(file)
+    assert "s3" not in str(raised.value)

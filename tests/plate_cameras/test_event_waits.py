@@ -1,0 +1,77 @@
+"""Waiting for an event for some time."""
+
+import asyncio
+
+import pytest
+
+from plate_cameras.event_waits import is_set_within, wait_through
+
+
+def test_an_event_that_comes_ends_the_wait() -> None:
+    async def run() -> bool:
+        event = asyncio.Event()
+        asyncio.get_running_loop().call_soon(event.set)
+        return await is_set_within(event, 60)
+
+    assert asyncio.run(run())
+
+
+def test_a_time_that_is_over_ends_the_wait() -> None:
+    assert not asyncio.run(is_set_within(asyncio.Event(), 0.01))
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_a_cancellation_that_comes_with_the_event_is_not_lost(turns: int) -> None:
+    async def run() -> None:
+        event = asyncio.Event()
+
+        async def wait_again_and_again() -> None:
+            while True:
+                await is_set_within(event, 0.01)
+
+        task = asyncio.create_task(wait_again_and_again())
+        await asyncio.sleep(0.001)
+        event.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        event.clear()
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=1)
+        task.cancel()
+        assert done == {task}
+
+    asyncio.run(run())
+
+
+def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> None:
+    async def run() -> None:
+        work = asyncio.get_running_loop().create_future()
+        found: list[asyncio.CancelledError | None] = []
+
+        async def finish() -> None:
+            found.append(await wait_through([work], 20))
+
+        task = asyncio.create_task(finish())
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        work.set_result(None)
+        await task
+        assert isinstance(found[0], asyncio.CancelledError)
+
+    asyncio.run(run())
+
+
+def test_a_wait_that_must_be_finished_has_a_limit_and_cancels_nothing() -> None:
+    async def run() -> bool:
+        work = asyncio.get_running_loop().create_future()
+        assert await wait_through([work], 0.01) is None
+        return work.done()
+
+    assert not asyncio.run(run())
+
+
+def test_a_wait_for_nothing_ends_at_once() -> None:
+    assert asyncio.run(wait_through([], 20)) is None

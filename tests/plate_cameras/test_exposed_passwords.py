@@ -1,0 +1,58 @@
+"""Warnings of files of cameras whose passwords others can read."""
+
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import read_configuration
+from plate_cameras.exposed_passwords import warn_of_readers
+
+CAMERA = '[[cameras]]\nname = "gate"\nurl = "{}"\n'
+PLAIN = CAMERA.format("rtsp://10.0.0.5/1")
+SINK = '[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "{}"\n'
+GATE = """[[gates]]
+name = "barrier"
+type = "http"
+url = "http://10.0.0.9/"
+cameras = ["gate"]
+lists = ["cars"]
+options = {{ password = "{}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "is_warned"),
+    [
+        pytest.param(CAMERA.format("rtsp://user:word@10.0.0.5/1"), 0o644, True, id="camera"),
+        pytest.param(CAMERA.format("http://10.0.0.5/?Password=word"), 0o644, True, id="query"),
+        pytest.param(CAMERA.format("rtsp://user:word@10.0.0.5/1"), 0o640, False, id="group alone"),
+        pytest.param(PLAIN, 0o644, False, id="no password"),
+        pytest.param(PLAIN + SINK.format("https://u:w@erp.example"), 0o644, True, id="sink"),
+        pytest.param(
+            PLAIN + SINK.format("https://erp.example") + 'secrets = ["whsec_a"]',
+            0o604,
+            True,
+            id="secret",
+        ),
+        pytest.param(
+            PLAIN + SINK.format("https://erp.example") + 'secrets = ["env:A"]',
+            0o644,
+            False,
+            id="secret of the environment",
+        ),
+        pytest.param(PLAIN + GATE.format("word"), 0o644, True, id="gate"),
+        pytest.param(PLAIN + GATE.format("env:WORD"), 0o644, False, id="gate, environment"),
+        pytest.param(
+            f'[store]\nurl = "postgresql://u:w@db/plates"\n{PLAIN}', 0o644, True, id="database"
+        ),
+    ],
+)
+def test_a_file_with_passwords_that_all_may_read_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, mode: int, *, is_warned: bool
+) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text(text)
+    file.chmod(mode)
+    warn_of_readers(file, read_configuration(file))
+    assert [one.levelname for one in caplog.records] == ["WARNING"] * is_warned
+    assert "word" not in caplog.text.replace("passwords", "")

@@ -1,0 +1,118 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.plates import Plate
+from plate_cameras.passes import Observation
+from plate_cameras.tracking.fusion import MOST_EVIDENCE, fuse, weigh
+from tests.plate_cameras.passing import observation, plate
+
+RIGHT, WRONG = "A123BC77", "A128BC77"
+
+
+def look(
+    number: int, text: str = RIGHT, score: float = 0.8, *, sharpness: float = 1.0
+) -> Observation:
+    """Return a look of a vehicle that moves by two plate widths in half a second."""
+    return observation(number / 2, plate((200 + 200 * number, 100), text, score), sharpness)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 1000),
+            st.lists(st.tuples(st.text("ABC123", max_size=9), st.floats(0, 1)), max_size=5),
+            st.floats(0, 1),
+            st.floats(1, 400),
+        ),
+        max_size=12,
+    )
+)
+def test_scores_are_probabilities_of_different_texts(
+    looks: list[tuple[float, list[tuple[str, float]], float, float]],
+) -> None:
+    observations = [
+        observation(
+            time_s,
+            replace(plate((500, 100), width=width), candidates=normalized(scores)),
+            sharpness,
+        )
+        for time_s, scores, sharpness, width in looks
+    ]
+    fused = fuse(observations)
+    scores = [score for _, score in fused.candidates]
+    assert all(0 <= score <= 1 for score in scores)
+    assert sum(scores) <= 1 + 1e-9
+    assert scores == sorted(scores, reverse=True)
+    assert len({text for text, _ in fused.candidates}) == len(scores) <= 5
+    assert len(fused.weights) == len(observations)
+    assert sum(fused.weights) == pytest.approx(1) or not any(fused.weights)
+
+
+def normalized(scores: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    """Return candidates whose texts differ and whose scores sum to at most 1."""
+    whole = max(1.0, sum(score for _, score in scores))
+    return tuple({text: (text, score / whole) for text, score in scores}.values())
+
+
+def test_a_plate_without_a_reading_has_no_text() -> None:
+    fused = fuse([look(0, "")])
+    assert (fused.text, fused.score, fused.weights) == ("", 0.0, (0.0,))
+
+
+def test_no_looks_have_no_text() -> None:
+    assert fuse([]).candidates == ()
+
+
+def test_two_looks_that_agree_are_surer_than_one() -> None:
+    assert fuse([look(0), look(1)]).score > fuse([look(0)]).score > 0.7
+
+
+def test_looks_that_disagree_are_less_sure_than_one() -> None:
+    assert fuse([look(0), look(1, WRONG)]).score < fuse([look(0)]).score
+
+
+def test_the_score_grows_with_the_score_of_a_look() -> None:
+    scores = [fuse([look(0), look(1, score=score)]).score for score in (0.3, 0.5, 0.7, 0.9, 1.0)]
+    assert scores == sorted(scores)
+
+
+def test_a_smeared_look_that_is_certain_loses_against_three_sharp_ones() -> None:
+    smeared = look(3, WRONG, 1.0, sharpness=0.02)
+    fused = fuse([look(0), look(1), look(2), smeared])
+    assert fused.text == RIGHT
+    assert fused.score > 0.95
+    assert fused.weights[3] < 0.1
+
+
+def test_a_smeared_look_alone_is_not_certain() -> None:
+    assert fuse([look(0, score=1.0, sharpness=0.02)]).score < 0.75
+
+
+def test_a_hundred_looks_at_a_standing_car_are_hardly_surer_than_ten() -> None:
+    standing = [observation(n / 25, plate((500, 100), score=0.7)) for n in range(100)]
+    assert fuse(standing[:10]).score < fuse(standing).score < fuse([look(0), look(1)]).score + 0.2
+    assert sum(weigh(standing)) < 3
+
+
+def test_looks_of_a_moving_car_count_up_to_a_limit() -> None:
+    assert sum(weigh([look(number) for number in range(40)])) == pytest.approx(MOST_EVIDENCE)
+
+
+def test_a_larger_plate_weighs_more() -> None:
+    small, large = plate((100, 100), width=30), plate((900, 100), width=120)
+    weights = fuse([observation(0, small), observation(5, large)]).weights
+    assert weights[0] < weights[1] / 2
+
+
+def test_the_text_that_every_look_holds_possible_wins() -> None:
+    first = replace(plate((100, 100)), candidates=(("A123BC77", 0.5), ("A123BC177", 0.4)))
+    second = replace(plate((400, 100)), candidates=(("A128BC177", 0.5), ("A123BC177", 0.4)))
+    assert fuse([observation(0, first), observation(1, second)]).text == "A123BC177"
+
+
+def test_an_answer_with_a_text_alone_counts() -> None:
+    bare = Plate(xyxy=(0, 0, 100, 20), text=RIGHT, text_score=0.9)
+    assert fuse([observation(0, bare)]).text == RIGHT

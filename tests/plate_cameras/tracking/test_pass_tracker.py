@@ -1,0 +1,658 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import accumulate, pairwise
+from operator import and_, or_
+from uuid import RFC_4122, UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Line, Zone
+from plate_cameras.passes import PassEvent
+from plate_cameras.tracking.pass_tracker import PassTracker, new_pass_id
+from plate_cameras.tracking.retention import MOST_OBSERVATIONS
+from tests.plate_cameras.passing import (
+    CAMERA,
+    KnownSharpness,
+    follow,
+    frame,
+    kinds,
+    live_frame,
+    new_tracker,
+    plate,
+)
+
+Looks = list[tuple[float, Sequence[Plate]]]
+FIRST, SECOND = "A123BC77", "M456OP199"
+
+
+def crossing(
+    times_s: Sequence[float], text: str = FIRST, *, speed: float = 300, y: float = 100
+) -> list[tuple[float, Plate]]:
+    """Return the plate of a vehicle that drives to the right, 300 pixels a second."""
+    return [(time_s, plate((100 + speed * time_s, y), text)) for time_s in times_s]
+
+
+def alone(seen: Sequence[tuple[float, Plate]]) -> Looks:
+    return [(time_s, [one]) for time_s, one in seen]
+
+
+def closed(events: Sequence[PassEvent]) -> list[str]:
+    return [event.passed.text for event in events if event.kind == "closed"]
+
+
+def test_no_frames_have_no_passes() -> None:
+    assert new_tracker().close() == []
+
+
+def test_frames_without_plates_have_no_passes() -> None:
+    assert follow(new_tracker(), [(0, []), (1, [])]) == []
+
+
+def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
+    events = follow(new_tracker(), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
+    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
+    passed = events[-1].passed
+    assert (passed.first_seen_s, passed.last_seen_s) == (0, 2.5)
+    assert passed.speed_widths_s == pytest.approx(3)
+    assert (passed.progress, passed.format, passed.id) == ("closed", "ru_car", "1")
+
+
+def test_the_passes_of_the_last_frame_are_known() -> None:
+    tracker = new_tracker()
+    assert tracker.shown == ()
+    tracker.update(frame(0), Plates((plate((100, 100), FIRST), plate((600, 400), SECOND))))
+    assert tracker.shown == ("1", "2")
+    tracker.update(frame(0.5), Plates((plate((600, 400), SECOND),)))
+    assert tracker.shown == ("2",)
+    tracker.update(frame(1), Plates(()))
+    assert tracker.shown == ()
+
+
+def test_times_may_be_irregular_and_equal() -> None:
+    times = (0, 0.03, 0.03, 0.4, 0.41, 1.2, 2.4, 2.5)
+    assert closed(follow(new_tracker(), alone(crossing(times)))) == [FIRST]
+
+
+def test_the_event_agreed_comes_with_the_second_look() -> None:
+    tracker = new_tracker()
+    (first, second) = crossing((0, 0.5))
+    assert tracker.update(frame(0), Plates((first[1],))) == []
+    assert kinds(tracker.update(frame(0.5), Plates((second[1],)))) == [("agreed", FIRST)]
+
+
+def test_readings_that_are_not_sure_enough_agree_only_later() -> None:
+    tracker = new_tracker(replace(CAMERA, agreement_threshold=0.999))
+    looks = alone(crossing((0, 0.5, 1, 1.5, 2)))
+    events = follow(tracker, looks)
+    assert events[0].kind == "agreed"
+    assert events[0].passed.last_seen_s > 0.5
+
+
+def test_two_cars_that_swap_their_places_keep_their_passes() -> None:
+    times = [number / 5 for number in range(11)]
+    looks: Looks = [
+        (t, [plate((200 + 200 * t, 150), FIRST), plate((600 - 200 * t, 155), SECOND)])
+        for t in times
+    ]
+    events = follow(new_tracker(), looks)
+    assert sorted(closed(events)) == [FIRST, SECOND]
+
+
+def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
+    times = [number / 10 for number in range(21)]
+    looks: Looks = [
+        (t, [plate((200 + 200 * t, 150), ""), plate((600 - 200 * t, 160), "")]) for t in times
+    ]
+    passes = [event.passed for event in follow(new_tracker(), looks)]
+    ends = {
+        (round(one.observations[0].plate.xyxy[0]), round(one.observations[-1].plate.xyxy[0]))
+        for one in passes
+    }
+    assert ends == {(150, 550), (550, 150)}
+
+
+def test_a_car_that_is_hidden_for_a_second_is_one_pass() -> None:
+    looks: Looks = [*alone(crossing((0, 0.25, 0.5))), (1.0, []), (1.25, [])]
+    looks += alone(crossing((1.5, 1.75, 2)))
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
+def test_a_car_that_stops_and_goes_on_is_one_pass() -> None:
+    ways = [0, 100, 200, *[260] * 40, 300, 400, 500]
+    looks: Looks = [(n / 4, [plate((200 + way, 100))]) for n, way in enumerate(ways)]
+    events = follow(new_tracker(), looks)
+    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
+
+
+def test_a_standing_car_that_is_hidden_for_fifteen_seconds_is_one_pass() -> None:
+    looks: Looks = [(n / 2, [plate((300, 100))]) for n in range(10)]
+    looks += [(5 + n / 2, [plate((300, 230), SECOND)]) for n in range(1, 3)]
+    looks += [(6 + n / 2, []) for n in range(28)]
+    looks += [(20 + n / 2, [plate((301, 100))]) for n in range(4)]
+    assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("text", ["A124BC77", "A145BC77"])
+def test_cars_of_one_series_that_stop_at_a_barrier_are_passes_of_their_own(text: str) -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    looks += [(2 + n / 4, []) for n in range(20)]
+    looks += [(7 + n / 4, [plate((330, 101), text, 0.99)]) for n in range(8)]
+    assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, text]
+
+
+def test_a_standing_car_that_is_misread_once_after_it_was_hidden_is_one_pass() -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    looks += [(2 + n / 4, []) for n in range(20)]
+    looks += [(7, [plate((300, 100), "A124BC77", 0.99)])]
+    looks += [(7.25 + n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
+def test_cars_that_follow_each_other_are_split_by_their_texts() -> None:
+    looks = alone(crossing((0, 0.5, 1))) + alone(
+        [(1.5 + t, plate((100 + 300 * t, 100), SECOND)) for t in (0, 0.5, 1)]
+    )
+    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
+
+
+def test_another_text_at_the_same_place_is_another_pass() -> None:
+    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.95)]) for n in range(8)]
+    looks += [(2 + n / 4, [plate((302, 100), SECOND, 0.95)]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
+
+
+def test_one_misreading_in_the_middle_of_a_pass_is_no_pass() -> None:
+    looks = alone(crossing((0, 0.25, 0.5)))
+    looks += [(0.75, [plate((325, 100), SECOND, 0.95)])]
+    looks += alone(crossing((1, 1.25)))
+    assert closed(follow(new_tracker(), looks)) == [FIRST]
+
+
+def test_a_car_that_comes_back_after_minutes_is_a_new_pass() -> None:
+    tracker = new_tracker()
+    looks = alone(crossing((0, 0.5, 1))) + alone([(180 + t, one) for t, one in crossing((0, 0.5))])
+    assert closed(follow(tracker, looks)) == [FIRST, FIRST]
+
+
+def test_a_moving_car_is_closed_when_no_frames_come() -> None:
+    tracker = new_tracker()
+    tracker.update(frame(0), Plates((plate((100, 100)),)))
+    tracker.update(frame(0.5), Plates((plate((250, 100)),)))
+    assert tracker.advance(2) == []
+    assert kinds(tracker.advance(10)) == [("closed", FIRST)]
+    assert tracker.close() == []
+
+
+def test_a_standing_car_stays_open_when_no_frames_come() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    assert tracker.advance(40_000) == []
+    tracker.update(frame(40_000), Plates((plate((301, 100)),)))
+    assert kinds(tracker.close()) == [("closed", FIRST)]
+
+
+def test_a_standing_car_that_a_nearer_car_hides_for_a_moment_is_one_pass() -> None:
+    parked = plate((300, 100), FIRST, width=70)
+    nearer = plate((310, 190), SECOND, 0.98, width=120)  # 90 pixels lower, so not in its place
+    looks: Looks = [(n / 4, [parked]) for n in range(12)]
+    looks += [(3, [nearer]), (3.25, [plate((470, 160), SECOND, 0.98, width=110)])]
+    looks += [(3.5 + n / 4, [parked]) for n in range(8)]
+    assert closed(follow(new_tracker(), looks)).count(FIRST) == 1
+
+
+def test_a_standing_car_whose_place_another_has_taken_is_closed() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100), FIRST, 0.95),)))
+    assert kinds(tracker.update(frame(900), Plates((plate((302, 100), SECOND, 0.95),)))) == [
+        ("closed", FIRST)
+    ]
+
+
+def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
+    row = [plate((150 + 200 * n, 100), f"A{n}23BC77") for n in range(4)]
+    tracker = new_tracker()
+    events = [event for n in range(600) for event in tracker.update(frame(n / 2), Plates((*row,)))]
+    assert [event.kind for event in events] == ["agreed"] * 4
+    passes = [event.passed for event in tracker.close()]
+    assert [len(one.observations) for one in passes] == [MOST_OBSERVATIONS] * 4
+    assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 299.5)}
+
+
+@pytest.mark.parametrize(
+    ("looks", "passes"),
+    [
+        pytest.param([(0, "", 0.0)], [], id="an unreadable scrap"),
+        pytest.param([(0, FIRST, 0.5)], [], id="one poor reading"),
+        pytest.param([(0, FIRST, 0.99)], [FIRST], id="one good reading"),
+        pytest.param([(n / 4, "", 0.0) for n in range(12)], [""], id="a plate nobody can read"),
+    ],
+)
+def test_what_counts_as_a_pass(looks: list[tuple[float, str, float]], passes: list[str]) -> None:
+    seen: Looks = [(t, [plate((200 + 100 * t, 100), text, score)]) for t, text, score in looks]
+    assert closed(follow(new_tracker(), seen)) == passes
+
+
+def test_a_text_below_the_threshold_is_not_shown() -> None:
+    tracker = new_tracker(replace(CAMERA, text_threshold=1.0))
+    events = follow(tracker, alone(crossing([n / 4 for n in range(8)])))
+    assert kinds(events) == [("closed", "")]
+    assert events[0].passed.candidates[0][0] == FIRST
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        pytest.param((48.0, 200.0), id="left"),
+        pytest.param((952.0, 200.0), id="right"),
+        pytest.param((500.0, 9.0), id="top"),
+        pytest.param((500.0, 491.0), id="bottom"),
+    ],
+)
+def test_a_car_whose_plate_the_frames_edge_cuts_is_never_told_by_its_text(middle) -> None:
+    cut = [(at / 4, [plate(middle, "A123BC77", 0.99)]) for at in range(40)]
+    (event,) = follow(new_tracker(), cut)
+    assert (event.kind, event.passed.text, event.passed.candidates) == ("closed", "", ())
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["leaves", "arrives"])
+def test_a_car_that_the_frames_edge_cuts_keeps_the_text_of_its_whole_looks(order: int) -> None:
+    whole = [plate((760.0 + 40 * at, 200.0), "A123BC777", 0.9) for at in range(4)]
+    cut = [plate((950.0 + 6 * at, 200.0), "A123BC77", 0.99, width=90.0) for at in range(6)]
+    looks = [(at / 4, [seen]) for at, seen in enumerate([*whole, *cut][::order])]
+    events = follow(new_tracker(), looks)
+    assert {event.passed.text for event in events} == {"A123BC777"}
+    assert len({event.passed.id for event in events}) == 1
+
+
+def test_two_boxes_with_the_same_text_in_a_frame_are_one_vehicle() -> None:
+    body = [(t, [one, plate((500, 300), FIRST, 0.6, width=200)]) for t, one in crossing((0, 0.5))]
+    assert closed(follow(new_tracker(), body)) == [FIRST]
+
+
+def test_the_best_frame_is_one_that_shows_the_text() -> None:
+    pixels = KnownSharpness({150: 0.5, 250: 0.9, 350: 0.3})
+    looks: Looks = [
+        (0.0, [plate((200, 100), score=0.8)]),
+        (0.5, [plate((300, 100), score=0.8)]),
+        (1.0, [plate((400, 100), score=0.8)]),
+        (1.5, [plate((500, 100), "A128BC77", 0.7)]),
+    ]
+    best = follow(new_tracker(pixels=pixels), looks)[-1].passed.best
+    assert best.observation.time_s == 0.5
+    assert (best.frame_jpeg, best.crop_jpeg) == (b"0.5", b"crop of 0.5")
+    assert best.size_wh == (1000, 500)
+
+
+def test_the_best_frame_names_the_other_plates_in_it() -> None:
+    neighbour = plate((900, 400), "M456OP199")
+    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
+    [event] = follow(new_tracker(masked), [(0.0, [plate((200, 100)), neighbour])])
+    assert event.passed.best.others == (neighbour.xyxy,)
+
+
+def test_the_crop_of_a_frame_is_made_once() -> None:
+    pixels = KnownSharpness()
+    follow(new_tracker(pixels=pixels), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
+    assert len(pixels.cropped) == len(set(pixels.cropped))
+
+
+def test_a_direction_that_is_known_later_is_told_once() -> None:
+    looks: Looks = [(t / 2, [plate((500, 80), score=0.95, width=60 + 3 * t)]) for t in range(9)]
+    events = follow(new_tracker(), looks)
+
+    assert [(one.kind, one.passed.direction) for one in events] == [
+        ("agreed", ""),
+        ("updated", "towards"),
+        ("closed", "towards"),
+    ]
+
+
+def test_directions_and_lines_and_zones_are_told() -> None:
+    camera = replace(
+        CAMERA,
+        lines=(Line("stop line", ((0.0, 0.5), (1.0, 0.5))),),
+        zones=(
+            Zone("far", ((0, 0), (1, 0), (1, 0.5), (0, 0.5))),
+            Zone("near", ((0, 0.5), (1, 0.5), (1, 1), (0, 1))),
+        ),
+    )
+    looks: Looks = [
+        (t / 2, [plate((500, 80 + 60 * t), score=0.95, width=60 + 10 * t)]) for t in range(7)
+    ]
+    events = follow(new_tracker(camera), looks)
+    assert [event.kind for event in events] == ["agreed", "updated", "closed"]
+    passed = events[-1].passed
+    assert passed.direction == "towards"
+    assert [(one.line, one.side, one.time_s) for one in passed.crossings] == [
+        ("stop line", "right", 1.5)
+    ]
+    assert passed.zones == ("far", "near")
+    assert events[0].passed.zones == ("far",)
+
+
+def test_a_car_that_stands_on_a_line_does_not_cross_it_again_and_again() -> None:
+    camera = replace(CAMERA, lines=(Line("line", ((0.0, 0.5), (1.0, 0.5))),))
+    ys = [150, 200, *[248, 252] * 10, 300, 350]
+    looks: Looks = [(n / 2, [plate((500, y))]) for n, y in enumerate(ys)]
+    passed = follow(new_tracker(camera), looks)[-1].passed
+    assert [one.side for one in passed.crossings] == ["right"]
+
+
+def test_plates_in_masks_and_outside_of_zones_are_left_out() -> None:
+    left = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))
+    masked = replace(CAMERA, masks=(Zone("left", left),))
+    zoned = replace(CAMERA, zones=(Zone("left", left),), only_in_zones=True)
+    looks: Looks = [
+        (t / 2, [plate((200 + 20 * t, 100), FIRST), plate((700 + 20 * t, 100), SECOND)])
+        for t in range(5)
+    ]
+    assert closed(follow(new_tracker(masked), looks)) == [SECOND]
+    assert closed(follow(new_tracker(zoned), looks)) == [FIRST]
+
+
+def test_other_settings_hold_from_the_next_frame_on() -> None:
+    tracker = new_tracker()
+    tracker.update(frame(0), Plates((plate((200, 100)),)))
+    everything = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    tracker.configure(replace(CAMERA, zones=(Zone("new", everything),)))
+    tracker.update(frame(0.5), Plates((plate((300, 100)),)))
+    (event,) = tracker.close()
+    assert (event.passed.zones, event.passed.first_seen_s) == (("new",), 0)
+
+
+def test_a_stream_that_changes_its_size_keeps_its_passes() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((0, 0.5, 1)):
+        tracker.update(frame(t), Plates((one,)))
+    half = plate((200 + 75 * 1.5 - 75, 50), width=50)
+    tracker.update(frame(1.5, (500, 250)), Plates((half,)))
+    (event,) = tracker.close()
+    assert len(event.passed.observations) == 4
+
+
+def test_time_stamps_that_jump_back_begin_a_new_stream() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((100, 100.5), speed=3):
+        tracker.update(frame(t), Plates((one,)))
+    assert kinds(tracker.update(frame(0), Plates(()))) == [("closed", FIRST)]
+
+
+@pytest.mark.parametrize(
+    ("back_s", "ends"), [pytest.param(5.0, [], id="jitter"), pytest.param(5.25, [FIRST], id="jump")]
+)
+def test_time_stamps_that_go_back_by_five_seconds_are_of_the_same_stream(
+    back_s: float, ends: list[str]
+) -> None:
+    tracker = new_tracker()
+    for t, one in crossing((100, 100.5), speed=3):
+        tracker.update(frame(t), Plates((one,)))
+    assert closed(tracker.update(frame(100.5 - back_s), Plates(()))) == ends
+
+
+def test_a_machine_whose_clock_was_never_set_begins_no_new_stream() -> None:
+    tracker = new_tracker()
+    for t, one in crossing((0, 0.5)):
+        tracker.update(live_frame(STEADY + t, t), Plates((one,)))  # 1970
+    assert tracker.open_passes == 1
+    assert len(tracker.close()[0].passed.observations) == 2
+
+
+@pytest.mark.parametrize(
+    ("looks_per_s", "times_s", "gone_s"),
+    [
+        pytest.param(4.0, [0], 3.0, id="one frame"),
+        pytest.param(4.0, [0, 0.5], 3.0, id="many frames"),
+        pytest.param(0.125, [0], 20.0, id="few frames are configured"),
+        pytest.param(4.0, [0, 4], 10.0, id="few frames come"),
+        pytest.param(4.0, [0, 4, 4], 10.0, id="two frames of the same time"),
+        pytest.param(4.0, [0, 4, 1, 4], 10.0, id="a frame from before"),
+        pytest.param(4.0, [0, 4, 6], 9.0, id="more frames than before"),
+        pytest.param(4.0, [0, 4, 4.5], 8.25, id="many more"),
+        pytest.param(4.0, [0, 4, 16], 10.0, id="the camera has rested"),
+    ],
+)
+def test_a_vehicle_is_gone_after_three_seconds_or_longer_if_frames_are_rare(
+    looks_per_s: float, times_s: list[float], gone_s: float
+) -> None:
+    tracker = new_tracker(replace(CAMERA, looks_per_s=looks_per_s))
+    *before, last = times_s
+    for time_s in before:
+        tracker.update(frame(time_s), Plates(()))
+    tracker.update(frame(last), Plates((plate((300, 100)),)))
+    assert tracker.advance(last + gone_s - 0.001) == []
+    assert closed(tracker.advance(last + gone_s + 0.001)) == [FIRST]
+
+
+def test_a_standing_vehicle_is_gone_after_twenty_seconds_of_frames_without_it() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    hidden = [kinds(tracker.update(frame(1.75 + n / 2), Plates(()))) for n in range(1, 42)]
+    assert hidden == [[]] * 40 + [[("closed", FIRST)]]
+
+
+def test_frames_after_a_rest_of_the_camera_count_two_seconds_each() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
+    rested = [kinds(tracker.update(frame(3600 * n), Plates(()))) for n in range(1, 12)]
+    assert rested == [[]] * 10 + [[("closed", FIRST)]]
+
+
+@pytest.mark.parametrize(
+    ("looks", "step_s", "score", "passes"),
+    [
+        pytest.param(5, 0.25, 0.65, [""], id="just enough"),
+        pytest.param(4, 0.5, 0.9, [], id="too few looks"),
+        pytest.param(9, 0.11, 0.9, [], id="too short"),
+        pytest.param(5, 0.25, 0.64, [], id="too unsure"),
+    ],
+)
+def test_an_unreadable_plate_is_a_pass_after_five_sure_looks_in_a_second(
+    looks: int, step_s: float, score: float, passes: list[str]
+) -> None:
+    seen: Looks = [
+        (30 + n * step_s, [replace(plate((300, 100), ""), detection_score=score)])
+        for n in range(looks)
+    ]
+    assert closed(follow(new_tracker(), seen)) == passes
+
+
+@pytest.mark.parametrize("of", ["agreement_threshold", "text_threshold"])
+@pytest.mark.parametrize(("above", "agreed"), [(0.0, ["agreed"]), (1e-9, [])])
+def test_a_text_agrees_when_its_score_reaches_both_thresholds(
+    of: str, above: float, agreed: list[str]
+) -> None:
+    looks = alone(crossing((0, 0.5)))
+    score = follow(new_tracker(), looks)[0].passed.text_score
+    thresholds = {"agreement_threshold": 0.0, "text_threshold": 0.0, of: score + above}
+    events = follow(new_tracker(replace(CAMERA, **thresholds)), looks)
+    assert [event.kind for event in events[:-1]] == agreed
+
+
+def test_a_poor_reading_does_not_take_the_place_of_a_standing_car() -> None:
+    tracker = new_tracker()
+    for n in range(8):
+        tracker.update(frame(n / 4), Plates((plate((300, 100), FIRST, 0.95),)))
+    poor = plate((302, 100), SECOND, 0.3)
+    assert kinds(tracker.update(frame(900), Plates((poor,)))) == []
+    assert kinds(tracker.update(frame(901), Plates((plate((300, 100), FIRST, 0.95),)))) == []
+
+
+def test_ids_sort_by_time_and_number() -> None:
+    ids = [new_pass_id(time_s, number) for time_s, number in ((1.0, 1), (1.0, 2), (1.001, 3))]
+    assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "number", "time_ms", "kept_number"),
+    [
+        pytest.param(1_750_000_000.125, 5, 1_750_000_000_125, 5, id="today"),
+        pytest.param(-2.0, 0, 0, 0, id="before 1970"),
+        pytest.param(2**48 / 1000 - 0.001, 0xFFF, 2**48 - 1, 0xFFF, id="the last of all"),
+        pytest.param(2**48 / 1000 + 0.001, 0x1001, 1, 1, id="later ones begin anew"),
+    ],
+)
+def test_an_id_is_a_uuid_of_version_seven(
+    time_s: float, number: int, time_ms: int, kept_number: int
+) -> None:
+    text = new_pass_id(time_s, number)
+    one = UUID(text)
+    assert (str(one), one.version, one.variant) == (text, 7, RFC_4122)
+    assert (one.int >> 80, one.int >> 64 & 0xFFF) == (time_ms, kept_number)
+
+
+def test_the_rest_of_an_id_is_chance() -> None:
+    chances = [UUID(new_pass_id(1.0, 1)).int & (1 << 64) - 1 for _ in range(200)]
+    assert reduce(or_, chances) == (0b10 << 62) + (1 << 62) - 1  # the variant, and any bits
+    assert reduce(and_, chances) == 0b10 << 62
+
+
+SEEN = st.builds(
+    lambda x, y, width, text, score: plate((x, y), text, score, width=width),
+    st.floats(20, 980),
+    st.floats(20, 480),
+    st.floats(5, 300),
+    st.sampled_from(["", FIRST, SECOND, "A124BC77"]),
+    st.floats(0, 1),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 4), st.lists(SEEN, max_size=4)), max_size=25))
+def test_every_pass_is_closed_once_and_agrees_once(steps: list[tuple[float, list[Plate]]]) -> None:
+    tracker: PassTracker = new_tracker()
+    time_s, looks = 0.0, []
+    for step, seen in steps:
+        time_s += step
+        looks.append((time_s, seen))
+    events = follow(tracker, looks)
+    ends = [event.passed.id for event in events if event.kind == "closed"]
+    agreed = [event.passed.id for event in events if event.kind == "agreed"]
+    assert len(set(ends)) == len(ends)
+    assert len(set(agreed)) == len(agreed)
+    assert set(agreed) <= set(ends)
+    last = {event.passed.id: event.kind for event in events}
+    assert set(last.values()) <= {"closed"}
+    assert all(event.passed.first_seen_s <= event.passed.last_seen_s for event in events)
+    assert tracker.open_passes == 0
+
+
+WALL, STEADY = 1_800_000_000.0, 70.0
+
+
+def follow_live(looks: Looks, steps_s: Sequence[float]) -> list[PassEvent]:
+    """Follow plates at steady moments, with a step of the Unix time before each frame."""
+    tracker, events = new_tracker(), []
+    for (time_s, seen), offset_s in zip(looks, accumulate(steps_s), strict=True):
+        shot = live_frame(STEADY + time_s, WALL + time_s + offset_s)
+        events += [*tracker.advance(STEADY + time_s), *tracker.update(shot, Plates((*seen,)))]
+    return events + tracker.close()
+
+
+TURNING: Looks = [
+    (n / 4, [plate((100 + 50 * n, 100), FIRST, 0.95, width=60 + 4 * n), plate((800, 300), SECOND)])
+    for n in range(16)
+]
+
+
+@pytest.mark.parametrize("step_s", [-40 * 86400.0, -3600.0, -6.0, -0.3, 2.0, 3600.0, 40 * 86400.0])
+@pytest.mark.parametrize("at", [1, 2, 9, 15])
+def test_a_step_of_the_wall_clock_neither_splits_a_pass_nor_closes_another(
+    step_s: float, at: int
+) -> None:
+    events = follow_live(TURNING, [step_s * (n == at) for n in range(16)])
+    assert sorted(closed(events)) == [FIRST, SECOND]
+    assert {event.passed.first_seen_s for event in events} == {WALL}
+    for text in (FIRST, SECOND):
+        last = [event.passed.last_seen_s for event in events[:-2] if event.passed.text == text]
+        assert all(later > earlier for earlier, later in pairwise(last))
+    assert {event.passed.last_seen_s for event in events[-2:]} == {WALL + 3.75}
+    assert {event.passed.last_moment_s for event in events[-2:]} == {STEADY + 3.75}
+
+
+def test_a_vehicle_leaves_on_time_whatever_the_wall_clock_does() -> None:
+    tracker = new_tracker()
+    for time_s, one in crossing((0, 0.5)):
+        tracker.update(live_frame(STEADY + time_s, WALL + time_s), Plates((one,)))
+    assert tracker.update(live_frame(STEADY + 1, WALL - 40_000), Plates(())) == []
+    assert tracker.advance(STEADY + 3) == []
+    assert kinds(tracker.advance(STEADY + 4)) == [("closed", FIRST)]
+
+
+def test_the_times_in_a_pass_follow_from_its_first_frame() -> None:
+    camera = replace(CAMERA, lines=(Line("line", ((0.3, 0.0), (0.3, 1.0))),))
+    tracker = new_tracker(camera)
+    steps = [(0.0, WALL), (0.5, WALL - 100), (1.0, WALL + 5000), (1.5, WALL - 9)]
+    for (time_s, unix_s), (_, one) in zip(steps, crossing((0, 0.5, 1, 1.5)), strict=True):
+        tracker.update(live_frame(STEADY + time_s, unix_s), Plates((one,)))
+    ((event),) = tracker.close()
+    passed = event.passed
+    assert [one.time_s - WALL for one in passed.observations] == [0, 0.5, 1, 1.5]
+    assert [one.time_s - WALL for one in passed.crossings] == [1]
+    assert passed.best.observation in passed.observations
+    assert (passed.first_seen_s, passed.last_seen_s, passed.clock) == (WALL, WALL + 1.5, "wall")
+
+
+def test_a_pass_that_was_told_keeps_its_start_when_an_earlier_track_proves_to_be_its_own() -> None:
+    unread = plate((100, 400), "")
+    looks: Looks = [(n / 10, [unread]) for n in range(4)]
+    looks += [(0.5 + n / 10, [plate((800, 100), FIRST, 0.95)]) for n in range(2)]
+    looks += [(0.7, [unread]), (0.8, [plate((100, 400), FIRST, 0.95)])]
+    events = follow(new_tracker(), looks)
+    assert closed(events) == [FIRST]
+    assert events[-1].passed.observations[0].time_s == 0
+    assert [event.passed.first_seen_s for event in events] == [0.5] * len(events)
+
+
+def test_a_frame_that_joins_two_tracks_shows_the_pass_that_was_told_and_the_others() -> None:
+    unread, other = plate((100, 400), ""), plate((500, 250), SECOND)
+    looks: Looks = [(n / 10, [unread]) for n in range(4)]
+    looks += [(0.5 + n / 10, [plate((800, 100), FIRST, 0.95), other]) for n in range(2)]
+    looks += [(0.7, [unread, other]), (0.8, [plate((100, 400), FIRST, 0.95), other])]
+    tracker = new_tracker()
+    shown = [(tracker.update(frame(at), Plates((*seen,))), tracker.shown)[1] for at, seen in looks]
+    assert shown[-3:] == [("2", "3"), ("1", "3"), ("2", "3")]
+
+
+def test_the_tracker_names_the_passes_that_the_last_frame_has_shown() -> None:
+    tracker = new_tracker()
+    assert tracker.shown == ()
+    tracker.update(frame(0), Plates((plate((300, 100)), plate((800, 400), SECOND))))
+    assert tracker.shown == ("1", "2")
+    tracker.update(frame(0.5), Plates((plate((301, 100)),)))
+    assert tracker.shown == ("1",)
+    tracker.update(frame(1), Plates(()))
+    assert tracker.shown == ()
+    tracker.update(frame(1.5), Plates((plate((302, 100)),)))
+    tracker.close()
+    assert tracker.shown == ()
+
+
+STEPS = st.sampled_from([0.0, 0.0, 0.0, -3600.0, -4.0, -0.3, 1.0, 60.0, 1e6])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0.01, 4), st.lists(SEEN, max_size=3), STEPS), max_size=20),
+)
+def test_steps_of_the_wall_clock_change_nothing_but_the_times_that_are_shown(
+    frames: list[tuple[float, list[Plate], float]],
+) -> None:
+    times = accumulate(passed_s for passed_s, _, _ in frames)
+    looks: Looks = [(at, seen) for at, (_, seen, _) in zip(times, frames, strict=True)]
+    usual = follow_live(looks, [0.0] * len(looks))
+    stepped = follow_live(looks, [step_s for _, _, step_s in frames])
+    assert kinds(stepped) == kinds(usual)
+    offsets: dict[str, set[float]] = {}
+    for one, other in zip(stepped, usual, strict=True):
+        assert one.passed.last_moment_s == other.passed.last_moment_s
+        moved = one.passed.last_seen_s - other.passed.last_seen_s
+        offsets.setdefault(one.passed.id, set()).add(round(moved, 3))
+    assert all(len(each) == 1 for each in offsets.values())

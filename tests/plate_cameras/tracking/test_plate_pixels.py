@@ -1,0 +1,82 @@
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.errors import PictureError
+from plate_cameras.frames import Frame, Xyxy
+from plate_cameras.tracking.plate_pixels import JpegPixels, measure_sharpness
+from workshop.rendering.scenery import Scene, scene
+
+WIDTH, HEIGHT = 1280, 960
+
+
+@pytest.fixture(scope="module")
+def street() -> Scene:
+    return scene(["A123BC77"], (WIDTH, HEIGHT), seed=2)
+
+
+@pytest.fixture(scope="module")
+def box(street: Scene) -> Xyxy:
+    x0, y0, x1, y1 = map(float, street.xyxy[0])
+    return x0, y0, x1, y1
+
+
+def make_frame(picture: np.ndarray) -> Frame:
+    _, jpeg = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
+    return Frame("gate", 7, 0.0, "wall", jpeg.tobytes(), (picture.shape[1], picture.shape[0]))
+
+
+def decode(jpeg: bytes) -> np.ndarray:
+    return cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+
+
+def test_a_smear_makes_a_plate_less_sharp(street: Scene, box: Xyxy) -> None:
+    frames = [make_frame(cv2.blur(street.picture, (length, 1))) for length in (1, 21, 61)]
+    sharpness = [JpegPixels().measure(frame, [box])[0] for frame in frames]
+    assert 1 >= sharpness[0] > sharpness[1] > sharpness[2] >= 0
+
+
+def test_a_grey_area_has_no_sharpness() -> None:
+    assert measure_sharpness(np.full((20, 90), 128, np.uint8)) == 0.0
+
+
+def test_without_plates_no_frame_is_decoded(box: Xyxy) -> None:
+    broken = Frame("gate", 7, 0.0, "wall", b"no picture", (10, 10))
+    assert JpegPixels().measure(broken, []) == []
+    with pytest.raises(PictureError, match="frame 7 of gate: wanted a JPEG file"):
+        JpegPixels().measure(broken, [box])
+
+
+def test_a_crop_is_the_plate_with_a_margin(street: Scene, box: Xyxy) -> None:
+    crop = decode(JpegPixels().crop(make_frame(street.picture), box, []))
+    margin = round(0.5 * (box[3] - box[1]))
+    x0, y0 = int(box[0]) - margin, int(box[1]) - margin
+    wanted = street.picture[y0 : round(box[3]) + margin, x0 : round(box[2]) + margin]
+    assert crop.shape == wanted.shape
+    assert abs(crop.astype(float) - wanted).mean() < 6
+
+
+def test_another_plate_in_a_crop_is_hidden(street: Scene, box: Xyxy) -> None:
+    above = (box[0], box[1] - 20, box[2], box[1] - 8)
+    frame = make_frame(street.picture)
+    crops = [decode(JpegPixels().crop(frame, box, others)) for others in ([], [above])]
+    margin = round(0.5 * (box[3] - box[1]))
+    rows = slice(margin - 18, margin - 10)
+    assert abs(crops[1][rows, margin:-margin].astype(int) - 128).max() < 12
+    assert abs(crops[0][rows, margin:-margin].astype(int) - 128).max() > 20
+    plates = [crop[margin + 8 : -margin].astype(float) for crop in crops]
+    assert abs(plates[0] - plates[1]).mean() < 2
+
+
+@pytest.mark.parametrize(
+    "edge",
+    [
+        pytest.param((-5.0, -5.0, 20.0, 10.0), id="top-left"),
+        pytest.param((WIDTH - 20.0, HEIGHT - 10.0, WIDTH + 9.0, HEIGHT + 9.0), id="bottom-right"),
+        pytest.param((30.0, 30.0, 30.0, 30.0), id="no-area"),
+    ],
+)
+def test_a_box_at_the_edge_is_clipped(street: Scene, edge: Xyxy) -> None:
+    frame = make_frame(street.picture)
+    assert JpegPixels().crop(frame, edge, []).startswith(b"\xff\xd8")
+    assert 0 <= JpegPixels().measure(frame, [edge])[0] <= 1

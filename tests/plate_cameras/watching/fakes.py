@@ -1,0 +1,105 @@
+"""A stream, a tracker, a service and a store that follow a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from orchestrator.errors import PlateError
+from orchestrator.plates import Plates
+from plate_cameras.configuration import Camera, Sink
+from plate_cameras.frames import Frame
+from plate_cameras.passes import PassEvent
+from plate_cameras.sources.status import SourceStatus
+from tests.plate_cameras.samples import make_event
+
+
+class ScriptedStream:
+    """Gives frames one by one; without `ends` it then waits for ever."""
+
+    status = SourceStatus()
+
+    def __init__(self, frames: Sequence[Frame] = (), *, ends: bool = True) -> None:
+        self.frames = [*frames]
+        self.ends = ends
+        self.is_closed = False
+        self.configured: list[Camera] = []
+
+    async def ready(self) -> bool:
+        if not self.frames and not self.ends:
+            await asyncio.Event().wait()
+        return bool(self.frames)
+
+    async def next(self) -> Frame | None:
+        return self.frames.pop(0) if self.frames else None
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    def configure(self, camera: Camera) -> None:
+        self.configured.append(camera)
+
+
+class RecordingTracker:
+    """Agrees on a pass at the first frame, and closes it at the end."""
+
+    def __init__(self, camera: Camera) -> None:
+        self.camera = camera
+        self.updates: list[tuple[Frame, Plates]] = []
+        self.advances: list[float] = []
+
+    def update(self, frame: Frame, plates: Plates) -> list[PassEvent]:
+        self.updates.append((frame, plates))
+        return [make_event("agreed", camera=self.camera.name)] if len(self.updates) == 1 else []
+
+    def advance(self, time_s: float) -> list[PassEvent]:
+        self.advances.append(time_s)
+        return []
+
+    def close(self) -> list[PassEvent]:
+        return [make_event("closed", camera=self.camera.name)] if self.updates else []
+
+    @property
+    def open_passes(self) -> int:
+        return bool(self.updates)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        return ("pass-1",) if self.updates else ()
+
+    def configure(self, camera: Camera) -> None:
+        self.camera = camera
+
+
+class ScriptedService:
+    """Answers with plates or errors in turn; the last one is repeated."""
+
+    def __init__(self, *answers: Plates | PlateError) -> None:
+        self.answers = [*answers]
+        self.asked: list[tuple[bytes, object]] = []
+
+    async def recognize(self, picture: bytes, *, roi: object = None) -> Plates:
+        self.asked.append((picture, roi))
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, PlateError):
+            raise answer
+        return answer
+
+
+class ListStore:
+    """Keeps events in a list, after a number of failures."""
+
+    def __init__(self, failures: Sequence[Exception] = ()) -> None:
+        self.failures = [*failures]
+        self.events: list[PassEvent] = []
+        self.sizes: list[int] = []
+
+    def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.events += events
+        self.sizes.append(len(events))
+
+
+async def no_sleep(_: float) -> None:
+    await asyncio.sleep(0)

@@ -1,0 +1,158 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import Overloaded, PictureError, PlateError, ServerError
+from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Camera, Zone
+from plate_cameras.frames import Frame
+from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.watching import camera_loop
+from plate_cameras.watching.camera_loop import CameraLoop
+from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
+from plate_cameras.zones import is_watched
+from tests.plate_cameras.samples import make_frame
+from tests.plate_cameras.watching.fakes import (
+    RecordingTracker,
+    ScriptedService,
+    ScriptedStream,
+    no_sleep,
+)
+
+GATE = Camera("gate", "rtsp://camera")
+FOUND = Plates((Plate((0, 0, 50, 10), text="A123BC77"),))
+
+
+def make_loop(
+    stream: ScriptedStream, service: ScriptedService, camera: Camera = GATE
+) -> tuple[CameraLoop, list[PassEvent]]:
+    received: list[PassEvent] = []
+
+    async def receive(event: PassEvent) -> None:
+        received.append(event)
+
+    recognizer = FrameRecognizer(service, at_once=1, sleep=no_sleep)
+    return CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive), received
+
+
+def test_frames_become_events_and_the_stream_is_closed() -> None:
+    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
+    loop, received = make_loop(stream, ScriptedService(FOUND))
+    asyncio.run(loop.run())
+    assert [event.kind for event in received] == ["agreed", "closed"]
+    assert (loop.counts.frames, loop.counts.plates, loop.counts.passes) == (2, 2, 1)
+    assert loop.counts.last_text == "A123BC77"
+    assert stream.is_closed
+
+
+def test_each_answered_frame_tells_which_passes_it_has_shown() -> None:
+    first, second, third = (make_frame(number=number) for number in range(3))
+    second, third = replace(second, steady_s=7.5), replace(third, steady_s=8.0)
+    service = ScriptedService(FOUND, FOUND, ServerError("away"))
+    loop, received = make_loop(ScriptedStream([first, second, third]), service)
+    seen: list[tuple[Sighting, int]] = []
+    loop.notice = lambda sighting: seen.append((sighting, len(received)))
+    asyncio.run(loop.run())
+
+    assert seen == [
+        (Sighting("gate", ("pass-1",), None), 0),
+        (Sighting("gate", ("pass-1",), 7.5), 1),
+    ]
+
+
+@pytest.mark.parametrize("error", [ServerError("away"), Overloaded("full")])
+def test_a_live_frame_is_dropped_while_the_service_is_away(error: PlateError) -> None:
+    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
+    loop, _ = make_loop(stream, ScriptedService(error, FOUND))
+    asyncio.run(loop.run())
+    assert [frame.number for frame, _ in loop.tracker.updates] == [1]  # type: ignore[attr-defined]
+    assert (loop.health.failures, loop.health.last_error) == (0, "")
+
+
+def test_no_frame_of_a_file_is_dropped() -> None:
+    frames = [Frame("gate", number, float(number), "file", b"", (10, 10)) for number in range(2)]
+    service = ScriptedService(ServerError("away"), Overloaded("full"), FOUND)
+    loop, _ = make_loop(ScriptedStream(frames), service)
+    asyncio.run(loop.run())
+    assert [frame.number for frame, _ in loop.tracker.updates] == [0, 1]  # type: ignore[attr-defined]
+
+
+def test_a_frame_that_the_service_rejects_does_not_stop_the_camera() -> None:
+    stream = ScriptedStream([make_frame(number=0), make_frame(number=1)])
+    loop, _ = make_loop(stream, ScriptedService(PictureError("no picture"), FOUND))
+    asyncio.run(loop.run())
+    assert (loop.health.rejected_frames, loop.counts.frames) == (1, 1)
+
+
+def test_pauses_grow_while_the_service_is_away() -> None:
+    pauses: list[float] = []
+
+    async def note(pause_s: float) -> None:
+        pauses.append(pause_s)
+
+    loop, _ = make_loop(
+        ScriptedStream([make_frame(number=number) for number in range(8)]),
+        ScriptedService(ServerError("away")),
+    )
+    loop.recognizer = FrameRecognizer(ScriptedService(ServerError("away")), 1, note)
+    asyncio.run(loop.run())
+    assert pauses == [0.25, 0.5, 1, 2, 4, 8, 10, 10]
+
+
+def test_without_frames_the_passes_go_on_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(camera_loop, "ADVANCE_EVERY_S", 0.001)
+    stream = ScriptedStream([make_frame(time_s=100.0)], ends=False)
+    loop, received = make_loop(stream, ScriptedService(FOUND))
+    tracker = loop.tracker
+
+    async def run() -> None:
+        task = asyncio.create_task(loop.run())
+        async with asyncio.timeout(10) if hasattr(asyncio, "timeout") else asyncio.Lock():
+            while len(tracker.advances) < 2:  # type: ignore[attr-defined]
+                await asyncio.sleep(0.001)
+        task.cancel()
+        await asyncio.wait({task})
+
+    asyncio.run(run())
+    first, second = tracker.advances[:2]  # type: ignore[attr-defined]
+    assert 100 < first < second < 120
+    assert [event.kind for event in received] == ["agreed", "closed"]
+    assert stream.is_closed
+
+
+def test_cameras_take_the_slots_in_turns() -> None:
+    recognizer = FrameRecognizer(ScriptedService(FOUND), at_once=1)
+    order: list[str] = []
+
+    async def take(name: str) -> None:
+        for _ in range(2):
+            async with recognizer.slots:
+                order.append(name)
+                await asyncio.sleep(0)
+
+    async def run() -> None:
+        await asyncio.gather(take("a"), take("b"))
+
+    asyncio.run(run())
+    assert order == ["a", "b", "a", "b"]
+
+
+def test_a_zone_that_fills_the_frame_is_all_of_it() -> None:
+    frame = Zone("frame", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
+    camera = Camera("gate", "", zones=(frame,), only_in_zones=True)
+    assert region_of(camera, (1000, 500)) == (0, 0, 1000, 500)
+    assert is_watched(camera, (0.0, 0.0))
+    assert is_watched(camera, (0.999, 0.999))
+
+
+def test_only_the_box_round_the_zones_is_searched() -> None:
+    zones = (
+        Zone("left", ((0.1, 0.5), (0.3, 0.5), (0.2, 0.9))),
+        Zone("right", ((0.6, 0.2), (0.8, 0.4), (0.7, 0.6))),
+    )
+    inside = Camera("gate", "", zones=zones, only_in_zones=True)
+    assert region_of(inside, (1000, 500)) == pytest.approx((100, 100, 800, 450))
+    assert region_of(inside, (333, 333)) == (33, 66, 267, 300)  # of 33.3, 66.6, 266.4 and 299.7
+    assert region_of(Camera("gate", "", zones=zones), (1000, 500)) is None
+    assert region_of(Camera("gate", "", only_in_zones=True), (1000, 500)) is None

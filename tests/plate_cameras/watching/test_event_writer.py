@@ -1,0 +1,158 @@
+import asyncio
+import contextlib
+import errno
+import sqlite3
+import threading
+
+import pytest
+
+from orchestrator.errors import ServerError
+from plate_cameras.watching import event_writer
+from plate_cameras.watching.event_writer import EventWriter
+from tests.plate_cameras.samples import make_event
+from tests.plate_cameras.watching.fakes import ListStore, no_sleep
+
+EVENTS = [make_event(id_=f"pass-{number}") for number in range(5)]
+
+
+def write_all(store: ListStore) -> EventWriter:
+    writer = EventWriter(store, sleep=no_sleep)
+
+    async def run() -> None:
+        for event in EVENTS:
+            await writer.put(event)
+        task = asyncio.create_task(writer.run())
+        await asyncio.wait_for(writer.drain(), 10)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    return writer
+
+
+def test_events_that_wait_are_one_transaction() -> None:
+    store = ListStore()
+    writer = write_all(store)
+    assert store.events == EVENTS
+    assert store.sizes == [5]
+    assert (writer.written, writer.waiting, writer.last_error) == (5, 0, "")
+
+
+def test_a_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_writer, "BATCH", 2)
+    store = ListStore()
+    write_all(store)
+    assert (store.events, store.sizes) == (EVENTS, [2, 2, 1])
+
+
+def test_events_of_a_moment_share_a_transaction() -> None:
+    """The next ones come in the pause after the first transaction."""
+    store, others = ListStore(), [*EVENTS[1:]]
+
+    async def run() -> None:
+        async def put_others(_: float) -> None:
+            while others:
+                await writer.put(others.pop(0))
+            await asyncio.sleep(0)
+
+        writer = EventWriter(store, sleep=put_others)
+        await writer.put(EVENTS[0])
+        task = asyncio.create_task(writer.run())
+        while len(store.events) < len(EVENTS):
+            await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+    assert (store.events, store.sizes) == (EVENTS, [1, 4])
+
+
+def test_events_wait_for_a_store_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    store = ListStore([ServerError("no database"), ServerError("no database")])
+    write_all(store)
+    assert store.events == EVENTS
+    assert caplog.messages == ["passes cannot be kept: no database"]  # told once
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EROFS, "Read-only file system"),
+        sqlite3.OperationalError("disk I/O error"),
+        RuntimeError("can't start new thread"),
+        ValueError("embedded null byte"),
+    ],
+    ids=repr,
+)
+def test_whatever_a_store_raises_events_are_written_later(error: Exception) -> None:
+    store, noted = ListStore([error]), list[Exception | None]()
+    writer = EventWriter(store, sleep=no_sleep, note=noted.append)
+    asyncio.run(put_and_drain(writer))
+    assert store.events == EVENTS
+    assert noted == [error, None]
+
+
+def test_sinks_that_cannot_be_woken_do_not_end_the_writer() -> None:
+    def fail() -> None:
+        raise RuntimeError("no loop")
+
+    store = ListStore()
+    asyncio.run(put_and_drain(EventWriter(store, on_written=fail, sleep=no_sleep)))
+    assert store.events == EVENTS
+
+
+def test_nobody_waits_for_a_writer_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_writer, "MOST_WAITING", 2)
+
+    async def run() -> None:
+        writer = EventWriter(ListStore(), sleep=no_sleep)
+        task = asyncio.create_task(writer.run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        await writer.put(EVENTS[0])
+        await writer.put(EVENTS[1])
+        await writer.drain()
+        with pytest.raises(ServerError, match="the writer has ended"):
+            await writer.put(EVENTS[2])
+        assert writer.waiting == 3
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def test_an_event_on_its_way_to_the_store_waits_still() -> None:
+    store = HangingStore()
+
+    async def run() -> None:
+        writer = EventWriter(store, sleep=no_sleep)
+        task = asyncio.create_task(writer.run())
+        await writer.put(EVENTS[0])
+        await asyncio.to_thread(store.has_begun.wait, 10)
+        assert writer.waiting == 1
+        store.goes_on.set()
+        await writer.drain()
+        assert writer.waiting == 0
+        task.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+class HangingStore:
+    """A store whose write waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.goes_on = threading.Event(), threading.Event()
+
+    def write(self, events: object, sinks: object) -> None:
+        self.has_begun.set()
+        self.goes_on.wait(10)
+
+
+async def put_and_drain(writer: EventWriter) -> None:
+    for event in EVENTS:
+        await writer.put(event)
+    task = asyncio.create_task(writer.run())
+    await asyncio.wait_for(writer.drain(), 10)
+    task.cancel()

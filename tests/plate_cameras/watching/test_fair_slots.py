@@ -1,0 +1,185 @@
+"""Cameras whose calls fail, and the others, which must not notice it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from orchestrator.errors import Overloaded, ServerError
+from orchestrator.plates import Plates
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Frame
+from plate_cameras.watching.camera_loop import CameraLoop
+from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
+from tests.plate_cameras.samples import make_event, make_frame
+from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedStream
+from tests.virtual_time import run_virtually
+
+ANSWER_S = 0.1
+RUN_S = 60.0
+
+
+class EndlessStream(ScriptedStream):
+    """Always has a frame."""
+
+    def __init__(self, camera: str, delay_s: float = 0.0) -> None:
+        super().__init__()
+        self.camera, self.delay_s = camera, delay_s
+
+    async def ready(self) -> bool:
+        return True
+
+    async def next(self) -> Frame | None:
+        await asyncio.sleep(self.delay_s)
+        frame = make_frame(self.camera)
+        return Frame(self.camera, 0, 0.0, "wall", self.camera.encode(), frame.size_wh)
+
+
+class PickyService:
+    """Answers good cameras in a tenth of a second, and fails for bad ones after a time."""
+
+    def __init__(self, fails_after_s: float, error: Exception) -> None:
+        self.fails_after_s, self.error = fails_after_s, error
+
+    async def recognize(self, picture: bytes, *, roi: object = None) -> Plates:
+        if picture.startswith(b"bad"):
+            await asyncio.sleep(self.fails_after_s)
+            raise self.error
+        await asyncio.sleep(ANSWER_S)
+        return Plates()
+
+
+async def count_frames(names: list[str], service: PickyService, at_once: int) -> dict[str, int]:
+    """Follow cameras for a minute; return how many answers each got."""
+    clock = asyncio.get_running_loop().time
+    recognizer = FrameRecognizer(service, at_once, clock=clock)
+
+    async def receive(_: object) -> None: ...
+
+    loops = [
+        CameraLoop(
+            Camera(name, "rtsp://camera"),
+            EndlessStream(name, delay_s=10.0 if name == "bad stream" else 0.0),
+            RecordingTracker(Camera(name, "rtsp://camera")),
+            recognizer,
+            receive,
+            clock=clock,
+        )
+        for name in names
+    ]
+    tasks = [asyncio.ensure_future(loop.run()) for loop in loops]
+    await asyncio.sleep(RUN_S)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    return {one.camera.name: one.counts.frames for one in loops}
+
+
+GOOD = [f"good {number}" for number in range(8)]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    "service",
+    [
+        pytest.param(PickyService(0.0, ServerError("away")), id="fails at once"),
+        pytest.param(PickyService(0.15, Overloaded("full")), id="fails a little late"),
+        pytest.param(PickyService(30.0, ServerError("no answer")), id="fails by timeouts"),
+        pytest.param(PickyService(30.0, ValueError("a bug")), id="ends by another exception"),
+    ],
+)
+def test_two_cameras_whose_calls_fail_do_not_slow_the_others(
+    service: PickyService, at_once: int
+) -> None:
+    alone = run_virtually(count_frames(GOOD, service, at_once))
+    beside = run_virtually(count_frames([*GOOD, "bad 1", "bad 2"], service, at_once))
+    assert min(beside[name] for name in GOOD) >= 0.9 * min(alone.values())
+
+
+def test_a_stream_that_does_not_give_its_frame_does_not_slow_the_others() -> None:
+    service = PickyService(0.0, ServerError("away"))
+    alone = run_virtually(count_frames(GOOD, service, 2))
+    beside = run_virtually(count_frames([*GOOD, "bad stream"], service, 2))
+    assert min(beside[name] for name in GOOD) >= 0.9 * min(alone.values())
+
+
+def test_a_camera_waits_after_a_failure_without_a_slot() -> None:
+    pauses: list[tuple[float, bool]] = []
+
+    async def run() -> None:
+        async def note(pause_s: float) -> None:
+            pauses.append((pause_s, recognizer.slots.locked()))
+
+        service = PickyService(0.0, ServerError("away"))
+        recognizer = FrameRecognizer(service, 1, note)
+        stream = ScriptedStream([Frame("bad", 0, 0.0, "wall", b"bad", (10, 10))])
+        camera = Camera("bad", "rtsp://camera")
+
+        async def receive(_: object) -> None: ...
+
+        await CameraLoop(camera, stream, RecordingTracker(camera), recognizer, receive).run()
+
+    run_virtually(run())
+    assert pauses == [(0.25, False)]
+
+
+def test_a_slot_that_was_given_back_is_not_given_back_again() -> None:
+    async def run() -> None:
+        recognizer = FrameRecognizer(PickyService(0.0, ServerError("away")), 1)
+        async with recognizer.slot_of(ServiceHealth()):
+            await asyncio.sleep(5)
+            assert not recognizer.slots.locked()
+        async with recognizer.slot_of(ServiceHealth()):
+            assert recognizer.slots.locked()
+
+    run_virtually(run())
+
+
+def test_no_event_is_lost_when_a_camera_is_stopped_while_it_hands_on() -> None:
+    received: list[str] = []
+
+    async def run() -> None:
+        is_handing = asyncio.Event()
+
+        async def receive(event: object) -> None:
+            is_handing.set()
+            await asyncio.sleep(5)
+            received.append(event.kind)  # type: ignore[attr-defined]
+
+        camera = Camera("gate", "rtsp://camera")
+        service = PickyService(0.0, ServerError("away"))
+        loop = CameraLoop(
+            camera,
+            EndlessStream("gate"),
+            RecordingTracker(camera),
+            FrameRecognizer(service, 1),
+            receive,
+        )
+        task = asyncio.ensure_future(loop.run())
+        await is_handing.wait()
+        task.cancel()
+        await asyncio.wait({task})
+
+    run_virtually(run())
+    assert received == ["agreed", "closed"]
+
+
+def test_an_event_that_cannot_be_handed_on_keeps_no_other_back() -> None:
+    received: list[str] = []
+
+    class TwoPasses(RecordingTracker):
+        def close(self):
+            return [make_event("closed", id_="bad"), make_event("closed", id_="good")]
+
+    async def receive(event) -> None:
+        if event.passed.id == "bad":
+            raise OSError("no descriptors")
+        received.append(event.passed.id)
+
+    camera, stream = Camera("gate", "clip.mp4"), ScriptedStream()
+    recognizer = FrameRecognizer(PickyService(0.0, ServerError("away")), 1)
+    loop = CameraLoop(camera, stream, TwoPasses(camera), recognizer, receive)
+    with pytest.raises(OSError, match="no descriptors"):
+        run_virtually(loop.run())
+    assert (received, stream.is_closed) == (["good"], True)

@@ -1,0 +1,245 @@
+"""Any history of watchers with leases: no camera has two certain owners, and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    rule,
+    run_state_machine_as_test,
+)
+
+from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.leases.camera_leases import CameraLeases, Holding
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.migrations import upgrade
+from plate_cameras.store.tables.upkeep_schema import camera_leases, watchers
+from plate_cameras.watching.leases import CameraSharing, Shared
+from tests.fuzzing.profiles import histories
+from tests.plate_cameras.samples import make_event, make_frame
+
+MACHINES = ("north", "south", "west")
+CAMERAS = ("bridge", "gate", "yard")
+CALM_S = 14
+"""Seconds after the end of all faults: two times of a lease, and the rounds that share anew."""
+
+
+class FaultyLeases(CameraLeases):
+    """Leases that a watcher cannot reach for a while."""
+
+    is_away = False
+
+    def hold(
+        self, watcher: str, cameras: Collection[str], *, most: int = 0, takes: bool = True
+    ) -> Holding:
+        self._check()
+        return super().hold(watcher, cameras, most=most, takes=takes)
+
+    def give_back(self, watcher: str, cameras: Collection[str]) -> None:
+        self._check()
+        super().give_back(watcher, cameras)
+
+    def leave(self, watcher: str) -> None:
+        self._check()
+        super().leave(watcher)
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable("away")
+
+
+class Process:
+    """A watcher.
+
+    Attributes:
+        leases: Its way to the database.
+        sharing: What it believes to hold.
+        followed: The cameras that it follows.
+        is_frozen: True while it does nothing.
+        faults: Number of changes of its cameras that will fail.
+    """
+
+    def __init__(self, site: Site, name: str) -> None:
+        self.leases = FaultyLeases(site.database, clock=lambda: site.now_s)
+        shared = Shared(lambda: CAMERAS, self.follow, lambda _: 0)
+        self.sharing = CameraSharing(self.leases, shared, watcher=name, clock=lambda: site.now_s)
+        self.followed: set[str] = set()
+        self.is_frozen, self.faults = False, 0
+
+    async def follow(self, names: Collection[str]) -> None:
+        if self.faults:
+            self.faults -= 1
+            raise OSError(24, "too many open files")
+        self.followed = {*names}
+
+    async def look(self, camera: str, now_s: float) -> int | None:
+        """Return the epoch of a certain claim of what a frame shows now; None without."""
+        if camera not in self.followed:
+            return None
+        frame = replace(make_frame(camera, time_s=now_s - 1e6), steady_s=now_s)
+        if not await self.sharing.permit(frame):
+            return None
+        event = make_event(camera=camera)
+        passed = replace(event.passed, last_moment_s=now_s)
+        claim = self.sharing.claim(replace(event, passed=passed)).claim
+        return claim.epoch if claim and claim.is_certain else None
+
+
+class Site:
+    """The database, the clock and the processes.
+
+    Attributes:
+        now_s: The steady clock of all machines.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self.template = folder / "leases.db", folder / "template.db"
+        made = Database(f"sqlite:///{self.template}")
+        upgrade(made)
+        made.close()
+        self.database = Database(f"sqlite:///{self.file}")
+        self.loop = asyncio.new_event_loop()
+
+    def begin(self) -> None:
+        """Begin a history."""
+        self.database.close()
+        for file in self.file.parent.glob("leases.db*"):
+            file.unlink()
+        shutil.copy(self.template, self.file)
+        self.now_s, self.started = 1000.0, 0
+        self.processes: dict[str, Process | None] = {}
+
+    def start(self, machine: str) -> None:
+        self.started += 1
+        self.processes[machine] = Process(self, f"{machine}-{self.started}")
+
+    def tick(self, order: Collection[str]) -> None:
+        self.now_s += 1
+        self.loop.run_until_complete(self._tick(order))
+
+    async def _tick(self, order: Collection[str]) -> None:
+        for machine in order:
+            process = self.processes.get(machine)
+            if process and not process.is_frozen:
+                await process.sharing.renew()
+                await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+        for camera, owner in self.owners().items():
+            for machine in order:
+                process = self.processes.get(machine)
+                if process and not process.is_frozen:
+                    epoch = await process.look(camera, self.now_s)
+                    assert epoch is None or owner == (process.sharing.watcher, epoch), camera
+
+    def owners(self) -> dict[str, tuple[str, int]]:
+        with self.database.reading() as connection:
+            rows = connection.execute(sa.select(camera_leases)).all()
+        return {row.camera: (row.watcher, row.epoch) for row in rows}
+
+    def set_clock(self, seconds: float) -> None:
+        """Let the database's clock be set back: all its times are later now."""
+        with self.database.writing() as connection:
+            later = {name: camera_leases.c[name] + seconds for name in ("expires_s", "taken_s")}
+            connection.execute(sa.update(camera_leases).values(later))
+            connection.execute(sa.update(watchers).values(seen_s=watchers.c.seen_s + seconds))
+
+
+machines = st.sampled_from(MACHINES)
+
+
+class LeaseMachine(RuleBasedStateMachine):
+    """Each step is one thing that happens to the watchers or their database."""
+
+    site: Site
+
+    @initialize(count=st.integers(1, 3))
+    def begin(self, count: int) -> None:
+        self.site.begin()
+        for machine in MACHINES[:count]:
+            self.site.start(machine)
+
+    def of(self, machine: str) -> Process:
+        """Return a process; one that nobody knows instead of a dead one."""
+        return self.site.processes.get(machine) or Process(self.site, "nobody")
+
+    @rule(seconds=st.sampled_from([1, 3, 8]), order=st.permutations(MACHINES))
+    def pass_time(self, seconds: int, order: list[str]) -> None:
+        for _ in range(seconds):
+            self.site.tick(order)
+
+    @rule(machine=machines)
+    def kill(self, machine: str) -> None:
+        self.site.processes[machine] = None
+
+    @rule(machine=machines)
+    def start(self, machine: str) -> None:
+        if self.site.processes.get(machine) is None:
+            self.site.start(machine)
+
+    @rule(machine=machines)
+    def leave(self, machine: str) -> None:
+        process = self.of(machine)
+        if not process.is_frozen:
+            process.followed = set()
+            self.site.loop.run_until_complete(process.sharing.leave())
+            self.site.processes[machine] = None
+
+    @rule(machine=machines, is_frozen=st.booleans())
+    def freeze(self, machine: str, is_frozen: bool) -> None:
+        self.of(machine).is_frozen = is_frozen
+
+    @rule(machine=machines, is_away=st.booleans())
+    def lose_the_database(self, machine: str, is_away: bool) -> None:
+        self.of(machine).leases.is_away = is_away
+
+    @rule(is_away=st.booleans())
+    def lose_it_everywhere(self, is_away: bool) -> None:
+        for machine in MACHINES:
+            self.of(machine).leases.is_away = is_away
+
+    @rule(machine=machines, faults=st.integers(1, 3))
+    def fail_to_follow(self, machine: str, faults: int) -> None:
+        self.of(machine).faults = faults
+
+    @rule(seconds=st.sampled_from([-3600.0, -5.0, 5.0, 3600.0]))
+    def set_the_clock(self, seconds: float) -> None:
+        self.site.set_clock(seconds)
+
+    def teardown(self) -> None:
+        """End all faults; soon each camera is followed by one watcher, in even shares."""
+        processes = {name: one for name, one in self.site.processes.items() if one}
+        for process in processes.values():
+            process.is_frozen = process.leases.is_away = False
+            process.faults = 0
+        for _ in range(CALM_S if processes else 0):
+            self.site.tick(MACHINES)
+        if processes:
+            followed = sorted(camera for one in processes.values() for camera in one.followed)
+            assert followed == [*CAMERAS]
+            shares = [len(one.followed) for one in processes.values()]
+            assert max(shares) - min(shares) <= 1
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """Return a site in memory, where there is one: a disk would make each history slow."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        opened = Site(Path(folder))
+        yield opened
+        opened.loop.close()
+        opened.database.close()
+
+
+def test_any_history_leaves_each_camera_to_one_watcher(site: Site) -> None:
+    machine = type("Machine", (LeaseMachine,), {"site": site})
+    run_state_machine_as_test(machine, settings=histories)

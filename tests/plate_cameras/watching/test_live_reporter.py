@@ -1,0 +1,235 @@
+"""The status of a watch that the control room gets, in a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.plates import Plates
+from plate_cameras.background_tasks import BackgroundTasks
+from plate_cameras.configuration import Camera, Configuration, Line, Store, Zone
+from plate_cameras.frames import Frame
+from plate_cameras.sources.status import SourceStatus
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.live_tables import Areas
+from plate_cameras.watching.camera_loop import AnsweredFrame, CameraLoop
+from plate_cameras.watching.frame_recognizer import FrameRecognizer
+from plate_cameras.watching.live_reporter import LiveReporter, to_still
+from tests.plate_cameras.samples import make_frame
+from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
+from tests.virtual_time import run_virtually
+
+GATE = Camera("gate", "rtsp://gate", zones=(Zone("file", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
+DRAWN = Areas(
+    zones=(Zone("entry", ((0.0, 0.0), (0.5, 0.0), (0.5, 0.5))),),
+    lines=(Line("stop", ((0.0, 0.5), (1.0, 0.5))),),
+)
+
+PLATES = ((200.0, 400.0, 400.0, 440.0),)
+"""Boxes in a frame of 1920 x 1080."""
+
+
+class PlayingStream(ScriptedStream):
+    """A stream that always has a frame."""
+
+    status = SourceStatus(state="playing", dropped=3)
+
+    async def ready(self) -> bool:
+        await asyncio.sleep(0.01)
+        return True
+
+    async def next(self) -> Frame:
+        return make_frame("gate")
+
+
+class Site:
+    """A loop that runs, and its reporter."""
+
+    def __init__(self, store: PassStore) -> None:
+        recognizer = FrameRecognizer(ScriptedService(Plates()), at_once=1)
+        tracker = RecordingTracker(GATE)
+        self.loop = CameraLoop(GATE, PlayingStream(), tracker, recognizer, self._receive)
+        self.redrawn = 0
+        self.reporter = LiveReporter(
+            store.live, lambda: [self.loop], self._redraw, blur="none", watcher="watcher-1"
+        )
+
+    async def _receive(self, _event: object) -> None: ...
+
+    async def _redraw(self) -> None:
+        self.redrawn += 1
+
+    def run_until(self, is_done: Callable[[], bool]) -> None:
+        async def run() -> None:
+            tasks = [asyncio.create_task(one.run()) for one in (self.reporter, self.loop)]
+            while not is_done():
+                await asyncio.sleep(0.01)
+                assert not any(one.done() for one in tasks)
+            for one in tasks:
+                one.cancel()
+
+        _run(run())
+
+
+def _run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 20))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassStore]:
+    opened = open_store(Store(), tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_states_and_stills_arrive(store: PassStore) -> None:
+    site = Site(store)
+    site.run_until(lambda: "gate" in store.live.still_times())
+    state = store.live.states()["gate"]
+    assert state.watcher == "watcher-1"
+    assert (state.document["state"], state.document["dropped"]) == ("playing", 3)
+    assert abs(state.updated_s - time.time()) < 20
+    assert store.live.still("gate").jpeg == make_frame("gate").jpeg
+
+
+def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: PassStore) -> None:
+    site = Site(store)
+    configuration = Configuration((GATE,))
+    assert site.reporter.drawn(configuration) == configuration
+
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
+    site.run_until(lambda: site.redrawn == 1)
+    (camera,) = site.reporter.drawn(configuration).cameras
+    assert Areas.of(camera) == DRAWN
+
+    store.live.erase("gate", Requester("anna", "-"))
+    site.run_until(lambda: site.redrawn == 2)
+    assert site.reporter.drawn(configuration) == configuration
+
+
+def test_areas_that_were_erased_and_drawn_again_are_noticed(store: PassStore) -> None:
+    site = Site(store)
+    store.live.draw("gate", DRAWN, Requester("anna", "-"))
+    _run(site.reporter.load())
+    store.live.erase("gate", Requester("anna", "-"))
+    store.live.draw("gate", Areas(), Requester("anna", "-"))
+    site.run_until(lambda: site.redrawn == 1)
+    (camera,) = site.reporter.drawn(Configuration((GATE,))).cameras
+    assert Areas.of(camera) == Areas()
+
+
+def test_a_database_that_is_away_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "passes.db"
+    file.mkdir()  # so nothing can be opened there
+    store = open_store(Store(url=f"sqlite:///{file}"), tmp_path)
+    site = Site(store)
+    _run(site.reporter.load())
+    site.run_until(lambda: site.loop.counts.frames > 100)
+    assert caplog.text.count("the control room gets no states") == 1
+
+    file.rmdir()
+    open_store(Store(url=f"sqlite:///{file}"), tmp_path).close()  # makes the tables
+    site.run_until(lambda: "gate" in store.live.states())
+    store.close()
+
+
+class ScriptedTables:
+    """Tables with one drawn area, which fail for different reasons."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+
+    def write_states(self, _: object) -> None:
+        if self.fails:
+            raise sqlite3.OperationalError("no such table: camera_states")
+
+    def write_stills(self, _: object) -> None: ...
+
+    def area_versions(self) -> dict[str, tuple[int, float]]:
+        if self.fails:
+            raise sqlite3.OperationalError("no such table: camera_areas")
+        return {"gate": (1, 0.0)}
+
+    def areas(self) -> dict[str, SimpleNamespace]:
+        return {"gate": SimpleNamespace(revision=1, changed_s=0.0)}
+
+
+def make_reporter(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]]) -> LiveReporter:
+    return LiveReporter(tables, tuple, redraw)  # type: ignore[arg-type]
+
+
+def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def redraw() -> None: ...
+
+    async def run() -> None:
+        reporter = make_reporter(ScriptedTables(fails=True), redraw)
+        task = asyncio.ensure_future(reporter.run())
+        await asyncio.sleep(30)
+        task.cancel()
+
+    run_virtually(run())
+    assert len(caplog.messages) == 1
+
+
+def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
+    failures, redrawn = [OSError("no descriptors")], list[bool]()
+
+    async def redraw() -> None:
+        if failures:
+            raise failures.pop()
+        redrawn.append(True)
+
+    async def run() -> None:
+        reporter = make_reporter(ScriptedTables(), redraw)
+        tasks = BackgroundTasks()
+        tasks.start("live reporter", reporter.run)
+        await asyncio.sleep(30)
+        await tasks.stop()
+
+    run_virtually(run())
+    assert redrawn == [True]
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        pytest.param(1280, 1280, id="a small frame stays as it is"),
+        pytest.param(1920, 960, id="full hd"),
+        pytest.param(2560, 1280, id="twice the width"),
+        pytest.param(3840, 960, id="4k"),
+    ],
+)
+def test_a_still_is_at_most_1280_pixels_wide(width: int, shown: int) -> None:
+    picture = np.full((width // 4, width, 3), 128, np.uint8)
+    jpeg = cv2.imencode(".jpg", picture)[1].tobytes()
+    frame = Frame("gate", 1, 0.0, "wall", jpeg, (width, width // 4))
+    still = to_still(AnsweredFrame(frame, ()), "none")
+    assert cv2.imdecode(np.frombuffer(still, np.uint8), cv2.IMREAD_COLOR).shape[1] == shown
+
+
+def test_a_damaged_frame_gives_no_still() -> None:
+    frame = Frame("gate", 1, 0.0, "wall", b"no jpeg", (1920, 1080))
+    assert to_still(AnsweredFrame(frame, ()), "none") == b""
+
+
+def test_a_still_hides_the_plates_of_its_frame() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (1080, 1920, 3), np.uint8)
+    jpeg = cv2.imencode(".jpg", noise)[1].tobytes()
+    answered = AnsweredFrame(Frame("gate", 1, 0.0, "wall", jpeg, (1920, 1080)), PLATES)
+    still = cv2.imdecode(np.frombuffer(to_still(answered, "plates"), np.uint8), cv2.IMREAD_COLOR)
+    assert still.shape == (540, 960, 3)
+    assert still[202:218, 102:198].std() < 3
+    assert still[402:418, 102:198].std() > 20

@@ -1,0 +1,141 @@
+import urllib.error
+import urllib.request
+from dataclasses import replace
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchestrator.errors import SettingsError
+from plate_cameras.background_tasks import TaskStatus
+from plate_cameras.sinks.deliverer import SinkStatus
+from plate_cameras.store.storage_status import Disk, StorageStatus
+from plate_cameras.watching.metrics import Snapshot, SnapshotCollector
+from plate_cameras.watching.metrics_server import serve_metrics
+from plate_cameras.watching.status import CameraStatus
+
+GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
+YARD = CameraStatus(
+    "yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer", is_service_up=False
+)
+STATE = Snapshot(
+    (GATE, YARD),
+    (
+        SinkStatus("erp", delivered=2, waiting=6, is_disabled=True),
+        SinkStatus("log", failure="busy"),
+    ),
+    events_waiting=4,
+    spooled_bytes=99,
+    storage=StorageStatus(False, 1000, {"spool": Disk(5, 50), "pictures": Disk(7, 70)}),
+    leases_lost=2,
+    events_rejected=3,
+    tasks=(
+        TaskStatus("camera gate", failures=2),
+        TaskStatus("writer", is_running=False, has_ended=True, is_vital=True),
+    ),
+    lines_lost=8,
+)
+
+
+def read_samples(page: str) -> dict[tuple[str, str], float]:
+    """Return the values by the names of the series and their only label."""
+    families = text_string_to_metric_families(page)
+    samples = [one for family in families for one in family.samples]
+    return {(one.name, "".join(one.labels.values())): one.value for one in samples}
+
+
+@pytest.fixture(scope="module")
+def samples() -> dict[tuple[str, str], float]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(lambda: STATE))
+    return read_samples(generate_latest(registry).decode())
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "value"),
+    [
+        ("plates_camera_frames_total", "gate", 10),
+        ("plates_camera_passes_total", "gate", 3),
+        ("plates_camera_dropped_total", "gate", 5),
+        ("plates_camera_dropped_share", "gate", 0.33),
+        ("plates_camera_up", "gate", 1),
+        ("plates_camera_up", "yard", 0),
+        ("plates_camera_service_up", "gate", 1),
+        ("plates_camera_service_up", "yard", 0),
+        ("plates_camera_reconnects_total", "yard", 4),
+        ("plates_sink_delivered_total", "erp", 2),
+        ("plates_sink_disabled", "erp", 1),
+        ("plates_sink_failing", "erp", 0),
+        ("plates_sink_failing", "busylog", 1),
+        ("plates_sink_waiting", "erp", 6),
+        ("plates_events_waiting", "", 4),
+        ("plates_spool_bytes", "", 99),
+        ("plates_spool_limit_bytes", "", 1000),
+        ("plates_database_up", "", 0),
+        ("plates_disk_free_bytes", "spool", 5),
+        ("plates_disk_size_bytes", "pictures", 70),
+        ("plates_watcher_cameras", "", 2),
+        ("plates_leases_lost_total", "", 2),
+        ("plates_lease_events_rejected_total", "", 3),
+        ("plates_watch_task_failures_total", "camera gate", 2),
+        ("plates_watch_task_up", "camera gate", 1),
+        ("plates_watch_task_up", "writer", 0),
+        ("plates_watch_lines_lost_total", "", 8),
+    ],
+)
+def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:
+    assert samples[name, label] == value
+
+
+def test_metrics_are_served_until_they_are_stopped(free_port: int) -> None:
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics") as page:
+        assert read_samples(page.read().decode())["plates_camera_frames_total", "gate"] == 10
+    stop()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics")
+
+
+def test_no_label_has_a_plate_or_an_address(samples) -> None:
+    page = str([*samples])
+    assert "A123BC77" not in page
+    assert "://" not in page
+
+
+@pytest.mark.parametrize(
+    ("state", "is_live", "is_up"),
+    [
+        ("playing", True, True),
+        ("off", True, True),
+        ("ended", False, True),
+        ("ended", True, False),
+        ("failed", False, False),
+        ("frozen", True, False),
+    ],
+)
+def test_only_a_file_may_end(state: str, is_live: bool, is_up: bool) -> None:
+    assert replace(GATE, state=state, is_live=is_live).is_up == is_up
+
+
+def test_health_names_the_dead_tasks(free_port: int) -> None:
+    dead: list[str] = []
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port, lambda: dead)
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz") as page:
+            assert page.read() == b"ok\n"
+        dead += ["writer", "camera gate"]
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(f"http://127.0.0.1:{free_port}/healthz")
+        with raised.value as answer:
+            assert (answer.code, answer.read()) == (503, b"writer\ncamera gate\n")
+    finally:
+        stop()
+
+
+def test_a_port_that_is_taken_is_an_error_of_settings(free_port: int) -> None:
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    try:
+        with pytest.raises(SettingsError, match=f"metrics_port: cannot listen on .*{free_port}"):
+            serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    finally:
+        stop()

@@ -1,0 +1,100 @@
+"""How schemathesis is to try the API."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+import cv2
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.checks import CHECKS
+
+from orchestrator.host.canary import PICTURE_FILE
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.serving.gateway.http.labels import LABELS
+from orchestrator.settings import Settings
+
+SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
+PICTURES = {
+    kind: cv2.imencode(suffix, cv2.imread(str(WEIGHTS / PICTURE_FILE)))[1].tobytes()
+    for kind, suffix in SUFFIXES.items()
+}
+"""Each of a real plate."""
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "generation": {"max-examples": 30, "deterministic": True, "database": "none"},
+        "phases": {"stateful": {"enabled": False}},
+    }
+)
+ALLOWED = Settings()
+"""The limits of an operator who has set none."""
+TEXTS_OF_FORMS = (*LABELS, "config")
+CHECKED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "positive_data_acceptance",
+    "unsupported_method",
+    "allow_header_conformance",
+    "ignored_auth",
+)
+
+
+def send_pictures() -> None:
+    """Let bodies hold pictures: of random bytes all are refused."""
+    anything = st.sampled_from([*PICTURES.values()])
+    schemathesis.openapi.format("binary", anything)
+    schemathesis.openapi.format("byte", anything.map(lambda file: b64encode(file).decode()))
+    schemathesis.openapi.media_type("application/octet-stream", anything)
+    for kind, file in PICTURES.items():
+        schemathesis.openapi.media_type(kind, st.just(file))
+
+
+def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
+    names = [*CHECKED]
+    if not is_as_in_words(case):
+        names.remove("positive_data_acceptance")
+    if is_text_by_its_form(case):
+        names.remove("negative_data_rejection")
+    return [CHECKS.get_one(name) for name in names]
+
+
+def is_as_in_words(case: schemathesis.Case) -> bool:
+    """Tell whether a call surely keeps the rules that the schema gives in words only.
+
+    They are the order of a region's sides, that the day of a time exists, that a text is JSON, and
+    that the operator allows a number.
+    """
+    body = case.body if isinstance(case.body, dict) else {}
+    if isinstance(body.get("config"), str):
+        return False
+    if not all(map(is_allowed, (case.query or {}, body))):
+        return False
+    times = [given["timestamp"] for given in (case.query or {}, body) if "timestamp" in given]
+    return "roi" not in (case.query or {}) and all(map(is_day, times))
+
+
+def is_allowed(given: Mapping[str, Any]) -> bool:
+    """Tell whether the operator surely allows the numbers of a call."""
+    most = {"detector_side_px": ALLOWED.max_detector_side_px, "max_plates": ALLOWED.max_plates}
+    numbers = {name: given[name] for name in most if name in given}
+    return all(isinstance(one, int) and one <= most[name] for name, one in numbers.items())
+
+
+def is_text_by_its_form(case: schemathesis.Case) -> bool:
+    """Tell whether a form has made text of a label that was to be of another type."""
+    body = case.body if isinstance(case.body, dict) else {}
+    given = [body[name] for name in TEXTS_OF_FORMS if name in body]
+    is_form = case.media_type is not None and "form" in case.media_type
+    return is_form and not all(isinstance(one, str) for one in given)
+
+
+def is_day(time: object) -> bool:
+    try:
+        return bool(date.fromisoformat(str(time)[:10]))
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""An HTTP connection without a socket, in a loop whose clock jumps to the next timer."""
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from orchestrator.serving.gateway.http.protocol import guarded
+from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.policy.connections import Connections
+
+
+class JumpingClock(selectors.SelectSelector):
+    """A selector that waits for nothing. Its clock moves on by the time of the wait."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[Any]:
+        ready = super().select(0)
+        if not ready:
+            assert timeout is not None, "nothing is left to wait for"
+            self.now += timeout
+        return ready
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop on a clock that jumps."""
+
+    def __init__(self) -> None:
+        self.clock = JumpingClock()
+        super().__init__(self.clock)
+
+    def time(self) -> float:
+        return self.clock.now
+
+
+def run_at_once(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a loop on a clock that jumps."""
+    loop = JumpingLoop()
+    try:
+        loop.run_until_complete(_run_and_cancel_the_rest(coroutine))
+    finally:
+        loop.close()
+
+
+async def _run_and_cancel_the_rest(coroutine: Coroutine[Any, Any, None]) -> None:
+    try:
+        await coroutine
+    finally:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Read the body, work for as many seconds as the path says, and answer.
+
+    The path `/begin` begins an answer and never ends it, and `/size` tells the body's size.
+    """
+    body, is_whole = b"", False
+    while not is_whole:
+        message = await receive()
+        body, is_whole = body + message.get("body", b""), not message.get("more_body")
+    seconds = scope["path"].lstrip("/")
+    await asyncio.sleep(float(seconds) if seconds.isdigit() else 0)
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
+    )
+    if seconds == "begin":
+        await asyncio.Event().wait()
+    answer = b"%02d" % len(body) if seconds == "size" else b"ok"
+    await send({"type": "http.response.body", "body": answer})
+
+
+class Client(asyncio.Transport):
+    """The client's end of a connection.
+
+    Attributes:
+        connections: Connections of the server's port.
+        received: Bytes that the server sent.
+        ended: Set when the server has closed the connection.
+    """
+
+    def __init__(self, connections: Connections | None = None, **limits: float) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 8000)})
+        self.connections = connections or Connections(10, 10)
+        self.received, self.ended = b"", asyncio.Event()
+        known = Limits(calls=1, **limits)  # type: ignore[arg-type]
+        http = guarded(self.connections, known)
+        config = uvicorn.Config(
+            app,
+            http=http,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            timeout_keep_alive=round(known.idle_s),
+        )
+        config.load()
+        self._protocol = http(config=config, server_state=ServerState(), app_state={})
+        self._protocol.connection_made(self)
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes, and let the server do all that it can at that moment."""
+        self._protocol.data_received(data)
+        await asyncio.sleep(0.001)
+
+    def stop_server(self) -> None:
+        """Let the server end, as uvicorn does it."""
+        self.connections.is_leaving = True
+        self._protocol.shutdown()
+
+    async def ended_at(self) -> float:
+        """Return the second in which the server closed the connection."""
+        await self.ended.wait()
+        return round(asyncio.get_running_loop().time(), 1)
+
+    def write(self, data: bytes) -> None:
+        self.received += data
+
+    def close(self) -> None:
+        if not self.ended.is_set():
+            self.ended.set()
+            asyncio.get_running_loop().call_soon(self._protocol.connection_lost, None)
+
+    abort = close
+
+    def write_eof(self) -> None:
+        self.ended.set()
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def is_closing(self) -> bool:
+        return self.ended.is_set()
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...

@@ -1,0 +1,92 @@
+"""Answers of an HTTP application: to methods of its routes, and during shutdown."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.serving.gateway.http.app import make_app, make_metrics_app
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+from tests.serving.gateway.http.service import client_of
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> GatewayOptions:
+    return GatewayOptions(
+        triton_metrics="http://127.0.0.1:1/metrics",
+        audit=tmp_path / "audit",
+        limits=Limits(calls=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "said"),
+    [
+        pytest.param(make_app, "/readyz", b'"detail":"this gateway is about to end', id="rest"),
+        pytest.param(
+            make_app, "/v2/health/ready", b'"error":"this gateway is about to end', id="kserve"
+        ),
+        pytest.param(make_app, "/v1/plate-reader/", b'another","status_code":503', id="snapshot"),
+        pytest.param(make_metrics_app, "/readyz", b'"reason":"leaving"', id="metrics"),
+    ],
+)
+def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
+    options: GatewayOptions, make: Any, path: str, said: bytes
+) -> None:
+    reply = client_of(options, make, is_leaving=True).get(path)
+    assert (reply.status_code, reply.headers["connection"]) == (503, "close")
+    assert reply.headers["retry-after"] == "1"
+    assert said in reply.content.replace(b'": "', b'":"')
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "allowed", "kind"),
+    [
+        ("/v1/recognize", "GET", {"POST"}, "recognize"),
+        ("/v1/plate-reader/", "GET", {"POST"}, "plate-reader"),
+        ("/v1/plate-reader", "PUT", {"POST"}, "plate-reader"),
+        ("/v2/models/plate_reader/infer", "HEAD", {"POST"}, "infer"),
+        ("/metrics", "POST", {"GET", "HEAD"}, "metrics"),
+        ("/healthz", "DELETE", {"GET", "HEAD"}, "other"),
+    ],
+)
+def test_another_method_is_refused_and_noted(
+    options: GatewayOptions, path: str, method: str, allowed: set[str], kind: str
+) -> None:
+    reply = client_of(options).request(method, path)
+    assert (reply.status_code, {*reply.headers["allow"].split(", ")}) == (405, allowed)
+    line = json.loads(options.audit.read_text())
+    assert (line["what"], line["status"], line["reason"]) == (kind, 405, "not served")
+
+
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        pytest.param(2, 200, id="each has a problem"),
+        pytest.param(1, 400, id="the call has it"),
+        pytest.param(0, 400, id="no picture"),
+    ],
+)
+def test_audit_and_header_have_the_id_of_a_rest_call(
+    options: GatewayOptions, files: int, status: int
+) -> None:
+    form, headers = [("picture", ("a.jpg", b"none"))] * files, {"x-request-id": "gate-7"}
+    reply = client_of(options).post("/v1/recognize", files=form, headers=headers)
+    line = json.loads(options.audit.read_text())
+    assert (line["status"], reply.status_code) == (status, status)
+    assert (line["id"], reply.headers["x-request-id"]) == ("gate-7", "gate-7")
+
+
+def test_an_id_that_the_service_made_is_in_answer_header_and_audit(options: GatewayOptions) -> None:
+    files = [("picture", ("a.jpg", b"none"))] * 2
+    reply = client_of(options).post("/v1/read", files=files)
+    line = json.loads(options.audit.read_text())
+    assert reply.json()["request_id"] == reply.headers["x-request-id"] == line["id"] != ""
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_route_of_get_answers_head_too(options: GatewayOptions, path: str, method: str) -> None:
+    reply = client_of(options).request(method, path)
+    assert (reply.status_code, "connection" in reply.headers) == (200, False)

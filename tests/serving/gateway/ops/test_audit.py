@@ -1,0 +1,236 @@
+"""Each call has one line, which nobody can forge, and no call fails for want of it."""
+
+import json
+import logging
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import SettingsError
+from orchestrator.serving.gateway.ops.audit import Audit, Entry, line_of
+from tests.samples import PROJECT
+
+ENTRY = Entry("key:north", "infer", "plate_recognition", "7", 200, "ok", 12.34, 1024, 2)
+NOON = 1795348800.5  # 2026-11-22T12:00:00.5Z
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines_of(file: Path) -> list[str]:
+    return [json.loads(line)["client"] for line in file.read_text().splitlines()]
+
+
+def test_without_a_call_there_is_an_empty_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    before = os.umask(0)
+    Audit(file).close()
+    os.umask(before)
+    assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"", 0o600)
+
+
+def test_a_line_names_client_request_outcome_and_time(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    audit = Audit(file, now=lambda: NOON)
+    assert audit.write(ENTRY) is True
+    audit.close()
+    assert json.loads(file.read_text()) == {
+        "time": "2026-11-22T12:00:00.500+00:00",
+        "client": "key:north",
+        "what": "infer",
+        "model": "plate_recognition",
+        "id": "7",
+        "status": 200,
+        "reason": "ok",
+        "ms": 12.3,
+        "bytes": 1024,
+        "plates": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a\nb", "a\r\nb", "\u2028b", '"}\n{"client": "x"}', "\x00\x1b[2J", "\ud800", "é" * 3],
+)
+def test_a_callers_text_never_makes_another_line(text: str) -> None:
+    line = line_of(Entry("a", kind=text, id=text), NOON)
+    assert (line.count(b"\n"), len(line.decode("ascii").splitlines())) == (1, 1)
+    assert (json.loads(line)["id"], json.loads(line)["what"]) == (text, text)
+
+
+def test_a_callers_texts_are_cut_off() -> None:
+    worst = "\U0001f600" * 1_000_000  # twelve signs each in JSON
+    line = line_of(Entry("2001:db8:1:2::/64", worst, worst, worst, reason="not served"), NOON)
+    assert len(line) <= 4096
+    assert len(json.loads(line)["id"]) == 100
+
+
+def test_several_writers_share_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    file.write_bytes(line_of(Entry("before", "infer"), NOON))
+    one, other = Audit(file), Audit(file)
+    one.write(Entry("one", "infer"))
+    other.write(Entry("other", "infer"))
+    one.write(Entry("one", "infer"))
+    assert lines_of(file) == ["before", "one", "other", "one"]
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("is_made_anew", [True, False])
+def test_a_file_that_was_moved_away_is_opened_anew(tmp_path: Path, *, is_made_anew: bool) -> None:
+    file, old, clock = tmp_path / "audit.jsonl", tmp_path / "audit.1", Clock()
+    audit = Audit(file, clock)
+    audit.write(Entry("first", "infer"))
+    file.rename(old)
+    file.open("ab" if is_made_anew else "xb").close()
+    clock.now = 0.9
+    audit.write(Entry("soon", "infer"))
+    clock.now = 1.0
+    audit.write(Entry("later", "infer"))
+    assert (lines_of(old), lines_of(file)) == (["first", "soon"], ["later"])
+    audit.close()
+
+
+def test_a_file_that_is_gone_is_made_again(tmp_path: Path) -> None:
+    file, clock = tmp_path / "audit.jsonl", Clock()
+    audit = Audit(file, clock)
+    file.unlink()
+    clock.now = 1.0
+    assert audit.write(Entry("later", "infer"))
+    assert lines_of(file) == ["later"]
+    audit.close()
+
+
+def test_a_file_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="audit: wanted a file to write to, got No such file"):
+        Audit(tmp_path / "none" / "audit.jsonl")
+
+
+def test_a_full_disk_loses_lines_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    audit = Audit(Path("/dev/full"))
+    with caplog.at_level(logging.ERROR):
+        assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
+    assert caplog.messages == ["the audit loses lines: No space left on device"]
+    audit.close()
+
+
+def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> None:
+    file, clock = tmp_path / "kept" / "audit.jsonl", Clock()
+    file.parent.mkdir()
+    audit = Audit(file, clock)
+    shutil.rmtree(file.parent)
+    clock.now = 1.0
+    assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
+    file.parent.mkdir()
+    assert audit.write(Entry("later", "infer"))
+    assert lines_of(file) == ["later"]
+    audit.close()
+
+
+def test_lines_come_again_when_there_is_room(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, clock = tmp_path / "audit.jsonl", Clock()
+    file.symlink_to("/dev/full")
+    audit = Audit(file, clock)
+    assert audit.write(ENTRY) is False
+    file.unlink()
+    clock.now = 1.0
+    assert audit.write(ENTRY) is True
+    file.unlink()
+    file.symlink_to("/dev/full")
+    clock.now = 2.0
+    with caplog.at_level(logging.ERROR):
+        assert audit.write(ENTRY) is False
+    assert len(caplog.messages) == 2
+    audit.close()
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    audit = Audit(file)
+    with largest_file(50):
+        assert audit.write(Entry("cut", "infer")) is False
+    assert audit.write(Entry("whole", "infer")) is True
+    cut, whole = file.read_text().splitlines()
+    assert (len(cut), json.loads(whole)["client"]) == (50, "whole")
+    audit.close()
+
+
+def audit_in_another_process(code: str) -> "subprocess.CompletedProcess[bytes]":
+    """Run code with an audit that writes to standard output, a pipe."""
+    start = (
+        "import os\n"
+        "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
+        "audit = Audit(None)\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", start + code],
+        cwd=PROJECT,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_without_a_file_lines_go_to_standard_output() -> None:
+    done = audit_in_another_process("audit.write(Entry('a', 'infer'))\naudit.close()")
+    assert json.loads(done.stdout)["client"] == "a"
+    assert done.stderr == b""
+
+
+PIPE = """
+gone, full = os.pipe()
+os.dup2(full, 1)
+"""
+
+
+def test_a_reader_that_hung_up_fails_no_call() -> None:
+    code = PIPE + "os.close(gone)\nraise SystemExit(audit.write(Entry('a', 'infer')))"
+    done = audit_in_another_process(code)
+    assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Broken pipe\n")
+
+
+def test_a_closed_standard_output_fails_no_call() -> None:
+    code = (
+        "import os, sys; os.close(1); sys.stdout = None\n"
+        "from orchestrator.serving.gateway.ops.audit import Audit, Entry\n"
+        "raise SystemExit(Audit(None).write(Entry('a', 'infer')))"
+    )
+    done = audit_in_another_process(code)
+    assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Bad file descriptor\n")
+
+
+def test_a_reader_that_reads_nothing_holds_no_call_up() -> None:
+    code = PIPE + "while audit.write(Entry('a', 'infer')):\n    pass\n"
+    done = audit_in_another_process(code)
+    assert (done.returncode, done.stderr) == (
+        0,
+        b"the audit loses lines: its reader is too slow\n",
+    )

@@ -1,0 +1,219 @@
+"""Every call is counted, over all processes of a gateway, and no caller makes a label."""
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchestrator.serving.gateway.errors import QuotaExceeded, outcome_of
+from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.metrics import Metrics, join
+from orchestrator.serving.gateway.policy.admission import Counts
+from tests.samples import PROJECT
+
+COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed=7, bytes=1024)
+
+
+def make(counts: Counts = COUNTS) -> Metrics:
+    return Metrics(lambda: counts)
+
+
+def samples_of(page: bytes) -> dict[str, float]:
+    """Return a page's numbers that are not 0, by name and labels."""
+    return {
+        one.name.removeprefix("plates_gateway_") + str([*one.labels.values()]): one.value
+        for family in text_string_to_metric_families(page.decode())
+        for one in family.samples
+        if one.value
+    }
+
+
+def note_all(metrics: Metrics, protocol: str, entries: Iterable[Entry]) -> None:
+    for entry in entries:
+        metrics.note(protocol, entry)
+
+
+def test_without_a_call_nothing_is_counted() -> None:
+    assert samples_of(make(Counts(0, 0, 0, 0, 0)).render()) == {}
+
+
+def test_every_reason_is_there_before_the_first_call() -> None:
+    page = make().render().decode()
+    assert 'calls_total{front="rest",model="plate_reader",reason="rate"} 0.0\n' in page
+    assert 'calls_total{front="kserve-grpc",model="other",reason="ok"} 0.0\n' in page
+    assert 'call_seconds_count{front="kserve-http"} 0.0\n' in page
+
+
+def test_an_answered_call_is_counted_by_front_and_model() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note("rest", Entry("192.0.2.1", "x", "plate_recognition", ms=2500, bytes=10, plates=3))
+    counted = samples_of(metrics.render())
+    assert counted["calls_total['rest', 'plate_recognition', 'ok']"] == 1
+    assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (3, 10)
+    assert counted["call_seconds_sum['rest']"] == 2.5
+    assert "call_seconds_bucket['rest', '2.0']" not in counted
+    assert counted["call_seconds_bucket['rest', '5.0']"] == 1
+
+
+def test_a_refused_call_has_its_reason_and_no_time() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    reason = outcome_of(QuotaExceeded("too many")).reason
+    metrics.note("kserve-grpc", Entry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
+    assert samples_of(metrics.render()) == {"calls_total['kserve-grpc', 'plate_reader', 'rate']": 1}
+
+
+def test_a_key_is_counted_by_its_name_and_an_address_by_nothing() -> None:
+    metrics = make()
+    note_all(metrics, "rest", [Entry("key:north", "x"), Entry("192.0.2.1", "x")])
+    assert samples_of(metrics.render())["calls_by_key_total['north', 'ok']"] == 1
+    assert b"192.0.2.1" not in metrics.render()
+
+
+def test_the_state_of_the_moment_connections_and_lost_lines_are_told() -> None:
+    metrics = make()
+    metrics.connections.set(4)
+    metrics.connections_dropped.inc(2)
+    metrics.audit_lost.inc()
+    assert samples_of(metrics.render()) == {
+        "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024,
+        "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param([Entry("a", "x", str(i)) for i in range(3000)], id="models"),
+        pytest.param([Entry("a", "x", reason=str(i)) for i in range(3000)], id="reasons"),
+        pytest.param([Entry(f"10.0.{i}.1", "x") for i in range(3000)], id="addresses"),
+        pytest.param([Entry("a", str(i), id=str(i)) for i in range(3000)], id="texts"),
+    ],
+)
+def test_no_caller_makes_a_label(entries: list[Entry]) -> None:
+    metrics = make()
+    fewest = metrics.render().count(b"\n")
+    note_all(metrics, "rest", entries)
+    assert metrics.render().count(b"\n") <= fewest + 1  # other's
+
+
+def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
+    metrics = make()
+    note_all(metrics, "rest", [Entry(f"key:k{number}", "x") for number in range(3000)])
+    note_all(metrics, "rest", [Entry("key:k0", "x")])
+    counted = samples_of(metrics.render())
+    by_key = {name: one for name, one in counted.items() if name.startswith("calls_by_key")}
+    assert (len(by_key), by_key["calls_by_key_total['other', 'ok']"]) == (1001, 2000)
+    assert by_key["calls_by_key_total['k0', 'ok']"] == 2
+
+
+def test_an_unknown_front_is_other_and_two_gateways_in_one_process_share_nothing() -> None:
+    one, other = make(), make()
+    one.note("smtp", Entry("a", "x"))
+    assert samples_of(one.render())["calls_total['other', 'other', 'ok']"] == 1
+    assert "calls_total['other', 'other', 'ok']" not in samples_of(other.render())
+
+
+TRITONS = b"""# HELP nv_inference_count Number of inferences
+# TYPE nv_inference_count counter
+nv_inference_count{model="yolo",version="1"} 7
+# HELP plates_found_total Plates found.
+# TYPE plates_found_total counter
+plates_found_total 3
+"""
+CLASH = b"""# HELP plates_gateway_plates_total Not ours.
+# TYPE plates_gateway_plates_total counter
+plates_gateway_plates_total{a="b"} 9"""
+
+
+@pytest.mark.parametrize(
+    ("tritons", "kept"),
+    [
+        (TRITONS, TRITONS),
+        (CLASH + b"\n" + TRITONS, TRITONS),
+        (TRITONS + CLASH, TRITONS),
+        (CLASH, b""),
+        (b"", b""),
+        pytest.param(b"nv_x 1", b"nv_x 1\n", id="without its last newline"),
+    ],
+)
+def test_both_pages_are_one_without_series_of_ours_from_triton(tritons: bytes, kept: bytes) -> None:
+    ours = make().render()
+    assert join(ours, tritons) == ours + kept
+
+
+GATEWAY = """
+import os, sys
+from orchestrator.serving.gateway.policy.admission import Counts
+from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.ops.metrics import Metrics
+
+metrics = Metrics(lambda: Counts(1, 0, 0, 0, 0))
+metrics.note("rest", Entry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
+metrics.connections.set(3)
+metrics.note_key_ends({"north": 60.0})
+metrics.note_certificate("chain.pem", 30.0)
+metrics.refresh()
+"""
+
+
+def gateway(folder: Path, code: str) -> bytes:
+    """Run one process of a gateway that had one call; return what it says at last."""
+    return subprocess.run(
+        [sys.executable, "-c", GATEWAY + code],
+        env=os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)},
+        cwd=PROJECT,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+
+
+def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) -> None:
+    gateway(tmp_path, "")
+    page = gateway(tmp_path, "sys.stdout.buffer.write(metrics.render())")
+    counted = samples_of(page)
+    assert counted["calls_total['rest', 'plate_reader', 'ok']"] == 2
+    assert counted["calls_by_key_total['north', 'ok']"] == 2
+    assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (4, 20)
+    assert counted["call_seconds_bucket['rest', '0.05']"] == 2
+    assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
+    ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
+    assert [counted[end] for end in ends] == [60, 30]
+    families = [(one.name, one.type) for one in text_string_to_metric_families(page.decode())]
+    assert len(families) == len(set(families))
+    alone = make()
+    alone.note("rest", Entry("key:north", "x", "plate_reader"))
+    alone.note_key_ends({"north": 60.0})
+    alone.note_certificate("chain.pem", 30.0)
+    alone_page = alone.render().decode()
+    assert {*families} == {(f.name, f.type) for f in text_string_to_metric_families(alone_page)}
+
+
+def test_the_ends_of_keys_and_of_the_certificate_are_told() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({"north": -5.0, "south": 60.0})
+    metrics.note_certificate("chain.pem", 3600.0)
+    told = samples_of(metrics.render())
+    assert told == {
+        "key_expires_in_seconds['north']": -5.0,
+        "key_expires_in_seconds['south']": 60.0,
+        "certificate_expires_in_seconds['chain.pem']": 3600.0,
+    }
+
+
+def test_a_key_that_is_gone_expires_no_more() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({"north": 5.0})
+    metrics.note_key_ends({})
+    assert samples_of(metrics.render()) == {"key_expires_in_seconds['north']": math.inf}
+
+
+def test_the_first_thousand_ends_of_keys_are_told() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note_key_ends({f"key-{number}": 1.0 + number for number in range(1001)})
+    told = samples_of(metrics.render())
+    assert (len(told), max(told.values())) == (1000, 1000.0)

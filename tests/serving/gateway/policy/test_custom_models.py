@@ -1,0 +1,81 @@
+"""Calls of models that the operator named."""
+
+import pytest
+from tritonclient.grpc import service_pb2 as pb
+
+from orchestrator.errors import RequestError
+from orchestrator.serving.gateway.policy.custom_models import check_by_metadata
+from orchestrator.serving.protocol.inference import InferenceRequest, Tensor
+
+About = pb.ModelMetadataResponse.TensorMetadata
+METADATA = pb.ModelMetadataResponse(
+    inputs=[
+        About(name="picture", datatype="UINT8", shape=[-1, -1, 3]),
+        About(name="scale", datatype="FP16", shape=[1]),
+        About(name="words", datatype="BYTES", shape=[-1]),
+    ],
+    outputs=[About(name="hidden", datatype="UINT8", shape=[-1, -1, 3])],
+)
+PICTURE = Tensor("picture", "UINT8", (2, 1, 3), bytes(6))
+
+
+def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> InferenceRequest:
+    return InferenceRequest("hide_plates", inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        pytest.param(call(PICTURE), id="one of its inputs"),
+        pytest.param(call(PICTURE, outputs=("hidden",)), id="an output"),
+        pytest.param(call(Tensor("picture", "UINT8", (0, 5, 3), b"")), id="no pixels"),
+        pytest.param(call(Tensor("scale", "FP16", (1,), b"\0\0")), id="half precision"),
+        pytest.param(call(Tensor("words", "BYTES", (1,), b"\1\0\0\0a")), id="texts"),
+        pytest.param(call(), id="nothing: Triton says what is missing"),
+    ],
+)
+def test_a_call_by_the_models_metadata_passes(passed: InferenceRequest) -> None:
+    assert check_by_metadata(passed, METADATA) == passed
+
+
+@pytest.mark.parametrize(
+    ("refused", "message"),
+    [
+        pytest.param(
+            call(Tensor("photo", "UINT8", (1,), b"0")),
+            "^inputs: wanted some of picture, scale, words, got 'photo'$",
+            id="unknown input",
+        ),
+        pytest.param(
+            call(PICTURE, outputs=("shown",)),
+            "^outputs: wanted some of hidden, got 'shown'$",
+            id="unknown output",
+        ),
+        pytest.param(
+            call(Tensor("picture", "INT8", (2, 1, 3), bytes(6))),
+            r"^picture: wanted UINT8 \[-1, -1, 3\], got INT8 \[2, 1, 3\]$",
+            id="type",
+        ),
+        pytest.param(
+            call(Tensor("picture", "UINT8", (2, 1, 4), bytes(8))),
+            r"wanted UINT8 \[-1, -1, 3\], got UINT8 \[2, 1, 4\]$",
+            id="fixed size",
+        ),
+        pytest.param(
+            call(Tensor("picture", "UINT8", (6,), bytes(6))), r"got UINT8 \[6\]$", id="rank"
+        ),
+        pytest.param(
+            call(Tensor("picture", "UINT8", (2**40, 2**40, 3), bytes(6))),
+            "^picture: wanted [0-9]+ bytes by its shape, got 6$",
+            id="a shape that overflows",
+        ),
+        pytest.param(
+            call(Tensor("words", "BYTES", (2,), b"\1\0\0\0a")),
+            "^words: wanted 2 elements by its shape, got 1$",
+            id="too few texts",
+        ),
+    ],
+)
+def test_another_call_is_refused(refused: InferenceRequest, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        check_by_metadata(refused, METADATA)

@@ -1,0 +1,122 @@
+"""Calls in an admission whose clock a test holds, and what became of each."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.policy.admission import Admission, Counts
+from orchestrator.serving.gateway.policy.clients import USUAL, Client
+from orchestrator.serving.gateway.policy.rate_limit import RateLimit
+from orchestrator.serving.gateway.policy.slots import Slot
+from orchestrator.serving.protocol.inference import USUAL_COST, Cost
+
+NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed=0, bytes=0)
+LONG_S = 600.0
+
+
+class Clock:
+    """Time that passes when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Time:
+    """Passes at once for several tasks that sleep."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
+        await woken
+
+    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
+        together = asyncio.gather(*tasks)
+        await settle()
+        while not together.done():
+            self.now, _, woken = heapq.heappop(self._sleepers)
+            woken.set_result(None)
+            await settle()
+        await together
+
+
+@contextmanager
+def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
+    """Come in with a body."""
+    with admitting.enter(caller) as slot:
+        admitting.reserve(slot, size)
+        yield slot
+
+
+class Story:
+    """Calls in an admission with one slot, and what became of each."""
+
+    def __init__(self, **limits: float) -> None:
+        known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
+        self.admission = Admission(Limits(**known), Clock())  # type: ignore[arg-type]
+        self.done = asyncio.Event()
+        self.began: list[str] = []
+        self.ended: list[str] = []
+
+    async def start(
+        self, name: str, priority: int = USUAL, size: int = 0, cost: Cost = USUAL_COST
+    ) -> asyncio.Task[None]:
+        """Begin a call and let it come as far as it can."""
+        task = asyncio.create_task(self.call(client(name, priority=priority), size, cost))
+        await settle()
+        return task
+
+    async def call(self, caller: Client, size: int, cost: Cost = USUAL_COST) -> None:
+        with enter(self.admission, caller, size) as slot:
+            async with self.admission.queue(slot, cost):
+                self.began.append(caller.name)
+                await self.done.wait()
+        self.ended.append(caller.name)
+
+    async def upload(self, caller: Client, size: int) -> None:
+        """Announce a body and never send it."""
+        with enter(self.admission, caller, size) as slot, self.admission.receive(slot):
+            await asyncio.Event().wait()
+
+    async def finish(self, *tasks: asyncio.Task[None]) -> list[Any]:
+        """Let every call come to its end; return what each raised."""
+        self.done.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def client(
+    name: str = "a", calls: int = 100, rate: float = 1000.0, priority: int = USUAL
+) -> Client:
+    return Client(name, calls, rate, priority)
+
+
+def admission(clock: Callable[[], float] | None = None, **limits: int) -> Admission:
+    return Admission(Limits(**({"calls": 1, "body_mb": 1} | limits)), clock or Clock())  # type: ignore[arg-type]
+
+
+def enter_often(admitting: Admission, caller: Client, times: int) -> None:
+    for _ in range(times):
+        with enter(admitting, caller, 0):
+            pass
+
+
+def take_each_second(rates: RateLimit, clients: int) -> None:
+    for number in range(clients):
+        rates.take(client(str(number), rate=1.0), float(number))
+
+
+async def settle() -> None:
+    """Let everybody who can go on do so."""
+    for _ in range(10):
+        await asyncio.sleep(0)

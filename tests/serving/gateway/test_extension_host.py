@@ -1,0 +1,174 @@
+"""An extension whose start, tasks and functions fail beside recognition."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from orchestrator.errors import SettingsError
+from orchestrator.serving.gateway import extension_host
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.extension_host import ExtensionHost
+from orchestrator.serving.gateway.http.openapi_schemas import NO_PART, ApiPart
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+
+
+class Room:
+    """An extension with one route, whose parts may fail.
+
+    Attributes:
+        duty: Its task.
+        runs: How often the task was started.
+    """
+
+    def __init__(self, duty: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.duty, self.runs = duty, 0
+
+    def routes(self, _service: DataPlane) -> Sequence[Route]:
+        async def answer(_request: Request) -> Response:
+            return PlainTextResponse("room")
+
+        return [Route("/room", answer)]
+
+    async def identify(self, _headers: object, _address: object) -> None:
+        raise RuntimeError("a fault of the room")
+
+    def describe(self) -> ApiPart:
+        return NO_PART
+
+    def duties(self) -> Sequence[Coroutine[Any, Any, None]]:
+        self.runs += 1
+        return (self.duty(),)
+
+    def broken_parts(self) -> Sequence[str]:
+        return ("control room: database",)
+
+    async def close(self) -> None:
+        raise RuntimeError("it cannot be closed")
+
+
+async def rest() -> None:
+    await asyncio.Event().wait()
+
+
+def play(
+    folder: Path,
+    open_room: Callable[[], Any],
+    act: Callable[[ExtensionHost, DataPlane], Coroutine[Any, Any, None]],
+) -> None:
+    async def run() -> None:
+        service = DataPlane(GatewayOptions(audit=folder / "audit", limits=Limits(calls=1)))
+        host = ExtensionHost(service, open_room)
+        await host.start()
+        running = asyncio.create_task(host.run())
+        await act(host, service)
+        assert not running.done()
+        running.cancel()
+        await asyncio.wait([running])
+        await host.close()
+        await service.close()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+
+
+async def status_of(host: ExtensionHost, path: str, method: str = "GET", body: bytes = b"") -> int:
+    """Return the status of a request that is answered in this loop."""
+    statuses: list[int] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: dict[str, Any]) -> None:
+        statuses.append(message.get("status", 0))
+
+    headers = [(b"host", b"localhost"), (b"content-length", b"%d" % len(body))]
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(),
+        "query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http",
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "root_path": "",
+    }  # fmt: skip
+    await host(scope, receive, send)  # type: ignore[arg-type]
+    return statuses[0]
+
+
+@pytest.mark.parametrize(
+    "error", [SettingsError("a wrong file"), RuntimeError("a fault"), SystemExit(3)], ids=repr
+)
+def test_a_room_that_cannot_be_opened_is_opened_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
+    failures = [error] * 3
+
+    def open_room() -> Room:
+        if failures:
+            raise failures.pop()
+        return Room(rest)
+
+    async def act(host: ExtensionHost, service: DataPlane) -> None:
+        assert await status_of(host, "/v1/recognize", "POST") == 400  # a picture is wanted
+        assert await status_of(host, "/room") == 503
+        assert service.broken() == ("control room: it cannot be opened",)
+        while await status_of(host, "/room") != 200:
+            await asyncio.sleep(0.01)
+        assert await status_of(host, "/other") == 404
+        assert service.broken() == ("control room: database",)
+
+    play(tmp_path, open_room, act)
+
+
+def test_a_room_that_hangs_at_its_start_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extension_host, "OPEN_S", 0.01)
+    goes_on = threading.Event()
+
+    def open_room() -> Room:
+        assert goes_on.wait(20)
+        return Room(rest)
+
+    async def act(host: ExtensionHost, _service: DataPlane) -> None:
+        assert await status_of(host, "/v1/recognize", "POST") == 400
+        assert await status_of(host, "/room") == 503
+        goes_on.set()
+        while await status_of(host, "/room") != 200:
+            await asyncio.sleep(0.01)
+
+    play(tmp_path, open_room, act)
+
+
+async def fail() -> None:
+    raise RuntimeError("a fault of the task")
+
+
+async def end() -> None: ...
+
+
+@pytest.mark.parametrize("duty", [fail, end])
+def test_a_task_that_ends_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duty: Callable[[], Any]
+) -> None:
+    monkeypatch.setattr(extension_host, "RETRY_S", 0.01)
+    room = Room(duty)
+
+    async def act(host: ExtensionHost, _service: DataPlane) -> None:
+        while room.runs < 3:
+            await asyncio.sleep(0.01)
+        assert await status_of(host, "/v1/recognize", "POST") == 400
+
+    play(tmp_path, lambda: room, act)
+
+
+def test_a_room_that_cannot_tell_who_calls_knows_nobody(tmp_path: Path) -> None:
+    async def act(host: ExtensionHost, _service: DataPlane) -> None:
+        assert await status_of(host, "/v1/recognize", "POST") == 400
+
+    play(tmp_path, lambda: Room(rest), act)

@@ -1,0 +1,115 @@
+"""Events that the gateway receives while it runs."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import SettingsError
+from orchestrator.serving.gateway.data_plane import DataPlane
+from orchestrator.serving.gateway.ipc import listen
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
+from orchestrator.serving.protocol.gateway_events import (
+    Event,
+    TritonMoved,
+    WorkerDied,
+    WorkersReplaced,
+    event_from_json,
+    event_to_json,
+)
+
+DIED = WorkerDied("stn", "SIGSEGV", ("gate-7#1-2",), is_last=True)
+RENEWED = WorkersReplaced("stn")
+MOVED = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
+
+
+@pytest.mark.parametrize("event", [DIED, RENEWED, MOVED])
+def test_an_event_is_read_as_it_was_written(event: Event) -> None:
+    assert event_from_json(event_to_json(event)) == event
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"event": "eaten"}', '{"event": "moved"}'])
+def test_what_is_no_event_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="wanted"):
+        event_from_json(text)
+
+
+def hear(*lines: str, calls: int = 1, processes: int = 1) -> DataPlane:
+    """Return a service that was told some lines over a pipe, which is closed then."""
+    options = GatewayOptions(
+        limits=Limits(calls=calls), processes=processes, audit=Path(os.devnull)
+    )
+
+    async def story() -> DataPlane:
+        service = DataPlane(options)
+        reading, writing = os.pipe()
+        os.write(writing, "".join(f"{line}\n" for line in lines).encode())
+        os.close(writing)
+        await listen(service, reading)
+        os.close(reading)
+        await asyncio.sleep(0)
+        await service.close()
+        return service
+
+    return asyncio.run(story())
+
+
+def test_a_death_is_counted_once_for_all_processes() -> None:
+    page = hear(event_to_json(DIED), event_to_json(WorkerDied("stn", "SIGSEGV", is_counted=False)))
+    told = b'plates_gateway_worker_deaths_total{how="SIGSEGV",model="stn"} 1.0'
+    assert told in page.metrics.render()
+
+
+async def waits_for_another(service: DataPlane) -> bool:
+    """Tell whether a call is not sent while another is with Triton."""
+    async with service.triton.throttle.acquire():
+        second = service.triton.throttle.acquire()
+        try:
+            await asyncio.wait_for(second.__aenter__(), 0.02)
+        except asyncio.TimeoutError:
+            return True
+        await second.__aexit__(None, None, None)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("after", "is_eased"),
+    [
+        pytest.param([], True, id="dead"),
+        pytest.param([RENEWED], False, id="renewed"),
+        pytest.param([WorkersReplaced("yolo")], True, id="another one renewed"),
+        pytest.param([MOVED], False, id="another Triton"),
+    ],
+)
+def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
+    after: list[Event], is_eased: bool
+) -> None:
+    service = hear(event_to_json(DIED), *(event_to_json(one) for one in after))
+    assert asyncio.run(waits_for_another(service)) is is_eased
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_one"),
+    [pytest.param(1, False, id="four of one"), pytest.param(4, True, id="one of each of four")],
+)
+def test_processes_share_the_calls_that_are_not_held_back(processes: int, is_one: bool) -> None:
+    service = hear(event_to_json(WorkerDied("stn", "SIGSEGV")), calls=16, processes=processes)
+    assert asyncio.run(waits_for_another(service)) is is_one
+
+
+def test_how_long_a_worker_hung_is_no_label() -> None:
+    page = hear(event_to_json(WorkerDied("stn", "hung for 2.6 s"))).metrics.render()
+    assert b'plates_gateway_worker_deaths_total{how="hung",model="stn"} 1.0' in page
+
+
+def test_a_line_that_says_nothing_is_told_and_the_next_is_heeded(caplog) -> None:
+    service = hear("{", event_to_json(DIED))
+    assert b'{how="SIGSEGV",model="stn"} 1.0' in service.metrics.render()
+    assert "wanted JSON of one" in caplog.text
+
+
+def test_a_file_in_place_of_a_pipe_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "options").write_text(event_to_json(DIED))
+    with (tmp_path / "options").open("rb") as file:
+        asyncio.run(listen(None, file.fileno()))

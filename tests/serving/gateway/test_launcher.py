@@ -1,0 +1,222 @@
+"""The gateway's processes, with small programs in their place."""
+
+import errno
+import json
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.serving.gateway import launcher
+from orchestrator.serving.gateway.launcher import MAX_REPLACED, Gateway, start
+from orchestrator.serving.gateway.options import Address, GatewayOptions
+from orchestrator.serving.protocol.gateway_events import TritonMoved, event_from_json
+from orchestrator.serving.supervisor.ports import free_ports
+from tests.waiting import until
+
+LISTENS = """
+import json, os, resource, signal, socket, sys
+options = json.loads(sys.stdin.readline())
+servers = []
+for name in ("http", "grpc", "metrics"):
+    if options[name]:
+        family = socket.AF_INET6 if ":" in options[name]["host"] else socket.AF_INET
+        server = socket.socket(family)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        server.bind((options[name]["host"], options[name]["port"]))
+        server.listen()
+        servers.append(server)
+about = {
+    "cores": resource.getrlimit(resource.RLIMIT_CORE),
+    "key": os.environ.get("PLATES_ADMIN_KEY"),
+    "folder": os.getcwd(),
+    "session": os.getsid(0) == os.getpid(),
+}
+with open(os.path.join(os.path.dirname(options["audit"]), str(os.getpid())), "w") as file:
+    json.dump(about, file)
+"""
+ENDS_WHEN_TOLD = LISTENS + "signal.pause()"
+NEVER_ENDS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + (
+    LISTENS + "while True: signal.pause()"
+)
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> GatewayOptions:
+    http, grpc, metrics = free_ports(3)
+    return GatewayOptions(
+        http=Address("0.0.0.0", http),
+        grpc=Address("::1", grpc),
+        metrics=Address("127.0.0.1", metrics),
+        audit=tmp_path / "audit",
+        processes=2,
+    )
+
+
+@pytest.fixture
+def gateway(options: GatewayOptions, monkeypatch) -> Iterator[Gateway]:
+    monkeypatch.setenv("PLATES_ADMIN_KEY", "gate")
+    started = start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    yield started
+    started.stop(timeout_s=0)
+
+
+def exit_codes(gateway: Gateway) -> list[int | None]:
+    return [worker.process.returncode for worker in gateway.workers]
+
+
+def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    """They have no secrets, dump no memory and are sessions of their own."""
+    assert gateway.monitor()
+    until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
+    assert {int(file.name) for file in tmp_path.iterdir()} == {
+        worker.process.pid for worker in gateway.workers
+    }
+    about = {"cores": [1, 1], "key": None, "folder": str(launcher.PACKAGES), "session": True}
+    assert [json.loads(file.read_text()) for file in tmp_path.iterdir()] == [about] * 2
+    gateway.stop()
+    assert not gateway.monitor()
+    assert exit_codes(gateway) == [-signal.SIGTERM] * 2
+    gateway.stop()  # as often as one likes
+
+
+def pids(gateway: Gateway) -> list[int]:
+    return [worker.process.pid for worker in gateway.workers]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_is_lost_is_replaced_beside_the_others(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, sent: int
+) -> None:
+    first, second = pids(gateway)
+    gateway.workers[1].process.send_signal(sent)
+    until(lambda: gateway.monitor() and pids(gateway)[1] != second, "another process")
+    assert pids(gateway)[0] == first
+    assert "one of the gateway's processes is replaced" in caplog.text
+    gateway.wait_until_listening()
+
+
+def test_a_process_that_replaces_another_knows_where_triton_is(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    moved = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
+    gateway.send(moved)
+    gateway.command = [
+        sys.executable,
+        "-c",
+        f"import sys; lines = [sys.stdin.readline() for _ in '12']\n"
+        f"open({str(tmp_path / 'told')!r}, 'w').write(lines[1])\n"
+        "import signal; signal.pause()",
+    ]
+    killed = gateway.workers[1].process
+    killed.kill()
+    killed.wait()
+    assert gateway.monitor()
+    until(lambda: (tmp_path / "told").exists() and (tmp_path / "told").read_text(), "an event")
+    assert event_from_json((tmp_path / "told").read_text()) == moved
+
+
+def test_a_gateway_without_any_of_its_processes_must_be_restarted(gateway: Gateway) -> None:
+    for worker in gateway.workers:
+        worker.process.kill()
+    for worker in gateway.workers:
+        worker.process.wait()
+    assert not gateway.monitor()
+
+
+def test_a_process_that_ends_again_and_again_leaves_the_others_alone(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = pids(gateway)
+    tried = {second}
+
+    def has_given_up() -> bool:
+        assert gateway.monitor()
+        tried.add(pids(gateway)[1])
+        return len(tried) > MAX_REPLACED and not gateway.workers[1].is_running()
+
+    command, gateway.command = gateway.command, [sys.executable, "-c", "raise SystemExit(3)"]
+    gateway.workers[1].process.kill()
+    until(has_given_up, "the last attempt")
+    assert gateway.monitor()
+    assert pids(gateway)[0] == first
+    assert pids(gateway)[1] in tried
+    gateway.send(TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics"))
+    gateway.command = command
+    monkeypatch.setattr(launcher, "REPLACED_S", 0.0)  # it is later
+    until(lambda: gateway.monitor() and gateway.workers[1].is_running(), "another attempt")
+
+
+def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:
+    gateway = start(replace(options, processes=1), [sys.executable, "-c", NEVER_ENDS])
+    gateway.stop(timeout_s=0)
+    assert exit_codes(gateway) == [-signal.SIGKILL]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        pytest.param(
+            "import sys; print('Traceback', file=sys.stderr); sys.exit('gateway: no such file')",
+            "no such file",
+            id="a-sentence",
+        ),
+        pytest.param(
+            "import sys; print('first', file=sys.stderr); sys.exit('second')",
+            "first second",
+            id="lines",
+        ),
+        pytest.param("raise SystemExit(3)", "it left no message (exit status 3)", id="nothing"),
+    ],
+)
+def test_a_process_that_ends_is_told_once(options, caplog, code: str, message: str) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(ServerError) as raised:
+        start(options, [sys.executable, "-c", code])
+    assert str(raised.value) == f"gateway: ended while starting: {message}"
+    assert caplog.messages == []
+
+
+def test_processes_that_run_are_ended_when_another_cannot_be(options, monkeypatch) -> None:
+    begun: list[launcher.Worker] = []
+    folders: list[Path] = []
+
+    def launch(command, options, counts, launch=launcher.launch) -> launcher.Worker:
+        if begun:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        begun.append(launch(command, options, counts))
+        folders.append(counts.folder)
+        return begun[0]
+
+    monkeypatch.setattr(launcher, "launch", launch)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    assert not begun[0].is_running()
+    assert not folders[0].exists()
+
+
+def test_a_program_that_cannot_be_run_is_told(options) -> None:
+    with pytest.raises(ServerError, match=r"^gateway: /nowhere cannot be run: No such file or"):
+        start(options, ["/nowhere"])
+
+
+def test_what_a_process_says_while_it_starts_is_shown_when_it_has(options, caplog) -> None:
+    code = "import sys; print('no IPv6 here', file=sys.stderr)\n" + ENDS_WHEN_TOLD
+    with caplog.at_level(logging.WARNING):
+        gateway = start(replace(options, processes=1), [sys.executable, "-c", code])
+        gateway.stop()
+        until(lambda: caplog.messages, "what it said")
+    assert caplog.messages == ["no IPv6 here"]
+
+
+def test_a_gateway_that_does_not_listen_is_given_up(gateway: Gateway) -> None:
+    (port,) = free_ports(1)
+    elsewhere = replace(gateway, options=replace(gateway.options, http=Address("127.0.0.1", port)))
+    with pytest.raises(ServerError, match=f"^gateway: does not listen at 127.0.0.1:{port} within"):
+        elsewhere.wait_until_listening(timeout_s=0)

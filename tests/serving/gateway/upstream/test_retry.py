@@ -1,0 +1,267 @@
+"""Calls are sent again while Triton is away, but not those that bring its workers down."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from orchestrator.contract import PROBE, unmark
+from orchestrator.errors import ModelError, RequestError, ServerError
+from orchestrator.serving.gateway.errors import DeadlineExceeded, HarmfulRequest
+from orchestrator.serving.gateway.upstream import retry
+from orchestrator.serving.gateway.upstream.backoff import LONGEST_S
+from orchestrator.serving.gateway.upstream.retry import RetryPolicy, fingerprint_of
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from tests.serving.gateway.stories import Time
+
+AWAY = ServerError("away")
+
+
+def call(picture: bytes = b"picture", **fields: object) -> InferenceRequest:
+    tensor = Tensor("encoded_image", "BYTES", (1,), picture)
+    return InferenceRequest("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
+
+
+class Triton:
+    """Fails as often as it was told, then answers; a picture `bad...` brings each worker down.
+
+    Attributes:
+        outcomes: Errors of the next calls.
+        suspects: Returns the calls that are blamed for a worker's end, when a call fails.
+    """
+
+    def __init__(
+        self, *outcomes: Exception, suspects: Callable[[str], list[str]] | None = None
+    ) -> None:
+        self.outcomes, self.suspects = [*outcomes], suspects
+        self.sent: list[str] = []
+        self.within_s: list[float] = []
+        self.now = 0.0
+        self.pauses: list[float] = []
+        self.retries = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
+
+    async def send(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
+        self.sent.append(call.id)
+        self.within_s.append(within_s)
+        if call.inputs[0].data.startswith(b"bad"):
+            self.retries.blame([call.id], "hung for 2.5 s")
+            raise AWAY
+        if self.outcomes:
+            if self.suspects:
+                self.retries.blame(self.suspects(call.id), "SIGSEGV")
+            raise self.outcomes.pop(0)
+        return InferenceResponse(call.model, "1", call.id, ())
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
+        return asyncio.run(self.retries.infer(asked, within_s))
+
+
+def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
+    triton = Triton()
+    assert triton.ask(call()).id == "gate-7"
+    assert [unmark(one) for one in triton.sent] == ["gate-7"]
+    assert triton.retries.count == 0
+    triton.ask(call())
+    assert len({*triton.sent}) == 2  # no two calls have one id where Triton sees them
+
+
+def test_a_health_check_keeps_its_id() -> None:
+    triton = Triton()
+    triton.ask(call(id=PROBE))
+    assert triton.sent == [PROBE]
+
+
+def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
+    triton = Triton(*[AWAY] * 6)
+    assert triton.ask(call()).id == "gate-7"
+    assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
+    assert len({*triton.sent}) == 7
+    assert triton.retries.count == 6
+    assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
+
+
+def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together() -> None:
+    callers, back_at_s = 16, 4.0
+    time, sent_at, answered_at = Time(), [], []
+
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+        if unmark(asked.id) == "another model":
+            return InferenceResponse(asked.model, "1", asked.id, ())
+        sent_at.append(time.now)
+        if time.now < back_at_s:
+            raise AWAY
+        return InferenceResponse(asked.model, "1", asked.id, ())
+
+    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+
+    async def ask() -> None:
+        await retries.infer(call(), 60.0)
+        answered_at.append(time.now)
+
+    async def ask_another_model() -> None:
+        for _ in range(40):
+            await retries.infer(call(id="another model"), 60.0)
+            await time.sleep(0.1)
+
+    asyncio.run(time.pass_for(ask_another_model(), *(ask() for _ in range(callers))))
+    assert len(answered_at) == callers
+    assert max(answered_at) <= back_at_s + 2 * LONGEST_S
+    in_vain = sum(at < back_at_s for at in sent_at)
+    assert in_vain < callers * 5 + back_at_s / LONGEST_S  # each on its own: 16 * 23
+
+
+@pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
+def test_what_another_try_does_not_mend_is_told_at_once(fault: Exception) -> None:
+    triton = Triton(fault)
+    with pytest.raises(type(fault)):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("within_s", "least_s", "most_s"),
+    [
+        pytest.param(60.0, 29.5, 30.0, id="the service's"),
+        pytest.param(1.0, 0.5, 1.0, id="the caller's"),
+        pytest.param(0.02, 0.02, 0.02, id="exactly one pause"),
+    ],
+)
+def test_a_call_is_given_up_within_its_time(within_s: float, least_s: float, most_s: float) -> None:
+    triton = Triton(*[AWAY] * 1000)
+    with pytest.raises(ServerError):
+        triton.ask(call(), within_s)
+    assert least_s <= triton.now <= most_s
+
+
+def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
+    triton = Triton(AWAY)
+    triton.retries.end()
+    with pytest.raises(ServerError):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None:
+    triton = Triton()
+    with pytest.raises(HarmfulRequest, match=r"ended 2 workers.*hung for 2\.5 s"):
+        triton.ask(call(b"bad"))
+    assert len(triton.sent) == 2
+    with pytest.raises(HarmfulRequest):
+        triton.ask(call(b"bad", id="another"))
+    assert len(triton.sent) == 2
+    assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
+
+
+def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
+    triton = Triton(AWAY, AWAY, suspects=lambda id: [id[-160:]])  # what a heartbeat keeps of it
+    with pytest.raises(HarmfulRequest):
+        triton.ask(call(id="x" * 500))
+
+
+def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() -> None:
+    triton = Triton(AWAY, AWAY, suspects=lambda _: ["a caller of Triton itself", ""])
+    assert triton.ask(call(id=PROBE)).id == PROBE
+
+
+async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+        if asked.inputs[0].data not in seen:
+            seen.add(asked.inputs[0].data)
+            retries.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        is_alone.set()
+        await asyncio.Event().wait()  # the first suspect never comes back
+        raise AssertionError
+
+    seen: set[bytes] = set()
+    is_alone = asyncio.Event()
+    retries = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
+    first = asyncio.create_task(retries.infer(call(b"a"), 60))
+    await is_alone.wait()
+    with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
+        await retries.infer(call(b"b"), 1.0)
+    first.cancel()
+
+
+def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
+    triton = Triton(AWAY, suspects=lambda id: [id])
+    assert triton.ask(call()).id == "gate-7"
+    triton.outcomes = [AWAY]
+    assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
+    assert len(triton.sent) == 4
+
+
+@pytest.mark.parametrize("end", [DeadlineExceeded("1 s"), asyncio.CancelledError()])
+def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
+    end: Exception,
+) -> None:
+    triton = Triton(end, end, end)
+    for _ in range(2):
+        with pytest.raises(type(end)):
+            triton.ask(call(), 1.0)
+        triton.retries.blame([triton.sent[-1]], "hung for 2.5 s")
+    with pytest.raises(HarmfulRequest):
+        triton.ask(call(), 1.0)
+    with pytest.raises(type(end)):
+        triton.ask(call(b"pictura"), 1.0)
+
+
+def test_the_latest_harmful_requests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "MOST_KEPT", 2)
+    triton = Triton()
+
+    def times_sent(picture: bytes) -> int:
+        before = len(triton.sent)
+        with pytest.raises(HarmfulRequest):
+            triton.ask(call(picture))
+        return len(triton.sent) - before
+
+    order = [b"bad 1", b"bad 2", b"bad 1", b"bad 2", b"bad 3", b"bad 2", b"bad 1"]
+    assert [times_sent(picture) for picture in order] == [2, 2, 0, 0, 2, 0, 2]
+
+
+def test_suspected_calls_are_sent_one_at_a_time() -> None:
+    at_once: list[int] = []
+    under_way: set[str] = set()
+    seen: set[bytes] = set()
+
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+        picture = asked.inputs[0].data
+        if picture not in seen:
+            seen.add(picture)
+            retries.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        under_way.add(asked.id)
+        at_once.append(len(under_way))
+        await time.sleep(0.05)
+        under_way.remove(asked.id)
+        return InferenceResponse(asked.model, "1", asked.id, ())
+
+    time = Time()
+    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+
+    async def ask(picture: bytes) -> None:
+        await retries.infer(call(picture), 60)
+
+    asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
+    assert at_once == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        pytest.param(lambda: call(), True, id="the same again"),
+        pytest.param(lambda: call(id="other"), True, id="id"),
+        pytest.param(lambda: call(outputs=("texts",)), True, id="outputs"),
+        pytest.param(lambda: call(b"pictura"), False, id="picture"),
+        pytest.param(lambda: call(parameters={"max_plates": 1}), False, id="parameters"),
+    ],
+)
+def test_a_fingerprint_is_that_of_picture_and_parameters(
+    change: Callable[[], InferenceRequest], is_same: bool
+) -> None:
+    assert (fingerprint_of(change()) == fingerprint_of(call())) is is_same

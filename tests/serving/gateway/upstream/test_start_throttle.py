@@ -1,0 +1,102 @@
+"""Fewer calls go to Triton while workers start."""
+
+import asyncio
+
+import pytest
+
+from orchestrator.serving.gateway.upstream import start_throttle
+from orchestrator.serving.gateway.upstream.start_throttle import LONGEST_S, StartThrottle
+from tests.serving.gateway.stories import Clock, settle
+
+CALLS = 16
+
+
+class Story:
+    """Calls that stay with Triton until they are let go."""
+
+    def __init__(self, calls: int = CALLS) -> None:
+        self.clock = Clock()
+        self.throttle = StartThrottle(calls, self.clock)
+        self.at_once = 0
+        self._go = asyncio.Event()
+
+    async def call(self) -> None:
+        async with self.throttle.acquire():
+            self.at_once += 1
+            await self._go.wait()
+            self.at_once -= 1
+
+    async def most(self) -> int:
+        """Return how many of many calls are with Triton before any is answered."""
+        calls = [asyncio.create_task(self.call()) for _ in range(2 * CALLS)]
+        await settle()
+        most = self.at_once
+        self._go.set()
+        await asyncio.gather(*calls)
+        self._go.clear()
+        assert self.at_once == 0
+        return most
+
+
+async def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
+    one = Story()
+    assert await one.most() == 2 * CALLS
+    one.throttle.begin("yolo", is_last=False)
+    assert await one.most() == CALLS // 4
+    one.throttle.begin("stn", is_last=True)
+    assert await one.most() == CALLS // 8
+    one.throttle.end("stn")
+    assert await one.most() == CALLS // 4
+    one.throttle.end("yolo")
+    assert await one.most() == 2 * CALLS
+
+
+@pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
+async def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
+    one = Story(calls)
+    one.throttle.begin("yolo", is_last=False)
+    assert await one.most() == few
+    one.throttle.begin("yolo", is_last=True)
+    assert await one.most() == fewest
+
+
+async def test_another_triton_has_all_its_workers() -> None:
+    one = Story()
+    one.throttle.begin("yolo", is_last=False)
+    one.throttle.begin("stn", is_last=True)
+    one.throttle.end_all()
+    assert await one.most() == 2 * CALLS
+
+
+@pytest.mark.parametrize(("after_s", "most"), [(LONGEST_S, CALLS // 8), (LONGEST_S + 1, 2 * CALLS)])
+async def test_a_start_without_an_end_throttles_calls_for_a_while(
+    after_s: float, most: int
+) -> None:
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    one.clock.now += after_s
+    assert await one.most() == most
+
+
+async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_throttle, "WAIT_S", 0.01)
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
+    await settle()
+    async with one.throttle.acquire():
+        assert one.at_once == len(hung)
+    assert await one.most() == len(hung)
+    await asyncio.gather(*hung)
+
+
+async def test_a_caller_who_leaves_takes_no_turn_along() -> None:
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
+    await settle()
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    one.at_once = 0
+    assert await one.most() == CALLS // 8

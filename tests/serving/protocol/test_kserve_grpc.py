@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+from tritonclient.grpc import InferResult
+from tritonclient.grpc import service_pb2 as pb
+
+from orchestrator.errors import RequestError
+from orchestrator.serving.protocol.bytes_tensors import encode
+from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from orchestrator.serving.protocol.kserve_grpc import parse_request, to_call, to_response
+
+MODEL = "plate_recognition"
+Input = pb.ModelInferRequest.InferInputTensor
+Output = pb.ModelInferRequest.InferRequestedOutputTensor
+SHARED = {"shared_memory_region": pb.InferParameter(string_param="x")}
+MIB = 1024 * 1024
+
+
+def tensor(**changes: object) -> Input:
+    return Input(**({"name": "input__0", "datatype": "UINT8", "shape": [1, 2, 3]} | changes))
+
+
+def request(**changes: object) -> pb.ModelInferRequest:
+    usual = {"model_name": MODEL, "inputs": [tensor()], "raw_input_contents": [b"123456"]}
+    return pb.ModelInferRequest(**(usual | changes))
+
+
+def typed(datatype: str, shape: list[int], **contents: object) -> pb.ModelInferRequest:
+    given = tensor(datatype=datatype, shape=shape, contents=pb.InferTensorContents(**contents))
+    return request(inputs=[given], raw_input_contents=[])
+
+
+def delimited(number: int, content: bytes = b"") -> bytes:
+    """A field of a message, up to 127 bytes."""
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+class TestCall:
+    def test_raw_contents_are_the_inputs(self) -> None:
+        inputs = [tensor(), Input(name="b", datatype="BYTES", shape=[1])]
+        call = to_call(request(inputs=inputs, raw_input_contents=[b"123456", b"78"]), {})
+        assert call == InferenceRequest(
+            MODEL,
+            (Tensor("input__0", "UINT8", (1, 2, 3), b"123456"), Tensor("b", "BYTES", (1,), b"78")),
+        )
+
+    def test_everything_beside_the_inputs(self) -> None:
+        parameters = {
+            "roi": pb.InferParameter(string_param="0,0,1,1"),
+            "max_plates": pb.InferParameter(int64_param=3),
+            "text_threshold": pb.InferParameter(double_param=0.5),
+            "flag": pb.InferParameter(bool_param=True),
+        }
+        call = to_call(
+            request(
+                model_version="1",
+                id="7",
+                outputs=[Output(name="texts"), Output(name="corners")],
+                parameters=parameters,
+            ),
+            {"traceparent": "00-1"},
+        )
+        assert (call.version, call.id, call.outputs) == ("1", "7", ("texts", "corners"))
+        assert call.parameters == {
+            "roi": "0,0,1,1",
+            "max_plates": 3,
+            "text_threshold": 0.5,
+            "flag": True,
+        }
+        assert call.trace == {"traceparent": "00-1"}
+
+    @pytest.mark.parametrize(
+        ("sent", "content"),
+        [
+            pytest.param(typed("UINT8", [0, 1, 3]), b"", id="nothing"),
+            pytest.param(typed("UINT8", [2], uint_contents=[0, 255]), b"\0\xff", id="numbers"),
+            pytest.param(typed("BYTES", [1], bytes_contents=[b"\xff\xd8"]), encode([b"\xff\xd8"]),
+                         id="a file"),
+        ],
+    )  # fmt: skip
+    def test_contents_may_be_typed(self, sent: pb.ModelInferRequest, content: bytes) -> None:
+        assert to_call(sent, {}).inputs[0].data == content
+
+    @pytest.mark.parametrize(
+        ("sent", "message"),
+        [
+            pytest.param(request(raw_input_contents=[b"", b""]), "each of 1 inputs, got 2",
+                         id="raw contents of nobody"),
+            pytest.param(request(inputs=[tensor(contents=pb.InferTensorContents())]),
+                         "contents or raw_input_contents, got both", id="both"),
+            pytest.param(request(inputs=[tensor(parameters=SHARED)]),
+                         "no parameters of a tensor, got 'shared_memory_region'", id="shared"),
+            pytest.param(request(outputs=[Output(name="texts", parameters=SHARED)]),
+                         "output 'texts': wanted no parameters of a tensor", id="shared output"),
+            pytest.param(request(inputs=[tensor(shape=[-1, -6, 1])]), "wanted no negative sizes",
+                         id="negative"),
+            pytest.param(request(inputs=[tensor()] * 2, raw_input_contents=[b""] * 2),
+                         "inputs: wanted each name once", id="twice"),
+            pytest.param(request(outputs=[Output(name="a")] * 33), "outputs: wanted up to 32",
+                         id="outputs"),
+            pytest.param(request(id="x" * 9999), "id: wanted up to 256", id="id"),
+            pytest.param(request(parameters={"a": pb.InferParameter()}), "'a': .* got none",
+                         id="no value"),
+            pytest.param(request(parameters={"a": pb.InferParameter(uint64_param=1)}),
+                         "'a': wanted a text, a number, .* got uint64_param", id="unsigned"),
+            pytest.param(typed("FP16", [1], fp32_contents=[1]), "BYTES in contents, got 'FP16'",
+                         id="type"),
+            pytest.param(typed("UINT8", [1], int_contents=[1]),
+                         "wanted uint_contents alone, got int_contents", id="other contents"),
+            pytest.param(typed("UINT8", [1], uint_contents=[1], bool_contents=[True]),
+                         "wanted uint_contents alone, got bool_", id="two contents"),
+            pytest.param(typed("UINT8", [1], uint_contents=[256]), "wanted data that fits UINT8",
+                         id="too large"),
+            pytest.param(typed("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1",
+                         id="fewer"),
+            pytest.param(typed("UINT8", [2**62] * 300, uint_contents=[1]),
+                         "wanted up to 8 dimensions, got 300", id="dimensions"),
+        ],
+    )  # fmt: skip
+    def test_a_request_that_is_not_understood_is_refused(self, sent, message: str) -> None:
+        with pytest.raises(RequestError, match=message) as raised:
+            to_call(sent, {})
+        assert len(str(raised.value)) < 200
+
+
+class TestMessage:
+    def test_it_is_read_as_it_was_sent(self) -> None:
+        sent = request(outputs=[Output(name="texts")], raw_input_contents=[bytes(MIB)])
+        assert parse_request(sent.SerializeToString()) == sent
+        assert parse_request(b"") == pb.ModelInferRequest()
+
+    @pytest.mark.parametrize(
+        ("message", "said"),
+        [
+            pytest.param(b"\xff" * 100, "got other bytes", id="junk"),
+            pytest.param(b"\x08\1", "got other bytes", id="a number"),
+            pytest.param(delimited(1, b"abc")[:-1], "got other bytes", id="cut"),
+            pytest.param(delimited(1, b"abc")[:1], "got other bytes", id="cut in a length"),
+            pytest.param(delimited(1, b"\xff"), "wanted a ModelInferRequest", id="no text"),
+            pytest.param(delimited(6) * 84, "wanted up to 83 fields, got more", id="outputs"),
+            pytest.param(request(id="x" * 4 * MIB).SerializeToString(),
+                         "wanted up to 4194304 bytes beside raw_input_contents", id="long id"),
+            pytest.param(typed("UINT8", [4 * MIB], uint_contents=[0] * 4 * MIB).SerializeToString(),
+                         "wanted up to 4194304 bytes beside raw_input_contents", id="typed"),
+        ],
+    )  # fmt: skip
+    def test_bytes_that_are_no_message_or_become_much_memory_are_refused(
+        self, message, said
+    ) -> None:
+        with pytest.raises(RequestError, match=said):
+            parse_request(message)
+
+
+def test_tritonclient_reads_an_answer() -> None:
+    boxes = np.arange(8, dtype="<f4").reshape(2, 4)
+    outputs = (
+        Tensor("coordinates", "FP32", (2, 4), boxes.tobytes()),
+        Tensor("texts", "BYTES", (2, 1), encode([b"A001AA77", b""])),
+        Tensor("corners", "FP32", (0, 4, 2), b""),
+    )
+    response = to_response(InferenceResponse(MODEL, "1", "7", outputs))
+    assert (response.model_name, response.model_version, response.id) == (MODEL, "1", "7")
+    result = InferResult(response)
+    assert np.array_equal(result.as_numpy("coordinates"), boxes)
+    assert result.as_numpy("texts").tolist() == [[b"A001AA77"], [b""]]
+    assert result.as_numpy("corners").shape == (0, 4, 2)

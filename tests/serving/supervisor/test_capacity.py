@@ -1,0 +1,33 @@
+"""How many workers and threads fit a machine."""
+
+import pytest
+
+from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
+
+
+@pytest.mark.parametrize(
+    ("cores", "capacity"),
+    [
+        (1, Capacity(threads=1, instances=1, pictures=2)),
+        (2, Capacity(threads=2, instances=2, pictures=3)),
+        (4, Capacity(threads=4, instances=2, pictures=3)),
+        (16, Capacity(threads=4, instances=8, pictures=9)),
+    ],
+)
+def test_workers_grow_with_the_cores(cores: int, capacity: Capacity) -> None:
+    assert fitting(cores) == capacity
+
+
+def test_what_is_asked_for_is_kept() -> None:
+    assert fitting(8, threads=3, pictures=6) == Capacity(threads=3, instances=4, pictures=6)
+    assert fitting(2, instances=4, pictures=3) == Capacity(threads=2, instances=4, pictures=3)
+    assert fitting(2, instances=4) == Capacity(threads=2, instances=4, pictures=5)
+
+
+def test_a_gpu_has_one_instance_of_a_network_unless_more_are_asked_for() -> None:
+    assert fitting_gpu(threads=2).instances == 1
+    assert fitting_gpu(threads=2, instances=2).instances == 2
+
+
+def test_no_more_inferences_than_pictures() -> None:
+    assert fitting(8, pictures=1).instances == 1

@@ -1,0 +1,156 @@
+"""Checks before a start."""
+
+import shutil
+import socket
+from dataclasses import replace
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ExtraError, ServerError, SettingsError
+from orchestrator.host.memory import MIB
+from orchestrator.serving.supervisor import preflight
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
+
+
+def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
+    def fail(*name: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(ServerError, match=r"^localhost:8000: this machine does not know the name"):
+        preflight.check_localhost(ServerOptions())
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_triton_listens_to_others_only_where_they_are_trusted(host: str) -> None:
+    message = f"^host: wanted an address of this machine alone for bare Triton, got {host}: .*--tr"
+    with pytest.raises(SettingsError, match=message):
+        preflight.check_network(ServerOptions(host=host))
+    preflight.check_network(ServerOptions(host=host, trust_network=True))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_triton_listens_to_this_machine(host: str) -> None:
+    preflight.check_network(ServerOptions(host=host))
+
+
+def test_missing_shared_memory_is_told(tmp_path) -> None:
+    message = "/shm: wanted shared memory for the workers, got No such file.*; mount a memory"
+    with pytest.raises(ServerError, match=message):
+        preflight.check_shared_memory(ServerOptions(device="cpu"), tmp_path / "shm")
+
+
+def test_too_little_shared_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
+        preflight.check_shared_memory(options, Path("/proc"))  # which has no room at all
+    preflight.check_shared_memory(options, Path("/dev/shm"))
+
+
+def test_the_largest_call_fits_into_the_shared_memory_that_workers_leave() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    assert preflight.shared_bytes_of_call(options, Path("/proc")) == 0
+    free = shutil.disk_usage("/dev/shm").free
+    assert 0 < preflight.shared_bytes_of_call(options, Path("/dev/shm")) < free / 3
+
+
+def test_too_little_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    message = (
+        r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1024 MiB; with Docker "
+        r"use a larger --memory, in Kubernetes a larger limits\.memory$"
+    )
+    with pytest.raises(ServerError, match=message):
+        preflight.check_memory(options, 1024 * MIB)
+    preflight.check_memory(options, 2048 * MIB)
+
+
+def test_fewer_pictures_at_once_need_less_memory_and_that_of_other_models_is_not_known(
+    tmp_path,
+) -> None:
+    most = 1100 * MIB
+    preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
+    with pytest.raises(ServerError, match=r"^memory: "):
+        preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
+    preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
+
+
+def test_a_port_that_the_gateway_wants_too_is_refused() -> None:
+    (port,) = free_ports(1)
+    gateway = ListenAddress("http_port", "127.0.0.1", port)
+    message = f"^grpc_port: wanted another port than http_port, got {port} for both$"
+    with pytest.raises(ServerError, match=message):
+        preflight.check(ServerOptions(device="cpu", grpc_port=port), [gateway])
+
+
+def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
+    monkeypatch.setattr(preflight, "usable_memory", lambda: 512 * MIB)
+    http, grpc, metrics = free_ports(3)
+    ports = {"http_port": http, "grpc_port": grpc, "metrics_port": metrics}
+    with pytest.raises(ServerError, match=r"^memory: wanted .* got 512 MiB"):
+        preflight.check(ServerOptions(device="cpu", **ports))
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "message"),
+    [
+        pytest.param({"traces": "collector:4318"}, "traces: wanted http://.*, got collector:4318"),
+        pytest.param(
+            {"traces": "http://a,rate=1"}, "traces: wanted http://.*, got http://a,rate=1"
+        ),
+        pytest.param({"admin_key": "a:b"}, "admin key: wanted letters, .* got other characters"),
+        pytest.param({"admin_key": ""}, "admin key: wanted letters, .* got other characters"),
+    ],
+)
+def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: str) -> None:
+    with pytest.raises(ServerError, match=message):
+        preflight.check_texts(ServerOptions(**asked_for))
+
+
+@pytest.mark.parametrize(
+    "asked_for", [{}, {"traces": "http://otel:4318/v1/traces", "admin_key": "gate-7_x.Y"}]
+)
+def test_texts_that_triton_understands_pass(asked_for: dict[str, str]) -> None:
+    preflight.check_texts(ServerOptions(**asked_for))
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("tpu", "wanted one of auto, cpu, gpu, got tpu"), ("gpu", "wanted a GPU, got none")],
+)
+def test_a_device_that_is_not_there_is_refused(monkeypatch, device: str, message: str) -> None:
+    monkeypatch.setattr(preflight, "explain_no_gpu", lambda: "no driver")
+    with pytest.raises(ServerError, match=message):
+        preflight.check_device(device)
+
+
+@pytest.mark.parametrize(
+    "named", [{"weights": Path("mine")}, {"formats": Path("mine/formats.toml")}], ids=str
+)
+def test_a_repository_with_its_networks_in_it_takes_no_others(tmp_path: Path, named) -> None:
+    (tmp_path / "plate_recognition" / "1").mkdir(parents=True)
+    (tmp_path / "plate_recognition" / "1" / "formats.toml").touch()
+    options = ServerOptions(repository=tmp_path)
+    preflight.check_as_it_lies(options)
+    with pytest.raises(SettingsError, match="is served as it lies: wanted neither weights nor"):
+        preflight.check_as_it_lies(replace(options, **named))
+
+
+def test_files_are_decoded_on_a_gpu_only_with_the_packages_for_it(monkeypatch) -> None:
+    def find(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", find)
+    preflight.check_decoding(ServerOptions(device="gpu"))
+    preflight.check_decoding(ServerOptions(device="cpu", decode_on_gpu=True))
+    with pytest.raises(ExtraError, match=r"nvidia-nvimgcodec-cu13 .* '\.\[gpu-decoding\]'"):
+        preflight.check_decoding(ServerOptions(device="gpu", decode_on_gpu=True))
+
+
+def test_pictures_are_decoded_on_a_gpu_or_stay_on_the_cpu() -> None:
+    with pytest.raises(SettingsError, match="wanted --decode-on-gpu or --pictures-on-cpu, got"):
+        preflight.check_decoding(ServerOptions(decode_on_gpu=True, pictures_on_cpu=True))

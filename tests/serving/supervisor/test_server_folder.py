@@ -1,0 +1,114 @@
+"""Files of a server on disk, and paths that a worker can read."""
+
+import errno
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from orchestrator.contract import SHM
+from orchestrator.errors import ServerError
+from orchestrator.serving.supervisor.server_folder import ServerFolder, is_plain, writing
+
+
+@pytest.fixture
+def folder():
+    made = ServerFolder.make()
+    yield made
+    made.remove()
+
+
+@pytest.mark.parametrize("name", ["plates", "plates 2.0", "a_b-c+d"])
+def test_a_plain_path_is_used_as_it_is(folder: ServerFolder, tmp_path: Path, name: str) -> None:
+    assert folder.plain(tmp_path / name) == tmp_path / name
+
+
+@pytest.mark.parametrize("name", ["мой проект", "a:b", "a;b", "$LIB", "two\nlines"])
+def test_any_other_path_is_reached_through_a_link(
+    folder: ServerFolder, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "model.py").touch()
+    link = folder.plain(tmp_path / name)
+    assert is_plain(link)
+    assert (link / "model.py").exists()
+    assert folder.plain(tmp_path / name) != link  # each has its own
+
+
+def test_a_relative_path_becomes_absolute(folder: ServerFolder) -> None:
+    assert folder.plain(Path("models")) == Path.cwd() / "models"
+
+
+def test_a_temporary_folder_that_is_not_ascii_is_reached_through_a_link(
+    tmp_path: Path, monkeypatch
+) -> None:
+    (tmp_path / "врем").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "врем"))
+    folder = ServerFolder.make()
+    assert is_plain(folder.path)
+    assert folder.path.resolve().parent == tmp_path / "врем"
+    folder.remove()
+    assert list((tmp_path / "врем").iterdir()) == []
+    assert list(SHM.glob(f"{folder.shm_prefix}*")) == []
+
+
+def test_removing_leaves_no_shared_memory() -> None:
+    folder = ServerFolder.make()
+    (SHM / f"{folder.shm_prefix}region").touch()
+    folder.remove()
+    assert list(SHM.glob(f"{folder.shm_prefix}*")) == []
+    assert not folder.path.exists()
+
+
+def test_a_workers_python_sees_plain_folders_in_their_order(
+    folder: ServerFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "имя").mkdir()
+    programs = folder.lay_out_python([tmp_path / "имя", tmp_path])
+    (packages,) = programs.parent.glob("lib/python3.*/site-packages/*.pth")
+    patch, first, second = packages.read_text(encoding="ascii").splitlines()
+    assert patch == "import unresolved_links"
+    assert Path(first).resolve() == tmp_path / "имя"
+    assert second == str(tmp_path)
+    assert os.access(programs / "python3", os.X_OK)
+
+
+def test_a_workers_python_leaves_links_to_other_than_ascii_unresolved(
+    folder: ServerFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "имя").mkdir()
+    (tmp_path / "имя" / "where.py").write_text(
+        "import os, pathlib\n"
+        "print(os.path.realpath(__file__), pathlib.Path(__file__).resolve(), sep='\\n')\n"
+    )
+    (tmp_path / "ascii").symlink_to(tmp_path)
+    programs = folder.lay_out_python([tmp_path / "имя"])
+    code = f"import where, os; print(os.path.realpath({str(tmp_path / 'ascii')!r}))"
+    done = subprocess.run(
+        [programs / "python3", "-c", code], capture_output=True, text=True, check=True
+    )
+    link = str(folder.links / "0" / "where.py")
+    assert done.stdout.splitlines() == [link, link, str(tmp_path)]
+
+
+def test_a_workers_python_resolves_as_ever_where_every_path_is_plain(
+    folder: ServerFolder, tmp_path: Path
+) -> None:
+    programs = folder.lay_out_python([tmp_path])
+    (packages,) = programs.parent.glob("lib/python3.*/site-packages/*.pth")
+    assert packages.read_text(encoding="ascii") == f"{tmp_path}\n"
+
+
+def test_no_temporary_folder_is_one_sentence() -> None:
+    found_none = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/x']")
+    message = "TMPDIR: no room to write to: No usable .*; TMPDIR says where there is more"
+    with pytest.raises(ServerError, match=message), writing():
+        raise found_none
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    message = "nope/file: no room to write to: No such file"
+    with pytest.raises(ServerError, match=message), writing():
+        (tmp_path / "nope" / "file").write_text("")

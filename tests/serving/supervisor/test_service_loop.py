@@ -1,0 +1,155 @@
+"""Services are started in order, started again when they die, and stopped in reverse order."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.serving.supervisor import service_loop
+from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
+
+UNEXPECTED = FileNotFoundError("no such folder")
+Outcome = bool | BaseException
+
+
+def play(script: list[Outcome]) -> bool:
+    """Return or raise the next outcome of a script; True when there is none left."""
+    outcome = script.pop(0) if script else True
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+@dataclass
+class Fake:
+    """A service that notes its events.
+
+    Attributes:
+        name: Its name.
+        events: Its starts and stops are added to this list.
+        starts: Outcomes of its starts, in order; then all succeed.
+        checks: Results of `monitor`, in order; then it is always well.
+        stops: Outcomes of its stops, in order; then all succeed.
+    """
+
+    name: str
+    events: list[str]
+    starts: list[Outcome] = field(default_factory=list)
+    checks: list[Outcome] = field(default_factory=list)
+    stops: list[Outcome] = field(default_factory=list)
+
+    @property
+    def spec(self) -> ServiceSpec:
+        return ServiceSpec(self.name, self.start)
+
+    def start(self) -> "Fake":
+        self.events.append(f"start {self.name}")
+        play(self.starts)
+        return self
+
+    def monitor(self) -> bool:
+        return play(self.checks)
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        self.events.append(f"stop {self.name} {timeout_s:.0f}")
+        play(self.stops)
+
+
+def run(*specs: ServiceSpec, checks: int = 2, on_ready: Callable[[], None] = lambda: None) -> None:
+    """Supervise services for a number of checks, and interrupt then."""
+    left = [None] * checks
+
+    def sleep(_seconds: float) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+
+    with pytest.raises(KeyboardInterrupt):
+        supervise(specs, on_ready, sleep)
+
+
+@pytest.fixture
+def events() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def pauses(monkeypatch) -> list[float]:
+    """Pauses between the retries of a start; nothing waits for them here."""
+    waited: list[float] = []
+    retries = replace(service_loop.START_RETRIES, sleep=waited.append)
+    monkeypatch.setattr(service_loop, "START_RETRIES", retries)
+    return waited
+
+
+def test_services_are_stopped_in_reverse_order(events) -> None:
+    a, b = Fake("a", events), Fake("b", events)
+    run(a.spec, b.spec, on_ready=lambda: events.append("ready"))
+    assert events == ["start a", "start b", "ready", "stop b 20", "stop a 20"]
+
+
+def test_only_the_one_that_died_is_started_again(events) -> None:
+    a, b = Fake("a", events), Fake("b", events, checks=[False])
+    run(a.spec, b.spec)
+    assert events == ["start a", "start b", "stop b 1", "start b", "stop b 20", "stop a 20"]
+
+
+def test_those_that_run_are_stopped_when_another_cannot_be_started(events) -> None:
+    a, b = Fake("a", events), Fake("b", events, starts=[ServerError("no port")])
+    with pytest.raises(ServerError, match="no port"):
+        supervise([a.spec, b.spec])
+    assert events == ["start a", "start b", "stop a 20"]
+
+
+def test_a_start_that_fails_is_tried_again(events, pauses) -> None:
+    starts = [True, ServerError("no memory"), ServerError("no port")]
+    run(Fake("a", events, starts, checks=[False]).spec)
+    assert events == ["start a", "stop a 1", *["start a"] * 3, "stop a 20"]
+    assert len(pauses) == 2
+
+
+def test_a_service_that_never_starts_again_is_given_up(events, pauses) -> None:
+    starts = [True, *[ServerError("no disk")] * 6]
+    with pytest.raises(ServerError, match="no disk"):
+        supervise([Fake("a", events, starts, checks=[False]).spec], sleep=lambda _seconds: None)
+    assert len(pauses) == 5
+
+
+@pytest.fixture
+def no_error_pauses(monkeypatch) -> None:
+    monkeypatch.setattr(service_loop, "ERROR_PAUSES_S", (0.0, 0.0))
+
+
+@pytest.mark.usefixtures("no_error_pauses")
+@pytest.mark.parametrize("failed_starts", [0, 1, 9])
+def test_an_unexpected_error_of_one_service_is_its_own_failure(
+    events, caplog, failed_starts: int
+) -> None:
+    others: list[str] = []
+    starts = [True, *[UNEXPECTED] * failed_starts]
+    faulty = Fake("a", events, starts, checks=[UNEXPECTED])
+    run(faulty.spec, Fake("b", others).spec, checks=20)
+    assert events == ["start a", "stop a 1", *["start a"] * (failed_starts + 1), "stop a 20"]
+    assert others == ["start b", "stop b 20"]
+    assert "a failed unexpectedly; starting again in 0 s" in caplog.text
+    assert "FileNotFoundError: no such folder" in caplog.text
+
+
+def test_a_service_that_failed_unexpectedly_is_started_again_after_a_pause(events) -> None:
+    run(Fake("a", events, checks=[UNEXPECTED]).spec, checks=20)
+    assert events == ["start a", "stop a 1"]
+
+
+@pytest.mark.usefixtures("no_error_pauses")
+def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(events) -> None:
+    others: list[str] = []
+    faulty = Fake("a", events, checks=[UNEXPECTED], stops=[OSError("no such process")])
+    run(Fake("b", others).spec, faulty.spec)
+    assert events == ["start a", "stop a 1", "start a", "stop a 20"]
+    assert others == ["start b", "stop b 20"]
+
+
+def test_an_interrupt_during_a_check_stops_everything(events) -> None:
+    run(Fake("a", events, checks=[KeyboardInterrupt()]).spec)
+    assert events == ["start a", "stop a 20"]

@@ -1,0 +1,191 @@
+"""Triton is put in the place of another so that the gateway has one at any time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.host.retry import Retries
+from orchestrator.serving.protocol.gateway_events import Event, WorkerDied
+from orchestrator.serving.supervisor import triton_service
+from orchestrator.serving.supervisor.options import ServerOptions
+from orchestrator.serving.supervisor.triton_service import TritonService, locate
+
+OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
+
+
+@dataclass
+class Fake:
+    """A Triton that notes when it stops."""
+
+    name: str
+    events: list[str]
+    is_alive: bool = True
+
+    def monitor(self) -> bool:
+        return self.is_alive
+
+    def drain(self, on_wait: Callable[[], None]) -> None:
+        self.events.append(f"drain {self.name}")
+        on_wait()
+
+    def stop(self) -> None:
+        self.events.append(f"stop {self.name}")
+
+
+@pytest.fixture
+def events() -> list[str]:
+    """Events of the test, in order."""
+    return []
+
+
+@pytest.fixture
+def started() -> list[Fake]:
+    """Tritons that were started."""
+    return []
+
+
+@pytest.fixture
+def faults(events, started, monkeypatch) -> list[int]:
+    """Has starts fail by their number, the first being 1, and replaces the real ones."""
+    failing: list[int] = []
+
+    def start(options, models, notify, *, on_wait) -> Fake:
+        started.append(Fake(f"{len(started) + 1}", events))
+        events.append(f"start {started[-1].name}{' here' if options == OPTIONS else ''}")
+        if on_wait:
+            on_wait()
+        if len(started) in failing:
+            raise ServerError("no room")
+        return started[-1]
+
+    monkeypatch.setattr(triton_service, "start", start)
+    monkeypatch.setattr(triton_service, "check_shared_memory", lambda _options: None)
+    monkeypatch.setattr(
+        triton_service, "START_RETRIES", Retries(times=1, sleep=lambda _seconds: None)
+    )
+    return failing
+
+
+def tritons(events: list[str], tmp_path) -> TritonService:
+    def notify(event: Event) -> None:
+        events.append("moved back" if event == locate(OPTIONS) else "moved away")
+
+    return TritonService(OPTIONS, tmp_path, notify)
+
+
+def nothing() -> None:
+    """There are no others."""
+
+
+def test_a_third_stands_in_while_the_ports_change_hands(events, faults, tmp_path) -> None:
+    assert tritons(events, tmp_path).restart(Fake("old", events), nothing).name == "2"
+    assert events == [
+        "start 1", "moved away", "drain old", "start 2 here", "moved back", "drain 1",
+    ]  # fmt: skip
+
+
+def test_one_start_will_do_where_a_gateway_finds_it_anywhere(events, faults, tmp_path) -> None:
+    anywhere = replace(tritons(events, tmp_path), keeps_ports=False)
+    assert anywhere.restart(Fake("old", events), nothing).name == "1"
+    assert events == ["start 1", "moved away", "drain old"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "serves", "stopped"),
+    [
+        pytest.param([1, 2], "old", [], id="the first"),
+        pytest.param([2, 3], "1", ["drain old"], id="second"),
+        pytest.param([1, 3], "4", ["drain old", "drain 2"], id="once each"),
+    ],
+)
+def test_one_serves_whatever_cannot_be_started(
+    events, faults, tmp_path, failing: list[int], serves: str, stopped: list[str]
+) -> None:
+    faults.extend(failing)
+    assert tritons(events, tmp_path).restart(Fake("old", events), nothing).name == serves
+    assert [one for one in events if one.startswith(("drain", "stop"))] == stopped
+
+
+def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
+    events, faults, tmp_path
+) -> None:
+    dead = Fake("old", events, is_alive=False)
+    assert tritons(events, tmp_path).restart(dead, nothing) is dead
+    assert events == ["start 1"]
+
+
+def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults, tmp_path) -> None:
+    tritons(events, tmp_path).restart(Fake("old", events), lambda: events.append("others"))
+    assert events == [
+        "start 1", "others", "moved away", "drain old", "others",
+        "start 2 here", "others", "moved back", "drain 1", "others",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("when", "stopped"),
+    [
+        pytest.param("start 1", [], id="first start"),
+        pytest.param("drain old", ["stop 1"], id="first end"),
+        pytest.param("start 2 here", ["stop 1"], id="second start"),
+        pytest.param("drain 1", ["stop 1", "stop 2"], id="second end"),
+    ],
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no number")], ids=repr)
+def test_those_that_were_started_are_stopped_when_everything_ends(
+    events, faults, tmp_path, when: str, stopped: list[str], error: BaseException
+) -> None:
+    def end() -> None:
+        if events[-1] == when:
+            raise error
+
+    with pytest.raises(type(error)):
+        tritons(events, tmp_path).restart(Fake("old", events), end)
+    assert [one for one in events if one.startswith("stop")] == stopped
+
+
+def test_a_new_triton_that_dies_while_the_old_one_ends_is_given_back(
+    events, faults, started, tmp_path
+) -> None:
+    def die() -> None:
+        if events[-1] == "drain old":
+            started[-1].is_alive = False
+
+    assert tritons(events, tmp_path).restart(Fake("old", events), die).name == "1"
+    assert events == ["start 1", "moved away", "drain old"]
+
+
+def test_the_gateway_is_told_where_one_is_started_again(events, faults, tmp_path) -> None:
+    tritons(events, tmp_path).start()
+    assert events == ["start 1 here", "moved back"]
+
+
+def test_the_gateway_gets_the_events_of_each_triton(monkeypatch, tmp_path) -> None:
+    received: list[Event] = []
+    died = WorkerDied("stn", "SIGSEGV", ("a#1-1",), is_last=True)
+    monkeypatch.setattr(triton_service, "start", lambda _o, _m, notify, **_: notify(died))
+    TritonService(OPTIONS, tmp_path, received.append).start()
+    assert received == [died, locate(OPTIONS)]
+
+
+def test_a_successor_without_shared_memory_is_not_started(
+    events, faults, tmp_path, monkeypatch
+) -> None:
+    def refuse(_options: ServerOptions) -> None:
+        raise ServerError("no shared memory")
+
+    monkeypatch.setattr(triton_service, "check_shared_memory", refuse)
+    old = Fake("old", events)
+    assert tritons(events, tmp_path).restart(old, nothing) is old
+    assert events == []
+
+
+def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:
+    everybody = ServerOptions(host="0.0.0.0", http_port=1, grpc_port=2, metrics_port=3)
+    assert locate(everybody) == locate(OPTIONS)
+    assert (locate(OPTIONS).triton_http, locate(OPTIONS).triton_grpc) == (
+        "127.0.0.1:1", "127.0.0.1:2",
+    )  # fmt: skip
+    assert locate(OPTIONS).triton_metrics == "http://127.0.0.1:3/metrics"
