@@ -18,7 +18,8 @@ from typing import TypeVar
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 """First characters of formulas; the last four are the wide forms of the first four."""
 SKIPPED = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
-"""What may stand before a formula. A quote ends the quotes of a file that is split elsewhere."""
+"""The characters that may stand before a formula. A quote ends the quotes of a file that is split
+elsewhere."""
 PLACE = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
 FORMULA = re.compile(rf"{PLACE}(?=[{SKIPPED}]*[{SIGNS}])|^(?='*[\t\r\n])")
 """Pattern of the places before a formula."""

@@ -1,1 +1,1 @@
-"""What serves the model: the gateway, the supervisor of Triton, and what they tell each other."""
+"""The service around the model: the gateway, and the supervisor of Triton."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from orchestrator.host.daemon_threads import settle
 from orchestrator.serving.gateway.extension import RETRY_AFTER_S, ServiceFull
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
@@ -129,7 +130,7 @@ class _Pool:
             self._turns[call.caller] = self._turn
             self._running[call.caller] += 1
             end = partial(_call_soon, asyncio.get_running_loop(), partial(self._end, call))
-            self._threads.submit(_work, call).add_done_callback(end)
+            self._threads.submit(settle, call.ended, call.work).add_done_callback(end)
 
     def _end(self, call: _Call) -> None:
         self._running[call.caller] -= 1
@@ -141,16 +142,6 @@ class _Pool:
     def close(self) -> None:
         self._waiting.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-
-def _work(call: _Call) -> None:
-    """Run a call in a thread, unless nobody waits for it any more."""
-    if not call.ended.set_running_or_notify_cancel():
-        return
-    try:
-        call.ended.set_result(call.work())
-    except BaseException as error:
-        call.ended.set_exception(error)
 
 
 class StoreThreads:
@@ -192,7 +183,7 @@ class StoreThreads:
 
 
 def _call_soon(
-    loop: asyncio.AbstractEventLoop, call: Callable[[], None], _work: Future[None]
+    loop: asyncio.AbstractEventLoop, call: Callable[[], None], _done: Future[None]
 ) -> None:
     with suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call)

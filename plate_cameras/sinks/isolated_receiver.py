@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from typing import Any
 
-from plate_cameras.daemon_threads import DaemonThreads
+from orchestrator.host.daemon_threads import DaemonThreads
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
 

@@ -22,7 +22,6 @@ ROTATE_BYTES = "rotate_bytes"
 """Option: at this size the file is renamed to `NAME.1`, and older ones to `NAME.2` and so on."""
 KEPT = "kept_files"
 """Option: number of such older files; 5 if it is not given."""
-"""Rights of a new file: plates are personal data."""
 
 
 class JsonLinesReceiver:

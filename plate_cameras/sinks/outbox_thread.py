@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
-from plate_cameras.daemon_threads import DaemonThreads
+from orchestrator.host.daemon_threads import DaemonThreads
 from plate_cameras.event_waits import wait_through
 
 LIMIT_S = 10.0

@@ -23,7 +23,7 @@ MAX_MEMORY_MB = 1536
 """Memory that a decoder may take for its cameras. Four cameras of 8 megapixels take some 500 MB."""
 
 THREAD_BYTES = 16 << 20
-"""What the threads of a decoder need of it for each core, mostly stacks that are not used."""
+"""The part of it that a decoder's threads take for each core: mostly stacks that are not used."""
 
 
 def limit_memory(most_bytes: int) -> None:

@@ -33,7 +33,7 @@ from plate_cameras.sources.policy import (
 from plate_cameras.sources.rtsp_guard import RtspGuard
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
-LEAST_OPEN_S = 0.1
+MIN_OPEN_S = 0.1
 MAX_PACKET_BYTES = 32_000_000
 """Most bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
 PICTURE = "_pipe"
@@ -113,7 +113,7 @@ class Capture:
         started_s, guard = steady_s(), None
         try:
             guard = RtspGuard(address, limits.open_s) if address.kind == RTSP else None
-            left_s = max(LEAST_OPEN_S, limits.open_s - (steady_s() - started_s))
+            left_s = max(MIN_OPEN_S, limits.open_s - (steady_s() - started_s))
             container = av.open(
                 guard.url if guard else address.url,
                 mode="r",

@@ -1,4 +1,4 @@
-"""What a source may open: its own host and port, the protocols of its address, formats of a list.
+"""The limits of a source: its own host and port, the protocols of its address, listed formats.
 
 A camera is a stranger. FFmpeg would follow its redirects to any host, take its answer for a
 playlist, and fetch what that names: other addresses, keys, files. So every address gets the options

@@ -12,7 +12,7 @@ from plate_cameras.sources.capture import LiveCapture, VideoPacket
 
 MOST_KEPT = 300
 """Packets since the last key frame that are kept. They are decoded when motion begins."""
-MOST_KEPT_BYTES = 64_000_000
+MAX_KEPT_BYTES = 64_000_000
 """Their bytes. A stream of 50 Mbit/s with a key frame every ten seconds is still kept."""
 MOST_BLIND_S = 2.5
 """Longest time without a decoded frame. Many vehicles stay in the picture for no longer, but some
@@ -166,7 +166,7 @@ class SelectiveDecoder:
 
     def _is_full(self) -> bool:
         kept_bytes = sum(one.size for one in self._pending)
-        return len(self._pending) >= MOST_KEPT or kept_bytes > MOST_KEPT_BYTES
+        return len(self._pending) >= MOST_KEPT or kept_bytes > MAX_KEPT_BYTES
 
     def _lose(self) -> None:
         self._pending, self._lost, self._in_sync = [], True, False

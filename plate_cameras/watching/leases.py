@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from orchestrator.errors import PlateError
+from orchestrator.host.daemon_threads import settle
 from plate_cameras.clocks import steady_s
 from plate_cameras.event_waits import is_set_within
 from plate_cameras.frames import Frame
@@ -97,7 +98,7 @@ class DatabaseCalls:
         if self._last is not None:
             await _wait(self._last, timeout_s)
         result: Future[Answer] = Future()
-        thread = Thread(target=_settle, args=(result, step), name="leases", daemon=True)
+        thread = Thread(target=settle, args=(result, step), name="leases", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:
@@ -111,13 +112,6 @@ class DatabaseCalls:
 async def _wait(call: asyncio.Future[Any], timeout_s: float) -> None:
     if not (await asyncio.wait({call}, timeout=timeout_s))[0]:
         raise StoreUnavailable(f"the database has not answered for {timeout_s:g} s")
-
-
-def _settle(result: Future[Answer], step: Callable[[], Answer]) -> None:
-    try:
-        result.set_result(step())
-    except BaseException as error:  # whoever waits gets it
-        result.set_exception(error)
 
 
 class CameraSharing:

@@ -89,7 +89,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class Count:
-    """What is shown of the plates across one kind of border."""
+    """The texts that are shown of the plates across one kind of border."""
 
     read: int = 0
     unread: int = 0

@@ -1,4 +1,4 @@
-"""What installed packages bring to the gateway, as entry points."""
+"""The entry points by which installed packages extend the gateway."""
 
 from __future__ import annotations
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import PlateError
+from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.http.app import make_app
 from orchestrator.serving.gateway.http.extension import Extension, OpenExtension
@@ -38,6 +38,8 @@ class ExtensionHost:
         self._extension: Extension | None = None
         self._opening: asyncio.Task[None] | None = None
         self._app: ASGIApp = make_app(service)
+        # Opening may hang, and keeps no process from ending.
+        self._threads = DaemonThreads(1, "extension")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
@@ -71,7 +73,8 @@ class ExtensionHost:
 
     async def _open(self, open_extension: OpenExtension) -> None:
         with _logged("the extension cannot be opened; recognition goes on without it"):
-            extension = await _run_in_thread(open_extension)
+            opened = self._threads.submit(_refuse_exits, open_extension)
+            extension = await asyncio.wrap_future(opened)
             self._app = make_app(self._service, extension)
             self._extension = extension
             self._service.is_extension_away = False
@@ -107,26 +110,9 @@ def _logged(what: str) -> Iterator[None]:
         logger.exception("%s: %s", what, error)
 
 
-async def _run_in_thread(work: Callable[[], Extension]) -> Extension:
-    """Return what blocking work returns. If it never returns, it keeps no process from ending."""
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[Extension] = loop.create_future()
-
-    def settle(value: Extension | None, error: BaseException | None) -> None:
-        if not result.done():
-            if value is None:
-                result.set_exception(error or RuntimeError("the extension is none"))
-            else:
-                result.set_result(value)
-
-    def run() -> None:
-        value, error = None, None
-        try:
-            value = work()
-        except BaseException as raised:  # SystemExit would end the process
-            error = RuntimeError(repr(raised)) if isinstance(raised, SystemExit) else raised
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, value, error)
-
-    threading.Thread(target=run, name="extension", daemon=True).start()
-    return await result
+def _refuse_exits(open_extension: OpenExtension) -> Extension:
+    """Open an extension. One that would end the process fails instead."""
+    try:
+        return open_extension()
+    except SystemExit as error:
+        raise RuntimeError(repr(error)) from error

@@ -34,7 +34,7 @@ MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
 """Most objects, quotation marks and lists in the JSON of a call. Each takes many times its size in
 memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
-MOST_JSON_HEAD = 4096
+MAX_JSON_HEAD_BYTES = 4096
 """Bytes in which JSON says that bytes of tensors follow it."""
 
 
@@ -108,7 +108,7 @@ def _load_all(body: bytes) -> Any:
     try:
         return _load(body, len(body))
     except RequestError as error:
-        if f'"{BINARY_SIZE}"'.encode() not in body[:MOST_JSON_HEAD]:
+        if f'"{BINARY_SIZE}"'.encode() not in body[:MAX_JSON_HEAD_BYTES]:
             raise
         raise RequestError(
             f"{JSON_SIZE}: wanted this header with the size of the JSON, because bytes of tensors "

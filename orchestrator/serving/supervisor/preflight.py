@@ -25,10 +25,10 @@ from orchestrator.serving.supervisor.ports import ListenAddress, address_of, che
 from orchestrator.serving.supervisor.server_folder import remove_leftovers
 
 SHM_PER_WORKER = 16 * 1024 * 1024
-SHM_COPIES = 2.4
-"""Shared memory that a call takes, in sizes of its picture: 77 MB for unpacked pixels of 32 MB."""
 """Bytes of shared memory for each worker. The start takes half of them; the other half is for a
 picture of two megapixels."""
+SHM_COPIES = 2.4
+"""Shared memory that a call takes, in sizes of its picture: 77 MB for unpacked pixels of 32 MB."""
 DEVICES = ("auto", "cpu", "gpu")
 
 

@@ -1,1 +1,1 @@
-"""What is deleted: by age, and on the request of a person."""
+"""Deletions: by age, and on the request of a person."""

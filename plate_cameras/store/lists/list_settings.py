@@ -1,4 +1,4 @@
-"""What a list of plates is, without its entries."""
+"""The settings of a list of plates, without its entries."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What gates did, and why."""
+"""The record of what gates did, and why."""

@@ -17,7 +17,7 @@ from orchestrator.serving.gateway.options import UPLOAD_S, Limits
 
 LOOK_S = 0.1
 """Time between two looks at the memory, while messages could fill it."""
-COPIES = 3
+WAITING_COPIES = 3
 """Memory of a body while it waits, in sizes of the body; see `memory_limits.BODIES`."""
 
 
@@ -89,7 +89,7 @@ class MessageReads:
         self._looking = None
         used = self._measure()
         self._rest_bytes = min(self._rest_bytes, used)
-        if used - self._rest_bytes > COPIES * self._limits.memory_bytes:
+        if used - self._rest_bytes > WAITING_COPIES * self._limits.memory_bytes:
             self._drop_slowest()
         self._look_later()
 

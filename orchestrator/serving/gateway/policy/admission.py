@@ -23,7 +23,7 @@ from orchestrator.serving.protocol.inference import USUAL_COST, Cost
 SENT_AT_ONCE = 20
 """Rejections a second that are sent without a delay."""
 DELAY_S = 1.0
-MOST_DELAYED, MOST_DELAYED_OF_ONE = 2000, 125
+MAX_DELAYED, MAX_DELAYED_OF_ONE = 2000, 125
 """Most rejections that are delayed, of all and of one client: half the connections of an address,
 so that others behind the same address still connect."""
 
@@ -162,9 +162,9 @@ class Admission:
         """Wait until a rejection may be sent. Repeated rejections are delayed.
 
         Args:
-            client: Name of the client. One client has up to `MOST_DELAYED_OF_ONE` delayed
+            client: Name of the client. One client has up to `MAX_DELAYED_OF_ONE` delayed
                 rejections. More are sent at once, so that one client cannot use up the shared
-                `MOST_DELAYED`.
+                `MAX_DELAYED`.
         """
         second = int(self._clock())
         if second != self._second:
@@ -172,7 +172,7 @@ class Admission:
         if self._sent < SENT_AT_ONCE:
             self._sent += 1
             return
-        if self._delayed.total() >= MOST_DELAYED or self._delayed[client] >= MOST_DELAYED_OF_ONE:
+        if self._delayed.total() >= MAX_DELAYED or self._delayed[client] >= MAX_DELAYED_OF_ONE:
             return
         self._delayed[client] += 1
         try:

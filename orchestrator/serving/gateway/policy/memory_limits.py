@@ -13,7 +13,7 @@ from orchestrator.serving.gateway.policy.costs import COPIES
 BODIES = 5
 """Bodies of all calls get this fraction (1/5) of the memory for pictures in work. A body that
 waits takes three times its bytes: the body, its pictures, and the tensors for Triton."""
-LEAST_BODY_MB = 32
+MIN_BODY_MB = 32
 """Bodies of this size are taken however small the memory."""
 BYTES_A_PIXEL = 8
 """Memory of a usual photo in work, for each pixel: the decoded picture and copies of its file."""
@@ -49,11 +49,11 @@ def fit(
         processes: Processes of the gateway.
         shared_bytes: Size of the largest call that fits into the shared memory of the workers.
     """
-    shared_mb = max(LEAST_BODY_MB, shared_bytes // MIB)
+    shared_mb = max(MIN_BODY_MB, shared_bytes // MIB)
     limits = _fit_body(limits, "shared memory (/dev/shm)", shared_mb)
     if not limits.picture_mb:
         picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB
-        limits = _fit_body(limits, "memory", max(LEAST_BODY_MB, picture_mb // COPIES))
+        limits = _fit_body(limits, "memory", max(MIN_BODY_MB, picture_mb // COPIES))
         memory_mb = max(limits.body_mb, picture_mb // BODIES)
         memory_mb = min(limits.memory_mb, memory_mb)
         limits = replace(limits, picture_mb=picture_mb, memory_mb=memory_mb)

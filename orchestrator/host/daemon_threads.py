@@ -58,13 +58,14 @@ class DaemonThreads(Executor):
                         self._threads -= 1
                         return
                 continue
-            _run(future, call)
+            settle(future, call)
             del future, call
             with self._lock:
                 self._unfinished -= 1
 
 
-def _run(future: Future[Any], call: Callable[[], Any]) -> None:
+def settle(future: Future[Any], call: Callable[[], Any]) -> None:
+    """Give a future what a call returns or raises, unless nobody waits for it any more."""
     if not future.set_running_or_notify_cancel():
         return
     try:

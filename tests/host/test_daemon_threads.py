@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from plate_cameras import daemon_threads
-from plate_cameras.daemon_threads import DaemonThreads
+from orchestrator.host import daemon_threads
+from orchestrator.host.daemon_threads import DaemonThreads
 from tests.waiting import until
 
 
@@ -60,7 +60,7 @@ def test_idle_threads_end_and_new_calls_start_others(monkeypatch: pytest.MonkeyP
 def test_the_end_of_the_process_does_not_wait() -> None:
     program = (
         "import threading\n"
-        "from plate_cameras.daemon_threads import DaemonThreads\n"
+        "from orchestrator.host.daemon_threads import DaemonThreads\n"
         "with DaemonThreads(1, 'hangs') as threads:\n"
         "    threads.submit(threading.Event().wait)\n"
     )
