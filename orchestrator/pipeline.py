@@ -23,12 +23,12 @@ from orchestrator.detection.close_ups import (
 )
 from orchestrator.detection.letterbox import Letterbox, letterbox
 from orchestrator.detection.nearby import (
-    MOST_NEARBY,
+    MAX_NEARBY,
     NEARBY_SIDE_PX,
     find_same,
     surroundings_of,
 )
-from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_pictures
+from orchestrator.detection.postprocessing import MAX_SHRINKAGE, Detections, best_of, to_pictures
 from orchestrator.detection.regions import keep_inside, view_of
 from orchestrator.detection.tiles import drop_seen, keep_whole, split_cut, tiles_around
 from orchestrator.errors import SettingsError
@@ -41,7 +41,7 @@ from orchestrator.reading.ctc import Reading
 from orchestrator.reading.passes import choose_closer_look, choose_readable, read_plates
 from orchestrator.reading.reader import Infer, PlateReadings, Reader, Tensors, infer_logits, rectify
 from orchestrator.reading.readings import doubt, read_lines, with_text
-from orchestrator.settings import MOST_PLATES, Settings
+from orchestrator.settings import MAX_PLATES, Settings
 
 __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 
@@ -67,7 +67,7 @@ def recognize(
 
     Returns:
         The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
-        than `LEAST_WIDTH_PX` are not read: they have no text, and their corners are the box's.
+        than `MIN_WIDTH_PX` are not read: they have no text, and their corners are the box's.
         Texts of plates that the edge of the picture may cut have lower scores.
 
     Raises:
@@ -145,7 +145,7 @@ def search(picture: Array, infer: Infer, settings: Settings) -> Detections:
         return find(picture, infer, settings)
     height, width = picture.shape[:2]
     x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
-    found = find(picture[y0:y1, x0:x1], infer, replace(settings, max_plates=MOST_PLATES))
+    found = find(picture[y0:y1, x0:x1], infer, replace(settings, max_plates=MAX_PLATES))
     whole, cut = split_cut(found, view, (width, height))
     again = _complete(picture, keep_inside(cut, settings.roi), infer, settings)
     return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
@@ -191,7 +191,7 @@ def _with_tiles(
     Plates that an edge of a tile may cut are completed where no whole one is.
     """
     height, width = picture.shape[:2]
-    if box.scale > MOST_SHRUNK or not (tiles := tiles_around(found, box.scale, (width, height))):
+    if box.scale > MAX_SHRINKAGE or not (tiles := tiles_around(found, box.scale, (width, height))):
         return best_of([found], settings)
     parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
     seen, _ = detect(parts, infer, settings)
@@ -210,7 +210,7 @@ def _complete(picture: Array, cut: Detections, infer: Infer, settings: Settings)
     A detection whose plate is not found whole is dropped: a part of a plate is read as another one.
     """
     height, width = picture.shape[:2]
-    cut = best_of([cut], replace(settings, max_plates=MOST_NEARBY))
+    cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
     nearby = _find_nearby(picture, cut.xyxy, infer, settings)
     kept = [index for index, box in enumerate(nearby) if box is not None]
     if not kept:

@@ -21,7 +21,7 @@ READER_PARAMETERS = ("text_threshold",)
 """Parameters of a request to `plate_reader`; an ensemble passes them to its steps."""
 DECODE_ON_GPU = "decode_on_gpu"
 """Parameter of config.pbtxt, no setting of a call: a worker on a GPU decodes JPEG files there."""
-MOST_PLATES, MOST_SIDE_PX = 1000, 4096
+MAX_PLATES, MAX_SIDE_PX = 1000, 4096
 """Upper limits of the limits that an operator may set."""
 
 
@@ -57,10 +57,10 @@ class Settings:
     def __post_init__(self) -> None:
         _check_range("detection_threshold", self.detection_threshold, 0, 1)
         _check_range("text_threshold", self.text_threshold, 0, 1)
-        _check_range("max_plates", self.max_plates, 1, MOST_PLATES)
+        _check_range("max_plates", self.max_plates, 1, MAX_PLATES)
         _check_range("iou_threshold", self.iou_threshold, 0, 1)
-        _check_range("detector_side_px", self.detector_side_px, 32, MOST_SIDE_PX)
-        _check_range("max_detector_side_px", self.max_detector_side_px, 32, MOST_SIDE_PX)
+        _check_range("detector_side_px", self.detector_side_px, 32, MAX_SIDE_PX)
+        _check_range("max_detector_side_px", self.max_detector_side_px, 32, MAX_SIDE_PX)
         _check_range("max_pixels", self.max_pixels, 1, 1_000_000_000)
         _check_range("temperature", self.temperature, 0.01, 100)
         if self.detector_side_px % 32:
@@ -139,7 +139,7 @@ def check_parameters(
     Raises:
         ParameterError: A name is unknown, or a value does not parse or is out of range.
     """
-    ceilings = Settings(max_plates=MOST_PLATES, max_detector_side_px=MOST_SIDE_PX)
+    ceilings = Settings(max_plates=MAX_PLATES, max_detector_side_px=MAX_SIDE_PX)
     ceilings.updated(parameters, known)
 
 

@@ -19,14 +19,14 @@ from plate_cameras.configuration import Camera, Zone
 
 LUMA_WH = (240, 135)
 """Size of the grey pictures."""
-LEAST_DIFFERENCE = 12.0
+MIN_DIFFERENCE = 12.0
 """Grey levels by which a pixel must differ, above its own noise."""
 NOISE_FACTOR = 3.0
-MOST_NOISE = 12.0
+MAX_NOISE = 12.0
 """Grey levels. A lane with much traffic looks like noise; with this limit, cars still stand out."""
 ADAPTED_PER_S = 1.0
 """Grey levels a second by which background and noise follow the picture."""
-LONGEST_STEP_S = 2.0
+MAX_STEP_S = 2.0
 COMPARED_S = 1.0
 """Age at which the picture that movement is compared with is replaced."""
 OPEN_S = 3.0
@@ -124,7 +124,7 @@ class _Background:
         """
         difference = luma - other
         difference -= np.median(difference[::4, ::4])
-        limit = LEAST_DIFFERENCE + NOISE_FACTOR * self._noise
+        limit = MIN_DIFFERENCE + NOISE_FACTOR * self._noise
         differs: npt.NDArray[np.bool_] = np.abs(difference) > limit
         return differs.astype(np.uint8)
 
@@ -133,11 +133,11 @@ class _Background:
 
         Cars that cross a pixel for less than half of the time change nothing.
         """
-        step = ADAPTED_PER_S * min(time_s - self.time_s, LONGEST_STEP_S)
+        step = ADAPTED_PER_S * min(time_s - self.time_s, MAX_STEP_S)
         difference = luma - self._level
         self._level += np.clip(difference, -step, step)
         self._noise += np.clip(np.abs(difference) - self._noise, -step, step)
-        np.minimum(self._noise, MOST_NOISE, out=self._noise)
+        np.minimum(self._noise, MAX_NOISE, out=self._noise)
         self.time_s = time_s
 
 

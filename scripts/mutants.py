@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SLOW_IMPORTS = "numpy", "cv2", "torch", "pytest"
-LEAST_TIMEOUT_S = 30.0
-MOST_MEMORY = 8 << 30
+MIN_TIMEOUT_S = 30.0
+MAX_MEMORY_BYTES = 8 << 30
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -148,7 +148,7 @@ def passes(
     child = os.fork()
     if child == 0:
         signal.setitimer(signal.ITIMER_REAL, timeout_s)  # its signal ends the process
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, resource.RLIM_INFINITY))
         sys.meta_path.insert(0, module)
         if mutant:
             mutant.apply()
@@ -184,7 +184,7 @@ def main() -> None:
     module, began = MutatedModule(given.module, path, tree), time.monotonic()
     if not runs or not all(passes(tests, 3600, module, None) for tests in runs):
         sys.exit(f"{given.module}: wanted tests that pass, got {runs or 'none'}")
-    timeout_s = max(LEAST_TIMEOUT_S, 3 * (time.monotonic() - began))
+    timeout_s = max(MIN_TIMEOUT_S, 3 * (time.monotonic() - began))
     mutants = list(mutants_in(tree))
     if given.count is not None and given.count < len(mutants):
         mutants = random.Random(given.seed).sample(mutants, given.count)

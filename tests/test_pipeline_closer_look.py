@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.detection.nearby import MOST_NEARBY
+from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.formats.plate_formats import Formats, PlateFormat
 from orchestrator.pipeline import recognize
 from orchestrator.settings import Settings
@@ -70,11 +70,11 @@ def test_each_unsure_plate_of_a_picture_is_found_again() -> None:
 
 def test_a_picture_gets_no_more_than_so_many_closer_looks() -> None:
     boxes = [(60.0, 40.0 * at, 120.0, 40.0 * at + 14, 0.9 - 0.01 * at) for at in range(11)]
-    infer = CloserInfer(rows(*boxes), *[rows()] * MOST_NEARBY)
+    infer = CloserInfer(rows(*boxes), *[rows()] * MAX_NEARBY)
     infer.texts = ["A123BC"] * (11 * LONG_CUTS)
     infer.logits = (UNSURE,) * (11 * LONG_CUTS)
     recognize(picture(), infer, formats=LONG_ONLY)
-    assert infer.nets[1:] == [(288, 288)] * MOST_NEARBY
+    assert infer.nets[1:] == [(288, 288)] * MAX_NEARBY
 
 
 def test_a_less_sure_reading_of_the_second_box_does_not_count() -> None:

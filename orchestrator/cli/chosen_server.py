@@ -29,7 +29,7 @@ UrlOption = Annotated[
         "Without it, this command starts one for its own time.",
     ),
 ]
-FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
+MIN_CALLS, USUAL_CALLS, MAX_CALLS = 4, 8, 32
 """Calls at once to a small server, to one of unknown size, and to a large one. The size of a server
 is how many pictures it processes at once; the gateway lets one client have 64."""
 ASK_S = 10.0
@@ -164,7 +164,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         ) from error
     finally:
         run_blocking(channel.close())
-    return min(max(fitting, FEWEST_CALLS), MOST_CALLS)
+    return min(max(fitting, MIN_CALLS), MAX_CALLS)
 
 
 def _name_option(error: RequestError, url: str, key: str | None) -> str:

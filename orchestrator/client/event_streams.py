@@ -19,9 +19,9 @@ from orchestrator.host.blocking import settle
 
 SILENT_S = 45.0
 """Seconds without a byte after which a stream counts as lost. The server sends one each 15 s."""
-FIRST_S, LONGEST_S = 0.5, 30.0
+FIRST_S, MAX_DURATION_S = 0.5, 30.0
 """The first and the longest pause before a lost stream is connected again."""
-MOST_OF_AN_ERROR = 64 * 1024
+MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an answer that is not a stream, as its message is short."""
 LOST = (ServerError, Overloaded)
 
@@ -126,9 +126,9 @@ class EventFeed:
     async def _pause(self, error: PlateError) -> None:
         await self.close()
         self._connector.on_loss(error)
-        if time.monotonic() - self._began_s > LONGEST_S:
+        if time.monotonic() - self._began_s > MAX_DURATION_S:
             self._losses = 0  # this stream has lasted
-        pause_s = exponential_s(self._losses, FIRST_S, LONGEST_S) * random.uniform(0.5, 1)
+        pause_s = exponential_s(self._losses, FIRST_S, MAX_DURATION_S) * random.uniform(0.5, 1)
         self._losses += 1
         asked_s = error.response.retry_after_s or 0.0
         await settle(self._connector.sleep(max(pause_s, asked_s * random.uniform(1, 1.5))))
@@ -145,7 +145,7 @@ async def check_stream(stream: Stream, timeout_s: float) -> Stream:
         return stream
     body = b""
     try:
-        while len(body) < MOST_OF_AN_ERROR and (piece := await settle(stream.read(timeout_s))):
+        while len(body) < MAX_ERROR_BYTES and (piece := await settle(stream.read(timeout_s))):
             body += piece
     finally:
         await settle(stream.close())

@@ -9,9 +9,9 @@ import numpy as np
 
 from orchestrator.errors import ParameterError, SettingsError
 
-LONGEST_S = 86_400.0
+MAX_DURATION_S = 86_400.0
 """Longest timeout, seconds. A socket allows at most 24 days."""
-MOST_IN_FLIGHT = 64
+MAX_IN_FLIGHT = 64
 """Most calls at once. Further calls would only wait in the server's queue."""
 
 Plain = str | int | float | bool
@@ -35,10 +35,10 @@ def check_timeout(timeout_s: Any) -> float:
     if (
         not isinstance(timeout_s, (int, float, np.number))
         or isinstance(timeout_s, bool)
-        or not 0 < timeout_s <= LONGEST_S
+        or not 0 < timeout_s <= MAX_DURATION_S
     ):
         raise SettingsError(
-            f"timeout_s: wanted seconds above 0 and up to {LONGEST_S:g}, got {timeout_s!r}"
+            f"timeout_s: wanted seconds above 0 and up to {MAX_DURATION_S:g}, got {timeout_s!r}"
         )
     return float(timeout_s)
 
@@ -49,9 +49,9 @@ def check_in_flight(in_flight: Any) -> int:
     Raises:
         ParameterError: The value is not a whole number from 1 to 64.
     """
-    if not isinstance(in_flight, (int, np.integer)) or not 1 <= in_flight <= MOST_IN_FLIGHT:
+    if not isinstance(in_flight, (int, np.integer)) or not 1 <= in_flight <= MAX_IN_FLIGHT:
         raise ParameterError(
-            f"in_flight: wanted a whole number from 1 to {MOST_IN_FLIGHT}, got {in_flight!r}"
+            f"in_flight: wanted a whole number from 1 to {MAX_IN_FLIGHT}, got {in_flight!r}"
         )
     return int(in_flight)
 

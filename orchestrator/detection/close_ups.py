@@ -11,7 +11,7 @@ CLOSE_UP_SIDE_PX = 128
 the detector was trained on."""
 SURE = 0.7
 """A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
-LEAST_SCORE, LEAST_SHARE = 0.5, 0.3
+MIN_SCORE, MIN_SHARE = 0.5, 0.3
 """Least score of a close-up, and its least width as a share of the picture's width. In the small
 letterbox, boxes of smaller plates are noise."""
 
@@ -29,7 +29,7 @@ def may_be_close_up(found: Detections, net: Array) -> bool:
 def keep_close_ups(found: Detections, width_px: int) -> Detections:
     """Keep the boxes with a high score that are wide in a picture of the given width."""
     widths = found.xyxy[:, 2] - found.xyxy[:, 0]
-    kept = (found.scores >= LEAST_SCORE) & (widths >= LEAST_SHARE * width_px)
+    kept = (found.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px)
     return Detections(found.xyxy[kept], found.scores[kept])
 
 

@@ -14,9 +14,9 @@ NEARBY_SIDE_PX = 288
 """Side of the surroundings in the net: a plate in it is 96 px wide."""
 TIMES_WIDER = 3
 """The surroundings are a square, and this many times as wide as the box in their middle."""
-MOST_NEARBY = 8
+MAX_NEARBY = 8
 """The most boxes of one picture that are found again."""
-LEAST_IOU = 0.3
+MIN_IOU = 0.3
 """Least overlap of the two boxes of one plate."""
 
 
@@ -59,4 +59,4 @@ def find_same(found: Array, xyxy: Array) -> Array | None:
         return None
     shared = iou(found, xyxy[None])[:, 0]
     best = int(shared.argmax())
-    return found[best] if float(shared[best]) >= LEAST_IOU else None
+    return found[best] if float(shared[best]) >= MIN_IOU else None

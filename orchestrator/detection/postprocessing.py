@@ -22,7 +22,7 @@ angle."""
 CORNER_PX = 2.0
 """Boxes this near to the corner of the letterbox are wrong. No plate lies there, but all boxes do
 that are fractions from 0 to 1."""
-MOST_SHRUNK = 0.7
+MAX_SHRINKAGE = 0.7
 """Pictures that were scaled down by this factor, or to less, get a second pass at full size."""
 FAINT = 0.03
 """Boxes with a higher score may be small plates, in pictures that were scaled down much."""
@@ -65,7 +65,7 @@ def _to_picture(
 ) -> Detections:
     """Return the rows [K, 6] of one picture above the threshold, in its pixels."""
     least = settings.detection_threshold
-    if box.scale <= MOST_SHRUNK:
+    if box.scale <= MAX_SHRINKAGE:
         least = min(least, FAINT)
     some = found[found[:, 4] >= max(least, TINY)]
     sure = some[some[:, 4] >= settings.detection_threshold]

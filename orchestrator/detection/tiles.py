@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a client alone has no OpenCV, and `serve` reads the sizes b
 CLEAR, SMALL_PX = 0.5, 40.0
 """A tile covers each box with a score below the first value, and each box that is narrower in the
 letterbox than the second."""
-TILE_WH, MOST_TILES = (320, 192), 2
+TILE_WH, MAX_TILES = (320, 192), 2
 """Size of the tiles for the second pass, and the most tiles of one picture."""
 NEAR_BORDER = (0.15, 0.15)
 """A box that comes this near to the border of a tile may be a part of a plate: shares of the box's
@@ -41,7 +41,7 @@ def tiles_around(
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
             continue
         tiles.append(_tile_around(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))
-        if len(tiles) == MOST_TILES:
+        if len(tiles) == MAX_TILES:
             break
     return tiles
 

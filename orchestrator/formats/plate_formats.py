@@ -17,11 +17,11 @@ from orchestrator.host.toml_files import check_range, read_table
 
 MAX_LENGTH = 9
 """Most characters of a text: a row of the output `character_scores` has room for so many."""
-MOST_LAYOUTS = 63
-MOST_CHARACTERS = 126
+MAX_LAYOUTS = 63
+MAX_CHARACTERS = 126
 """Most characters of an alphabet. This limit, and that of the layouts, come from the beam search:
 its sets and texts are whole numbers of 64 bits."""
-MOST_NATS = 20.0
+MAX_NATS = 20.0
 """Most nats of evidence against a region or a format: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
 """The folder with one folder for each country that the project knows."""
@@ -69,7 +69,7 @@ class PlateFormat:
                     f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
                 )
         check_range(f"share of {self.name}", self.share, 0, 1_000_000)
-        check_range(f"rare_nats of {self.name}", self.rare_nats, 0, MOST_NATS)
+        check_range(f"rare_nats of {self.name}", self.rare_nats, 0, MAX_NATS)
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ class Formats:
         for code in codes:
             if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
                 raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
-        check_range("unknown_region_nats", self.unknown_region_nats, 0, MOST_NATS)
+        check_range("unknown_region_nats", self.unknown_region_nats, 0, MAX_NATS)
         layouts = [layout for one in self.format for layout in one.layouts]
-        if not 1 <= len(layouts) <= MOST_LAYOUTS:
+        if not 1 <= len(layouts) <= MAX_LAYOUTS:
             raise SettingsError(
-                f"formats: wanted 1 to {MOST_LAYOUTS} layouts in [[format]], got {len(layouts)}"
+                f"formats: wanted 1 to {MAX_LAYOUTS} layouts in [[format]], got {len(layouts)}"
             )
         for place in sorted(set("".join(map(flatten, layouts)))):
             if not any(self.admits(place, char) for char in self.alphabet):
@@ -238,9 +238,9 @@ def _check_alphabet(alphabet: str) -> None:
     _check_single("alphabet: wanted each character", alphabet)
     if any(char.isspace() or char == BREAK for char in alphabet):
         raise SettingsError(f"alphabet: wanted no spaces and no {BREAK}, got {alphabet!r}")
-    if len(alphabet) > MOST_CHARACTERS:
+    if len(alphabet) > MAX_CHARACTERS:
         raise SettingsError(
-            f"alphabet: wanted up to {MOST_CHARACTERS} characters, got {len(alphabet)}"
+            f"alphabet: wanted up to {MAX_CHARACTERS} characters, got {len(alphabet)}"
         )
 
 

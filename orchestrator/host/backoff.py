@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST_DOUBLINGS = 64
+MAX_DOUBLINGS = 64
 """The pause reaches any limit earlier. A larger power of two would not fit a float."""
 
 
@@ -14,4 +14,4 @@ def exponential_s(retry: int, first_s: float, longest_s: float) -> float:
         first_s: Pause before the first retry, seconds.
         longest_s: Longest pause.
     """
-    return min(longest_s, first_s * 2.0 ** min(retry, MOST_DOUBLINGS))
+    return min(longest_s, first_s * 2.0 ** min(retry, MAX_DOUBLINGS))

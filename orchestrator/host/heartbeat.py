@@ -35,8 +35,8 @@ ASK = signal.SIGUSR2
 """A worker that gets this signal writes down its Python stack."""
 STACK = ".stack"
 """Suffix of the file with Python's stack trace of a worker: of its end, or on request."""
-LONGEST = 160  # characters of a request id
-MOST_CALLS = 16
+MAX_ID_CHARACTERS = 160  # characters of a request id
+MAX_CALLS = 16
 
 
 class State(IntEnum):
@@ -112,7 +112,7 @@ class Heartbeat:
 
     def take(self, calls: Sequence[str], picture: str, more_s: float = 0.0) -> None:
         """Begin a step with more details; see `work`."""
-        ids = [call[-LONGEST:] for call in calls[:MOST_CALLS]]
+        ids = [call[-MAX_ID_CHARACTERS:] for call in calls[:MAX_CALLS]]
         details = json.dumps([ids, picture]).encode()
         self._details = details if len(details) <= SIZE - HEAD.size else b'[[], ""]'
         self._memory[HEAD.size : HEAD.size + len(self._details)] = self._details

@@ -20,7 +20,7 @@ KEPT_BYTES, KEPT_ONE_BYTES = 128 * MIB, 32 * MIB
 NETWORK_BYTES, NETWORK_ONE_BYTES = 8 * MIB, 4 * MIB
 """Freed memory that a worker of a network keeps: in total, and of one tensor."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc, malloc.h
-LEAST_BYTES = 64 * MIB
+MIN_BYTES = 64 * MIB
 """Least memory for pictures in progress, however small the machine: two frames of 4 megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
@@ -42,7 +42,7 @@ def least_bytes(workers: int) -> int:
     Args:
         workers: Worker processes of Triton.
     """
-    return service_bytes(workers) + int(SPARE * LEAST_BYTES)
+    return service_bytes(workers) + int(SPARE * MIN_BYTES)
 
 
 def service_bytes(workers: int) -> int:

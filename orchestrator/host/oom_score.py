@@ -12,7 +12,7 @@ from pathlib import Path
 STEP = 450
 """Increase of the score, in thousandths of the memory. Two steps weigh more than a gateway that
 uses most of the memory."""
-MOST = 1000
+MAX_SCORE = 1000
 PROC = Path("/proc")
 
 
@@ -30,4 +30,4 @@ def raise_score(process: int | str = "self", proc: Path = PROC) -> None:
     """
     file = proc / str(process) / "oom_score_adj"
     with suppress(OSError, ValueError):
-        file.write_text(str(min(MOST, int(file.read_text()) + STEP)))
+        file.write_text(str(min(MAX_SCORE, int(file.read_text()) + STEP)))

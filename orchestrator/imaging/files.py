@@ -25,7 +25,7 @@ BASE64_OF = (b"/9j/", b"iVBOR", b"UklGR", b"Qk", b"data:")
 """Prefixes of the base64 text of a JPEG, PNG, WebP or BMP file, bare or as a data URL. No file of
 these formats itself begins so."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
-LONGEST_NAME = 100  # characters of a path in a message
+MAX_NAME_CHARACTERS = 100  # characters of a path in a message
 LINE_BREAKS = b"\r\n"
 
 HEADER_BYTES = {b"\x89PNG": 33, b"\xff\xd8": 20}
@@ -54,7 +54,7 @@ def read_file(path: str | Path) -> bytes:
 def shorten(path: str | Path) -> str:
     """Return a path for an error message, cut short: some callers pass base64 instead."""
     name = str(path) or "''"
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}..."
 
 
 def from_base64(encoded: bytes) -> bytes:

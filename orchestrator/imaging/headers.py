@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.foreign_formats import foreign_format_of
-from orchestrator.imaging.segments import FRAMES, MOST_SCANS, SEQUENTIAL
+from orchestrator.imaging.segments import FRAMES, MAX_SCANS, SEQUENTIAL
 
 PNG = b"\x89PNG\r\n\x1a\n"
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 """Most segments of a JPEG or chunks of a PNG before its pixels; a camera's file has about 20."""
 ALONE = {0x01, *range(0xD0, 0xD9)}
 """JPEG markers without a segment: TEM, RST0 to RST7, SOI."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
 MARKER = re.compile(rb"\xff([^\x00\xff])")
-MOST_FILL = 1024
+MAX_FILL = 1024
 """Most bytes between two segments of a JPEG."""
 ANIMATION = 0x02
 """Flag for an animation in a WebP file's VP8X chunk."""
@@ -31,7 +31,7 @@ OLD_BMP = 12
 """Size of the header of an OS/2 BMP file, which stores each side in two bytes."""
 
 
-MOST_COMPONENTS = 4
+MAX_COMPONENTS = 4
 """Most components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
 PIXEL_BYTES, COPY_BYTES = 3, 4
@@ -170,8 +170,8 @@ def _read_jpeg(file: bytes) -> Header | None:
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
     """Yield markers, and the position after each, in the order in which libjpeg reads them."""
     at = 2
-    for _ in range(MOST_PARTS):
-        found = MARKER.search(jpeg, at, at + MOST_FILL)
+    for _ in range(MAX_PARTS):
+        found = MARKER.search(jpeg, at, at + MAX_FILL)
         if found is None or found[1][0] == END_OF_IMAGE:
             return
         marker, at = found[1][0], found.end()
@@ -191,8 +191,8 @@ def _read_frame(jpeg: bytes, at: int, *, is_one_scan: bool) -> Header:
     height, width, components = _unpack(">HHB", jpeg, at + 3)
     if is_one_scan:
         return Header(width, height)
-    scans = min(max(1, jpeg.count(b"\xff\xda", at)), MOST_SCANS)
-    kept_bytes = COEFFICIENT_BYTES * min(components, MOST_COMPONENTS)
+    scans = min(max(1, jpeg.count(b"\xff\xda", at)), MAX_SCANS)
+    kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
     return Header(width, height, scans=scans, kept_bytes=kept_bytes)
 
 
@@ -202,7 +202,7 @@ def _read_png(file: bytes) -> Header | None:
         return None
     width, height = _unpack(">II", file, 16)
     at = len(PNG)
-    for _ in range(MOST_PARTS):
+    for _ in range(MAX_PARTS):
         size, kind = int.from_bytes(file[at : at + 4], "big"), file[at + 4 : at + 8]
         frames = int.from_bytes(file[at + 8 : at + 12], "big") if kind == b"acTL" else 1
         if kind == b"IDAT" or frames > 1:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pillow_heif import HeifFile
 
 SUFFIXES = {".heic", ".heif"}
-MOST_MB = 64
-MOST_PIXELS = 50_000_000
+MAX_MB = 64
+MAX_PIXELS = 50_000_000
 """As for every picture unless a server has another limit."""
 QUALITY = 95
 HINT = "to read it, install the package pillow-heif (pip install pillow-heif)"
@@ -36,7 +36,7 @@ def can_read() -> bool:
     return find_spec("pillow_heif") is not None
 
 
-def to_jpeg(file: bytes, *, most_pixels: int = MOST_PIXELS) -> bytes:
+def to_jpeg(file: bytes, *, most_pixels: int = MAX_PIXELS) -> bytes:
     """Return the first picture of a HEIC file as a JPEG file.
 
     It is upright, as pillow-heif gives it, and has no EXIF data.
@@ -48,8 +48,8 @@ def to_jpeg(file: bytes, *, most_pixels: int = MOST_PIXELS) -> bytes:
     Raises:
         PictureError: The package is not installed, or the file is damaged or too large.
     """
-    if len(file) > MOST_MB << 20:
-        raise PictureError(f"wanted a HEIC file of up to {MOST_MB} MB, got a larger one")
+    if len(file) > MAX_MB << 20:
+        raise PictureError(f"wanted a HEIC file of up to {MAX_MB} MB, got a larger one")
     if not can_read():
         raise PictureError(f"a HEIC file; {HINT}, or convert it to JPEG")
     import pillow_heif

@@ -10,9 +10,9 @@ from orchestrator.imaging.segments import JPEG
 APP1 = 0xE1
 EXIF_BYTES = 6
 """Bytes of a JPEG's segment before its EXIF data: `Exif` and two zeros."""
-MOST_CHUNKS = 1000
+MAX_CHUNKS = 1000
 """Most chunks of a PNG that are searched for EXIF data."""
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 """Most entries of EXIF data that are searched for the orientation; a camera writes about 20."""
 ORIENTATION = 0x112
 ON_ITS_SIDE = range(5, 9)
@@ -44,7 +44,7 @@ def orientation_of(exif: bytes) -> int:
         return 1
     (first,) = struct.unpack_from(order + "I", exif, 4)
     count = int.from_bytes(exif[first : first + 2], "little" if order == "<" else "big")
-    for at in range(first + 2, first + 2 + 12 * min(count, MOST_ENTRIES), 12):
+    for at in range(first + 2, first + 2 + 12 * min(count, MAX_ENTRIES), 12):
         if at + 12 > len(exif):
             break
         tag, value = struct.unpack_from(order + "H6xH", exif, at)
@@ -64,7 +64,7 @@ def _exif_of(file: bytes) -> bytes:
 
 def _exif_of_png(png: bytes) -> bytes:
     at = len(PNG)
-    for _ in range(MOST_CHUNKS):
+    for _ in range(MAX_CHUNKS):
         size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
         if kind == b"eXIf":
             return png[at + 8 : at + 8 + size]

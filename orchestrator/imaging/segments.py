@@ -17,7 +17,7 @@ from orchestrator.errors import PictureError
 PNG = b"\x89PNG\r\n\x1a\n"
 DRAWN = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"eXIf", b"IEND"}
 """Chunks of a PNG that produce its pixels, and their orientation."""
-MOST_CHUNKS = 50_000
+MAX_CHUNKS = 50_000
 """Most chunks of a PNG; its pixels usually come in chunks of 8 kB or more."""
 JPEG = b"\xff\xd8\xff"
 MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
@@ -29,10 +29,10 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 """JPEG markers of frames; DHT, JPG and DAC have codes between them, but are no frames."""
 ALONE = {0x01, 0xD8}
 """JPEG markers without a segment: TEM, SOI."""
-MOST_SCANS, MOST_SEGMENTS = 32, 2000
+MAX_SCANS, MAX_SEGMENTS = 32, 2000
 """Most scans and segments of a JPEG; a progressive one has about ten scans, with one or two
 segments each."""
-MOST_SCANNED = 1_000_000_000
+MAX_SCANNED = 1_000_000_000
 """Most pixels times scans of a JPEG. A JPEG of 50 megapixels may have 20 scans: each scan processes
 all pixels, even if it changes none."""
 
@@ -56,7 +56,7 @@ def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:
 
 def _keep_chunks(png: bytes, name: str) -> bytes:
     kept, at = [(0, len(PNG))], len(PNG)
-    for count in range(1, MOST_CHUNKS + 1):
+    for count in range(1, MAX_CHUNKS + 1):
         kind, end = png[at + 4 : at + 8], at + 12 + int.from_bytes(png[at : at + 4], "big")
         if end > len(png):
             raise PictureError(
@@ -69,7 +69,7 @@ def _keep_chunks(png: bytes, name: str) -> bytes:
             is_whole = len(kept) == count + 1
             return png if is_whole else b"".join(png[begin:end] for begin, end in kept)
         at = end
-    raise PictureError(f"encoded_image: wanted a PNG of up to {MOST_CHUNKS} chunks, got more")
+    raise PictureError(f"encoded_image: wanted a PNG of up to {MAX_CHUNKS} chunks, got more")
 
 
 def _check_scans(jpeg: bytes) -> None:
@@ -85,7 +85,7 @@ def _check_scans(jpeg: bytes) -> None:
             scans += 1
             if scans == 1 and jpeg[at + 2 : at + 3] == components:
                 return
-        most = min(MOST_SCANS, MOST_SCANNED // max(1, pixels))
+        most = min(MAX_SCANS, MAX_SCANNED // max(1, pixels))
         if scans > most:
             raise PictureError(f"encoded_image: wanted a JPEG of up to {most} scans, got more")
 
@@ -93,7 +93,7 @@ def _check_scans(jpeg: bytes) -> None:
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
     """Yield markers up to the end of the picture, and the position after each."""
     at = 2
-    for _ in range(MOST_SEGMENTS):
+    for _ in range(MAX_SEGMENTS):
         found = MARKER.search(jpeg, at)
         if found is None or found[1][0] == END_OF_IMAGE:
             return
@@ -101,4 +101,4 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
         yield marker, at
         if marker not in ALONE:
             at += max(2, int.from_bytes(jpeg[at : at + 2], "big"))
-    raise PictureError(f"encoded_image: wanted a JPEG of up to {MOST_SEGMENTS} segments, got more")
+    raise PictureError(f"encoded_image: wanted a JPEG of up to {MAX_SEGMENTS} segments, got more")

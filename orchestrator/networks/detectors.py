@@ -24,10 +24,10 @@ SIZES_HW = ((96, 160), (128, 64))
 """Sizes of the pictures that a detector is tested with: small ones with unequal sides."""
 WEIGHED = torch.tensor([1.0, 1, 1, 1, 100, 100])
 """Weights of the differences: a pixel of a box counts as much as a hundredth of a score."""
-MOST_APART = 1.0
+MAX_DISTANCE = 1.0
 """Largest weighted distance of a row from the same row in a batch: batched arithmetic differs a
 little."""
-LEAST_FOUND = 0.9
+MIN_RECALL = 0.9
 """Least share of the rows found again in a batch. Among rows with equal scores, others may be the K
 best."""
 
@@ -132,8 +132,8 @@ def _are_alike(alone: Tensor, together: Tensor) -> bool:
     if not len(first) or not len(second):
         return len(first) == len(second)
     apart = torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
-    found = (apart.amin(dim).le(MOST_APART).float().mean().item() for dim in (0, 1))
-    return min(found) >= LEAST_FOUND
+    found = (apart.amin(dim).le(MAX_DISTANCE).float().mean().item() for dim in (0, 1))
+    return min(found) >= MIN_RECALL
 
 
 def _first_line(error: Exception) -> str:

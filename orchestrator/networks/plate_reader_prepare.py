@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from orchestrator.reading.sizes import MOST_CROP_PIXELS
+from orchestrator.reading.sizes import MAX_CROP_PIXELS
 from orchestrator.reading.torch_crops import normalize_crops, resize_crop
 
 
@@ -19,7 +19,7 @@ class CropPreparation(nn.Module):
     """
 
     __constants__ = ("most_pixels",)
-    most_pixels = MOST_CROP_PIXELS
+    most_pixels = MAX_CROP_PIXELS
 
     def forward(self, crop: Tensor) -> Tensor:
         height, width = crop.size(0), crop.size(1)

@@ -26,7 +26,7 @@ REACH = 2.0
 """Reach of the kernel to each side, pixels of the smaller of both rows."""
 GROUP = 4
 """Taps in a group, each of whose products is rounded."""
-LONGEST_RECALLED = 1024
+MAX_CACHED_PX = 1024
 """Longest row whose steps are kept. Plates are smaller; the steps of a long row take megabytes."""
 
 
@@ -56,7 +56,7 @@ def resize_first(pixels: Floats, wanted: int) -> Floats:
     if len(pixels) == wanted:
         return pixels
     flat = pixels.reshape(len(pixels), -1)
-    make = recall if len(pixels) <= LONGEST_RECALLED else plan
+    make = recall if len(pixels) <= MAX_CACHED_PX else plan
     taps = make(len(pixels), wanted)
     resized = np.zeros((wanted, flat.shape[1]), np.float32)
     for places, weights in taps.rounded:

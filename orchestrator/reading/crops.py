@@ -7,10 +7,10 @@ import numpy as np
 from orchestrator.arrays import Array, empty_floats, namespace, to_cpu
 from orchestrator.detection.boxes import clip, grow
 from orchestrator.reading import bicubic
-from orchestrator.reading.sizes import MOST_ON_A_GPU_HW, READER_SIZE_WH, TALLEST_PX
+from orchestrator.reading.sizes import MAX_ON_GPU_HW, READER_SIZE_WH, TALLEST_PX
 
 __all__ = [
-    "MARGIN_XY", "MOST_ON_A_GPU_HW", "READER_SIZE_WH", "TALLEST_PX",
+    "MARGIN_XY", "MAX_ON_GPU_HW", "READER_SIZE_WH", "TALLEST_PX",
     "crop_boxes", "crop_plates", "normalize_crops", "resize_crop", "unfold",
 ]  # fmt: skip
 

@@ -19,11 +19,11 @@ from orchestrator.arrays import Array, as_floats, floats_beside, namespace, to_n
 
 DIRECTIONS_DEG = tuple(range(-40, 41, 10))
 """Directions of motion that are looked for, from along the rows (0) to 40 degrees down and up."""
-SHORTEST_PX = 3
+MIN_PX = 3
 """Length of the shortest motion blur that is looked for, pixels."""
-LONGEST = 0.22
+MAX_SHIFT_SHARE = 0.22
 """Length of the longest one, as a share of the strip's width."""
-LEAST_CORRELATION = 0.12
+MIN_CORRELATION = 0.12
 """Least negative correlation of a motion blur; without noise it is 0.5."""
 NOISE = 0.01
 """Power of the noise divided by that of the picture; a larger one gives a softer result."""
@@ -49,19 +49,19 @@ def find_motions(strip: Array) -> list[Motion]:
     Args:
         strip: uint8 [H, W, 3] BGR, an upright plate.
     """
-    longest = int(LONGEST * strip.shape[1])
-    if longest < SHORTEST_PX or strip.shape[0] < 2:
+    longest = int(MAX_SHIFT_SHARE * strip.shape[1])
+    if longest < MIN_PX or strip.shape[0] < 2:
         return []
     radians = np.deg2rad(np.array(DIRECTIONS_DEG, np.float32))
     along = np.stack((np.cos(radians), np.sin(radians)), axis=1)
     correlation = to_numpy(_correlate(strip, along))
-    steps = along[:, :, None] * np.arange(SHORTEST_PX, longest + 1, dtype=np.float32)
+    steps = along[:, :, None] * np.arange(MIN_PX, longest + 1, dtype=np.float32)
     x, y = steps.round().astype(np.intp).swapaxes(0, 1)
     seen = correlation[np.arange(len(along))[:, None], y, x]
     seen = seen / np.maximum(correlation[:, :1, 0], 1e-6)
     least, at = seen.min(axis=1), seen.argmin(axis=1)
     rows, clearest = DIRECTIONS_DEG.index(0), int(least.argmin())
-    chosen = [one for one in dict.fromkeys((rows, clearest)) if least[one] <= -LEAST_CORRELATION]
+    chosen = [one for one in dict.fromkeys((rows, clearest)) if least[one] <= -MIN_CORRELATION]
     return [Motion(*steps[one, :, at[one]].tolist()) for one in chosen]
 
 
@@ -76,7 +76,7 @@ def _correlate(strip: Array, along: npt.NDArray[np.float32]) -> Array:
         Floats [N, rows, columns], by the shift down and to the right; negative shifts wrap round.
     """
     xp, grey = namespace(strip), as_floats(strip) @ floats_beside(strip, GREY)
-    room = round(LONGEST * grey.shape[1])  # for the longest shift
+    room = round(MAX_SHIFT_SHARE * grey.shape[1])  # for the longest shift
     size = [-(-(side + room) // FAST) * FAST for side in grey.shape]
     power = abs(xp.fft.rfft2(_fade(grey - grey.mean()), s=size)) ** 2
     down = 2 * np.sin(np.pi * np.fft.fftfreq(size[0]))

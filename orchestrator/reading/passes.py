@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from orchestrator.arrays import Array, empty_floats, namespace, to_cpu, to_numpy
-from orchestrator.detection.nearby import MOST_NEARBY
+from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
@@ -35,7 +35,7 @@ from orchestrator.reading.reader import (
 from orchestrator.reading.readings import read_lines
 from orchestrator.reading.third_pass import read_unsure
 
-LEAST_WIDTH_PX = 28
+MIN_WIDTH_PX = 28
 """Width of the narrowest boxes whose plates are read: of 199 in narrower ones, none was read right.
 """
 TILTED_DEG = 8.0
@@ -74,7 +74,7 @@ class Cuts(NamedTuple):
 def choose_readable(xyxy: Array) -> list[int]:
     """Return the indices of those boxes [N, 4] that are wide enough for a plate to be read."""
     widths = xyxy[:, 2] - xyxy[:, 0]
-    return _list_true(widths >= LEAST_WIDTH_PX)
+    return _list_true(widths >= MIN_WIDTH_PX)
 
 
 def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
@@ -99,7 +99,7 @@ def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
 def choose_closer_look(readings: PlateReadings) -> list[int]:
     """Return the indices of those unsure plates that a better box may help, the surest first."""
     unsure = list_unsure(readings)
-    return sorted(unsure, key=lambda plate: -readings.readings[plate].score)[:MOST_NEARBY]
+    return sorted(unsure, key=lambda plate: -readings.readings[plate].score)[:MAX_NEARBY]
 
 
 def read_again(picture: Array, xyxy: Array, first: PlateReadings, reader: Reader) -> PlateReadings:

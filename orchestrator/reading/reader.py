@@ -21,7 +21,7 @@ Infer = Callable[[str, Tensors], Tensors]
 It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
 weights.
 """
-MOST_THETA = 1000.0
+MAX_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
 SURE_FROM = 0.9
@@ -119,8 +119,8 @@ def rectify(crops: Array, infer: Infer) -> tuple[Array, Array]:
     if not namespace(theta).isfinite(theta).all():
         raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
     largest = abs(theta).max().item()
-    if largest > MOST_THETA:
-        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
+    if largest > MAX_THETA:
+        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MAX_THETA:g}, got {largest:g}")
     return straight, theta
 
 

@@ -22,13 +22,13 @@ WIDE_PX, HIGHEST_PX = 96, 96
 """Width of the crop whose edges are added up, and its greatest height."""
 STRONGEST = 90
 """Percentile of the edges above which all count alike: one bright edge is not a line of text."""
-FEWEST_PX = 8
+MIN_PX = 8
 """Shorter lines, at the corners of the crop, count as if they had this length."""
-MOST_SOLVED_DEG = 12.0
+MAX_SKEW_DEG = 12.0
 """Greatest angle at which a plate's width and height follow from those of its box."""
 RATIOS = (1.32, 1.7)
 """Ratios of width to height of plates of two lines."""
-LEAST_CONTRAST = 2.5
+MIN_CONTRAST = 2.5
 """Least contrast at the angle of a plate, divided by the median over all angles: of rendered plates
 99 % have more, of noise 1 %."""
 
@@ -51,7 +51,7 @@ def find_skew(crop: Array, size_wh: tuple[float, float]) -> float | None:
     lines = (across - along + WIDE_PX).astype(np.intp)
     contrast = [_contrast(line, edges.ravel()) for line in lines]
     best = int(np.argmax(contrast))
-    stands_out = contrast[best] > LEAST_CONTRAST * np.median(contrast)
+    stands_out = contrast[best] > MIN_CONTRAST * np.median(contrast)
     return float(ANGLES_DEG[best]) if stands_out else None
 
 
@@ -67,7 +67,7 @@ def frames_inside(upright: Array, degrees: float) -> list[Array]:
     """
     wide, high = float(upright[0, 0]), float(upright[1, 1])
     cosine, sine = math.cos(math.radians(degrees)), abs(math.sin(math.radians(degrees)))
-    if abs(degrees) > MOST_SOLVED_DEG:
+    if abs(degrees) > MAX_SKEW_DEG:
         widths = [wide / (cosine + sine / ratio) for ratio in RATIOS]
         halves = [(width, width / ratio) for width, ratio in zip(widths, RATIOS, strict=True)]
     else:
@@ -99,4 +99,4 @@ def _contrast(lines: npt.NDArray[np.intp], edges: npt.NDArray[np.float32]) -> fl
         edges: Strength of the edge in each pixel (N,).
     """
     sums, counts = np.bincount(lines, edges), np.bincount(lines)
-    return float((np.diff(sums / np.maximum(counts, FEWEST_PX)) ** 2).sum())
+    return float((np.diff(sums / np.maximum(counts, MIN_PX)) ** 2).sum())

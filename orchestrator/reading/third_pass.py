@@ -31,7 +31,7 @@ from orchestrator.reading.skew import find_skew, frames_inside
 
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
 """Margins around a plate whose motion blur is removed."""
-LEAST_UNREAD_PX = 60.0
+MIN_UNREAD_PX = 60.0
 """Least width of a box in which nothing was read, but which may hold a plate of two lines."""
 TWO_LINE_MARGINS_XY, UPPER_LINE = ((0.0, 0.0), (0.05, 0.06), (0.1, 0.12)), (0.46, 0.54)
 """Margins around a plate of two lines, and shares of its height at which it is divided."""
@@ -112,7 +112,7 @@ def _cut_two_lines(picture: Array, whole: Array, *, was_read: bool) -> Iterator[
         was_read: Something was read in the box. If not, it must hold lines, and be wide enough.
     """
     width, height = sizes_of(whole[None])[0].tolist()
-    if not was_read and width < LEAST_UNREAD_PX:
+    if not was_read and width < MIN_UNREAD_PX:
         return
     degrees = find_skew(cut_upright(picture, whole), (width, height))
     if degrees is None and not was_read:

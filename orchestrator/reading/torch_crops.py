@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
-from orchestrator.reading.sizes import MOST_ON_A_GPU_HW, READER_SIZE_WH, TALLEST_PX
+from orchestrator.reading.sizes import MAX_ON_GPU_HW, READER_SIZE_WH, TALLEST_PX
 
 
 def resize_crop(
@@ -25,7 +25,7 @@ def resize_crop(
     return F.interpolate(planes, (height, width), mode="bicubic", antialias=True)
 
 
-def halve_large(planes: Tensor, most_hw: tuple[int, int] = MOST_ON_A_GPU_HW) -> Tensor:
+def halve_large(planes: Tensor, most_hw: tuple[int, int] = MAX_ON_GPU_HW) -> Tensor:
     """Halve planes [1, 3, H, W] by means until they are at most so high and wide.
 
     TorchScript can compile it.

@@ -32,7 +32,7 @@ ArrayT = TypeVar("ArrayT", bound=Batch)
 Shapes = tuple[tuple[int, ...], ...]
 """Shapes of one row of each input, or of each whole input if the model never batches."""
 
-MOST_SHAPES = 1000
+MAX_SHAPES = 1000
 """Most shapes that are remembered; few sizes of pictures become other multiples of 32."""
 
 RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
@@ -115,7 +115,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     def _infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
         answer = self.infer(inputs)
-        if self.is_open and len(self.answered) < MOST_SHAPES:
+        if self.is_open and len(self.answered) < MAX_SHAPES:
             self.answered.add(self._shapes(inputs))
         return answer
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from orchestrator.contract import Array
 from orchestrator.errors import PictureError
 from orchestrator.reading.crops import normalize_crops, resize_crop
-from orchestrator.reading.sizes import MOST_CROP_PIXELS
+from orchestrator.reading.sizes import MAX_CROP_PIXELS
 from orchestrator.triton.functions import Function, model_of
 
 
@@ -19,9 +19,9 @@ def prepare_crop(crop: Array) -> tuple[Array]:
         PictureError: It has no pixels, or too many.
     """
     height, width = crop.shape[:2]
-    if not 0 < height * width <= MOST_CROP_PIXELS:
+    if not 0 < height * width <= MAX_CROP_PIXELS:
         raise PictureError(
-            f"crop: wanted 1 to {MOST_CROP_PIXELS} pixels, got {width}x{height} pixels"
+            f"crop: wanted 1 to {MAX_CROP_PIXELS} pixels, got {width}x{height} pixels"
         )
     return (normalize_crops(resize_crop(crop)),)
 

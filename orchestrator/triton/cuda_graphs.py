@@ -15,7 +15,7 @@ from torch import Tensor
 
 from orchestrator.triton.memory_faults import free_memory
 
-MOST_GRAPHS = 48
+MAX_GRAPHS = 48
 """Most shapes that get a graph. Each holds an input of its own: 1.6 MB for one picture."""
 WARM_UP = 3
 """Inferences before a capture, in which libraries choose their kernels and allocate memory."""
@@ -96,7 +96,7 @@ class GraphedNetwork:
     """
 
     def __init__(
-        self, network: Network, capture: Capture | None = None, most: int = MOST_GRAPHS
+        self, network: Network, capture: Capture | None = None, most: int = MAX_GRAPHS
     ) -> None:
         self._network, self._most = network, most
         self._capture = capture or CudaCapture()

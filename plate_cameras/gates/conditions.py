@@ -15,7 +15,7 @@ from plate_cameras.schedule import is_watched
 from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
 from plate_cameras.tracking.looks import best_text
 
-LEAST_AGREEING = 2
+MIN_AGREEING = 2
 """Number of frames whose own reading is the text of the pass."""
 OLDEST_FRAME_S = 10.0
 """Greatest age of the last frame that shows the vehicle. It may have left since an older one. A
@@ -145,7 +145,7 @@ def is_settled(passed: Pass, threshold: float) -> bool:
     A pass that has agreed may change its text later. Then the new text must agree, too.
     """
     agreeing = sum(best_text(one.plate)[0] == passed.text for one in passed.observations)
-    return bool(passed.text) and passed.text_score >= threshold and agreeing >= LEAST_AGREEING
+    return bool(passed.text) and passed.text_score >= threshold and agreeing >= MIN_AGREEING
 
 
 def find_hit(gate: Gate, lists: Iterable[LoadedList], text: str, now_s: float) -> ListHit | None:

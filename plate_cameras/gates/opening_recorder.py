@@ -15,7 +15,7 @@ from plate_cameras.store.errors import StoreError
 from plate_cameras.store.openings.gate_openings import GateOpening
 
 LOG = logging.getLogger(__name__)
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """Records that wait while neither the database nor the spool's disk takes them: hours of them."""
 RETRY_S = 2.0
 
@@ -42,7 +42,7 @@ class OpeningRecorder:
 
     def put(self, opening: GateOpening) -> None:
         """Queue a record. If far too many wait, the oldest is written to the program's log only."""
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             LOG.error("the record of an opening is lost: %s", self._waiting.popleft())
             self.lost += 1
         self._waiting.append(opening)

@@ -12,7 +12,7 @@ from plate_cameras.sinks.outbox import Delivery, Outbox
 from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
 
 LOG = logging.getLogger(__name__)
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 12 * 3600.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 5.0, 12 * 3600.0
 """Pauses between the attempts of one delivery. They double, and are shortened at random."""
 GIVE_UP_S, MIN_ATTEMPTS = 3 * 86400.0, 10
 """A delivery is abandoned when it is so old and was tried so often. An operator can replay it."""
@@ -95,7 +95,7 @@ class Claims:
             self._outbox.abandon(delivery, reason, now_s)
             LOG.error("sink %s: gave up %s: %s", self._sink, delivery.id, reason)
             return True
-        longest_s = exponential_s(delivery.attempts, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        longest_s = exponential_s(delivery.attempts, FIRST_PAUSE_S, MAX_PAUSE_S)
         pause_s = max(longest_s * random.uniform(0.5, 1), error.retry_after_s)
         self._outbox.postpone(delivery, reason, now_s + pause_s)
         return False

@@ -13,12 +13,12 @@ from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from plate_cameras.sinks.outbox import Outbox
 from plate_cameras.sinks.outbox_thread import LIMIT_S
 from plate_cameras.sinks.receiver import Receiver
-from plate_cameras.sinks.sink_queue import LONGEST_REST_S, STOP_LIMIT_S, SinkQueue
+from plate_cameras.sinks.sink_queue import MAX_REST_S, STOP_LIMIT_S, SinkQueue
 from plate_cameras.sinks.sink_status import SinkStatus
 
 __all__ = [
     "GIVE_UP_S",
-    "LONGEST_REST_S",
+    "MAX_REST_S",
     "MIN_ATTEMPTS",
     "Deliverer",
     "SinkQueue",

@@ -9,7 +9,7 @@ from orchestrator.host.text_lines import MAX_CHARACTERS as MAX_CHARACTERS
 from orchestrator.host.text_lines import to_line
 from plate_cameras.sinks.outbox import Delivery
 
-LONGEST_WAIT_S = 86400.0
+MAX_WAIT_S = 86400.0
 
 
 class Receiver(Protocol):
@@ -45,7 +45,7 @@ class DeliveryError(PlateError):
     def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
         super().__init__(to_line(message))
         is_time = retry_after_s > 0  # False for what is not a number
-        self.retry_after_s = min(retry_after_s, LONGEST_WAIT_S) if is_time else 0.0
+        self.retry_after_s = min(retry_after_s, MAX_WAIT_S) if is_time else 0.0
         self.kind = str(self).partition(":")[0]
 
 

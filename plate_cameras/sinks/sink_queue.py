@@ -33,7 +33,7 @@ TURNS = 5
 process is killed before that, they are sent again."""
 LEASE_S = 300.0
 """How long a claimed delivery is kept from other deliverers."""
-LONGEST_REST_S = 600.0
+MAX_REST_S = 600.0
 """Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
 POLL_S = 2.0
 """How often a sink looks for deliveries whose pause is over."""
@@ -243,7 +243,7 @@ class SinkQueue:
         self._asked_rest_s = error.retry_after_s
         if self._failures == 1:
             return error.retry_after_s
-        longest_s = exponential_s(self._failures - 2, FIRST_PAUSE_S, LONGEST_REST_S)
+        longest_s = exponential_s(self._failures - 2, FIRST_PAUSE_S, MAX_REST_S)
         return max(longest_s * random.uniform(0.5, 1), error.retry_after_s)
 
     async def _record(self) -> set[str]:

@@ -26,7 +26,7 @@ from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Sink
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import (
-    LONGEST_WAIT_S,
+    MAX_WAIT_S,
     DeliveryError,
     ReceiverGone,
     Undeliverable,
@@ -35,10 +35,10 @@ from plate_cameras.sinks.secrets import resolve_secret
 
 TIMEOUT_S = 20.0
 """Longest time from the look-up of the name to the last header of the answer."""
-MOST_BYTES = 256_000
+MAX_BYTES = 256_000
 GONE = 410
 SECRET_PREFIX = "whsec_"
-LEAST_SECRET, MOST_SECRET = 24, 64
+MIN_SECRET_BYTES, MAX_SECRET_BYTES = 24, 64
 """Bytes of a secret, by the specification."""
 
 
@@ -111,8 +111,8 @@ class WebhookReceiver:
         """Post one event, see `Receiver`."""
         text = json.dumps(delivery.document, ensure_ascii=False, separators=(",", ":"))
         body = text.encode()
-        if len(body) > MOST_BYTES:
-            raise Undeliverable(f"wanted at most {MOST_BYTES} bytes, got {len(body)}")
+        if len(body) > MAX_BYTES:
+            raise Undeliverable(f"wanted at most {MAX_BYTES} bytes, got {len(body)}")
         try:
             async with self._open().post(
                 self._url,
@@ -153,12 +153,12 @@ class WebhookReceiver:
     def _wait_s(self, retry_after: str) -> float:
         """Return the seconds of a `Retry-After`, which has seconds or a date (RFC 9110, 10.2.3)."""
         if retry_after.isdecimal():
-            return min(float(retry_after), LONGEST_WAIT_S)
+            return min(float(retry_after), MAX_WAIT_S)
         try:
             until_s = parsedate_to_datetime(retry_after).timestamp()
         except (ValueError, TypeError, OverflowError):
             return 0.0
-        return min(max(0.0, until_s - self._clock()), LONGEST_WAIT_S)
+        return min(max(0.0, until_s - self._clock()), MAX_WAIT_S)
 
     def _make_headers(self, id_: str, body: str) -> dict[str, str]:
         """Return the headers: id, time, and a signature for each secret."""
@@ -208,10 +208,10 @@ def _read_secret(sink: str, value: str, environ: Mapping[str, str]) -> Webhook:
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except binascii.Error:
         key = b""
-    if not secret.startswith(SECRET_PREFIX) or not LEAST_SECRET <= len(key) <= MOST_SECRET:
+    if not secret.startswith(SECRET_PREFIX) or not MIN_SECRET_BYTES <= len(key) <= MAX_SECRET_BYTES:
         raise SettingsError(
-            f"sink {sink}: wanted secrets of the form {SECRET_PREFIX}..., with {LEAST_SECRET} to "
-            f"{MOST_SECRET} bytes in base64"
+            f"sink {sink}: wanted secrets of the form {SECRET_PREFIX}..., with "
+            f"{MIN_SECRET_BYTES} to {MAX_SECRET_BYTES} bytes in base64"
         )
     return Webhook(key)
 

@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
 """Longest wait for a frame that was announced."""
 DEATHS_S = 600.0
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """Processes that may end over a file before it is given up, if none of them sends a frame."""
 
 
@@ -155,7 +155,7 @@ class CameraStream:
             last_error=reason,
         )
         is_file = parse_address(self.camera.url, self._limits).is_file
-        if is_file and self.attempts >= MOST_ATTEMPTS:
+        if is_file and self.attempts >= MAX_ATTEMPTS:
             self._end(reason)
 
     def note_death(self) -> int:

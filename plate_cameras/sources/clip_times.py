@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plate_cameras.sources.clocks import LEAST_STEP_S
+from plate_cameras.sources.clocks import MIN_STEP_S
 
 USUAL_RATE = 25.0
 """Frames a second of a file that states no rate, or one that cannot be."""
@@ -56,4 +56,4 @@ class ClipTimes:
         if step_s < -OVERLAP_S or (self._may_jump and step_s > MAX_GAP_S):
             self._zero_s = pts_s - following_s
             return following_s
-        return last_s + max(step_s, LEAST_STEP_S)
+        return last_s + max(step_s, MIN_STEP_S)

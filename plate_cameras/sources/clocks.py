@@ -6,7 +6,7 @@ from math import isfinite
 
 from plate_cameras.frames import Clock
 
-MOST_OFF_S = 60.0
+MAX_OFFSET_S = 60.0
 """A camera's clock that is off by more than this is not believed."""
 JUMP_S = 2.0
 """Time stamps that leave the time of arrival by more than this have jumped."""
@@ -20,7 +20,7 @@ DRIFT_S = 0.5
 """Drift of a camera's time stamps that is corrected. Their clock may lose seconds a day."""
 SETTLED_S = 10.0
 """Time until the delay of the network is known well enough to notice drift."""
-LEAST_STEP_S = 0.001
+MIN_STEP_S = 0.001
 RISE = 0.0005
 """Rate at which the least delay is forgotten: crystals differ by less."""
 
@@ -71,7 +71,7 @@ class StreamClock:
     def time_of(self, pts_s: float | None) -> tuple[float, Clock]:
         """Return the Unix time of a frame. Its steady moment is later than that of the last one."""
         moment_s = self._stamps.moment_of(pts_s, self._arrived_s)
-        self.moment_s = max(moment_s, self.moment_s + LEAST_STEP_S)
+        self.moment_s = max(moment_s, self.moment_s + MIN_STEP_S)
         if self._camera.offset_s is None:
             return self.moment_s + self._wall_offset_s, "wall"
         return self.moment_s + self._camera.offset_s, "stream"
@@ -167,5 +167,5 @@ class _CameraClock:
         if self._settled_offset_s is not None and abs(offset_s - self._settled_offset_s) > DRIFT_S:
             offset_s = self._settled_offset_s
             self._zero_s = zero_s + offset_s
-        if abs(offset_s - wall_offset_s) <= MOST_OFF_S:
+        if abs(offset_s - wall_offset_s) <= MAX_OFFSET_S:
             self.offset_s = offset_s

@@ -6,7 +6,7 @@ import numpy as np
 
 from plate_cameras.motion import Luma
 
-LEAST_FRAMES = 4
+MIN_FRAMES = 4
 """Frames that must be the same. Key frames of some cameras come every ten seconds only."""
 
 
@@ -33,4 +33,4 @@ class FreezeDetector:
 
     def is_frozen(self, time_s: float) -> bool:
         """Tell whether the stream is frozen."""
-        return self._same >= LEAST_FRAMES and time_s - self._since_s >= self._frozen_s
+        return self._same >= MIN_FRAMES and time_s - self._since_s >= self._frozen_s

@@ -10,11 +10,11 @@ from av.video.frame import VideoFrame
 
 from plate_cameras.sources.capture import LiveCapture, VideoPacket
 
-MOST_KEPT = 300
+MAX_KEPT = 300
 """Packets since the last key frame that are kept. They are decoded when motion begins."""
 MAX_KEPT_BYTES = 64_000_000
 """Their bytes. A stream of 50 Mbit/s with a key frame every ten seconds is still kept."""
-MOST_BLIND_S = 2.5
+MAX_BLIND_S = 2.5
 """Longest time without a decoded frame. Many vehicles stay in the picture for no longer, but some
 cameras send a key frame every ten seconds only."""
 REST_STEP_S = 0.25
@@ -25,10 +25,10 @@ ALERT_S = 1.0
 """All frames are decoded for this time after unusually large packets."""
 PAUSE_S = 2.0
 """Least time between two such alerts."""
-LEAST_FACTOR, MOST_FACTOR, FACTOR_STEP = 1.5, 4.0, 1.25
+MIN_FACTOR, MAX_FACTOR, FACTOR_STEP = 1.5, 4.0, 1.25
 """The last packets are unusual if their mean is this many usual sizes. The factor grows with each
 false alert, because the rate control of some encoders swings."""
-LEAST_BYTES = 50
+MIN_BYTES = 50
 OUTLIER_FACTOR = 1.6
 """One packet counts as this many limits at most. Encoders insert single large ones."""
 INTRA_ROW = 5
@@ -45,21 +45,21 @@ class PacketSizes:
     def __init__(self) -> None:
         self._count = 0
         self._usual = self._recent = 0.0
-        self._factor = LEAST_FACTOR
+        self._factor = MIN_FACTOR
 
     def is_unusual(self, size: int) -> bool:
         """Take the size of a packet, and tell whether the last few were unusually large."""
         self._count += 1
-        most = OUTLIER_FACTOR * self._factor * self._usual + LEAST_BYTES
+        most = OUTLIER_FACTOR * self._factor * self._usual + MIN_BYTES
         taken = min(size, most) if self._count > 1 else size
         self._recent += max(RECENT, 1 / self._count) * (taken - self._recent)
-        unusual = self._recent > self._factor * self._usual + LEAST_BYTES
+        unusual = self._recent > self._factor * self._usual + MIN_BYTES
         self._usual += max(FORGET, 1 / self._count) * (taken - self._usual)
         return self._count > LEARNED and unusual
 
     def learn(self, *, moved: bool) -> None:
         """Learn whether something moved when the last packets were unusual."""
-        self._factor = LEAST_FACTOR if moved else min(MOST_FACTOR, self._factor * FACTOR_STEP)
+        self._factor = MIN_FACTOR if moved else min(MAX_FACTOR, self._factor * FACTOR_STEP)
 
 
 class SelectiveDecoder:
@@ -131,7 +131,7 @@ class SelectiveDecoder:
             self._alerted = False
         if unusual and now_s - self._alert_s > ALERT_S + PAUSE_S:
             self._alert_s, self._alerted = now_s, not moves
-        is_blind = now_s - self._seen_s > MOST_BLIND_S
+        is_blind = now_s - self._seen_s > MAX_BLIND_S
         return moves or now_s - self._alert_s <= ALERT_S or is_blind
 
     def _is_left_out(self, now_s: float, *, wants_all: bool) -> bool:
@@ -166,7 +166,7 @@ class SelectiveDecoder:
 
     def _is_full(self) -> bool:
         kept_bytes = sum(one.size for one in self._pending)
-        return len(self._pending) >= MOST_KEPT or kept_bytes > MAX_KEPT_BYTES
+        return len(self._pending) >= MAX_KEPT or kept_bytes > MAX_KEPT_BYTES
 
     def _lose(self) -> None:
         self._pending, self._lost, self._in_sync = [], True, False

@@ -20,7 +20,7 @@ from plate_cameras.store.writing.kept_frames import KeptFrames
 from plate_cameras.store.writing.own_spool import open_own_spool
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
-from plate_cameras.store.writing.spool import MOST_BYTES, Spool
+from plate_cameras.store.writing.spool import MAX_BYTES, Spool
 
 LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def open_store(
     settings: Store,
     folder: Path,
     *,
-    spool_bytes: int = MOST_BYTES,
+    spool_bytes: int = MAX_BYTES,
     clock: Callable[[], float] | None = None,
     kept: Callable[[Database], KeptClock] | None = None,
     is_shared: bool = False,

@@ -28,11 +28,11 @@ OTHER_TEXTS = 20.0
 """Number of texts among which the rest of a frame's probability is spread."""
 NEW_AFTER_S, NEW_AFTER_WIDTHS, NEW_AFTER_GROWTH = 2.0, 1.0, 0.2
 """Time, way and growth after which most of a look is new."""
-MOST_LIKE = 0.8
+MAX_CORRELATION = 0.8
 """Likeness of two looks at a vehicle that stands: noise and codec differ from frame to frame."""
-MOST_EVIDENCE = 6.0
+MAX_EVIDENCE = 6.0
 """Greatest sum of the weights: more looks add nothing."""
-LEAST_TRUST = 0.1
+MIN_TRUST = 0.1
 """Weight of a reading with the score 0, in that of one with the score 1."""
 TEMPERATURE = 1.0
 """Divides the pooled logarithms so that scores are probabilities. Fitted on rendered clips."""
@@ -106,7 +106,7 @@ def _candidates(plate: Plate) -> tuple[tuple[str, float], ...]:
 
 
 def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
-    """Return the weight of each reading: 1 for the best alone, and at most `MOST_EVIDENCE` in all.
+    """Return the weight of each reading: 1 for the best alone, and at most `MAX_EVIDENCE` in all.
 
     Looks that are alike share their weight. Frames without a reading have the weight 0.
     """
@@ -115,7 +115,7 @@ def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
         return (0.0,) * len(observations)
     quality /= quality.max()
     weights = quality / np.maximum(1.0, _likeness(observations) @ quality)
-    weights *= min(1.0, MOST_EVIDENCE / weights.sum())
+    weights *= min(1.0, MAX_EVIDENCE / weights.sum())
     return tuple(weights.tolist())
 
 
@@ -124,7 +124,7 @@ def _trust(observation: Observation) -> float:
     best = max((score for _, score in _candidates(observation.plate)), default=-1.0)
     if best < 0:
         return 0.0
-    return quality_of(observation) * (LEAST_TRUST + (1 - LEAST_TRUST) * best)
+    return quality_of(observation) * (MIN_TRUST + (1 - MIN_TRUST) * best)
 
 
 def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
@@ -139,7 +139,7 @@ def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
         (np.log(width), NEW_AFTER_GROWTH),
     ]
     apart = sum(np.abs(value[:, None] - value) / unit for value, unit in steps)
-    like: NDArray[np.float64] = MOST_LIKE * np.exp(-apart)
+    like: NDArray[np.float64] = MAX_CORRELATION * np.exp(-apart)
     np.fill_diagonal(like, 1.0)
     return like
 

@@ -15,12 +15,12 @@ from plate_cameras.zones import is_watched
 
 SURE = 0.5
 """Least score of a text that two plates of one frame have, so that one of them is left out."""
-FULL_WIDTH_PX, LEAST_WIDTH_PX = 90.0, 20.0
+FULL_WIDTH_PX, MIN_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""
 FULL_SHARPNESS = 0.4
 """Sharpness from which more adds nothing to a reading's certainty; fitted on rendered clips."""
-LEAST_QUALITY = 0.1
+MIN_QUALITY = 0.1
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def best_text(plate: Plate) -> tuple[str, float]:
 def quality_of(observation: Observation) -> float:
     """Return the quality of a look at a plate, in [0.1, 1], from its sharpness and its width."""
     x0, _, x1, _ = observation.plate.xyxy
-    width = (x1 - x0 - LEAST_WIDTH_PX) / (FULL_WIDTH_PX - LEAST_WIDTH_PX)
+    width = (x1 - x0 - MIN_WIDTH_PX) / (FULL_WIDTH_PX - MIN_WIDTH_PX)
     sharp = min(1.0, observation.sharpness / FULL_SHARPNESS)
-    return LEAST_QUALITY + (1 - LEAST_QUALITY) * sharp * sqrt(min(1.0, max(0.0, width)))
+    return MIN_QUALITY + (1 - MIN_QUALITY) * sharp * sqrt(min(1.0, max(0.0, width)))
 
 
 def take_looks(

@@ -34,7 +34,7 @@ UNLIKE, UNLIKE_SCORE, UNLIKE_SURENESS = 6, 0.05, 0.35
 of such readings, and what they weigh at least."""
 SAME_TEXT = 0.5
 """Least mean score of two like texts that tell more than the motion does."""
-MISSED_FRAME, MOST_MISSED = 1.0, 4.0
+MISSED_FRAME, MAX_MISSED = 1.0, 4.0
 """Cost of each frame that did not show the plate, and the most: the detector misses few."""
 FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
 """Greatest speed of a vehicle in the picture, and the way that is possible in any time."""
@@ -90,7 +90,7 @@ def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> flo
     away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
     away_widths = away / max(one.motion.size, look.size)
     squared, vagueness = predicted.misfit(look)
-    motion = 0.5 * squared + vagueness + min(MOST_MISSED, MISSED_FRAME * one.missed_frames)
+    motion = 0.5 * squared + vagueness + min(MAX_MISSED, MISSED_FRAME * one.missed_frames)
     if one.is_standing and away_widths < STANDING_WIDTHS:
         motion = min(motion, 2 * away_widths)
     elif unseen_s > longest_s:

@@ -21,7 +21,7 @@ from plate_cameras.zones import find_zones, meets, side_of
 
 FIRM_WIDTHS = 0.2
 """Distance from a line, in plate widths, from which the side of a plate is certain."""
-MOST_CROSSINGS = 32
+MAX_CROSSINGS = 32
 """Most crossings that are kept of a pass: a vehicle may shunt all day."""
 
 
@@ -147,7 +147,7 @@ class OpenPass:
         self.zones += tuple(zone for zone in other.zones if zone not in self.zones)
         self.crossings = tuple(
             sorted([*self.crossings, *other.crossings], key=lambda one: one.time_s)
-        )[:MOST_CROSSINGS]
+        )[:MAX_CROSSINGS]
         self.frames.absorb(other.frames, [text for text, _ in self.fused.candidates])
         self._fuse(both)
 
@@ -220,7 +220,7 @@ class OpenPass:
             self._sides[line] = side, look.point
             if known and known[0] != side and meets(line, known[1], look.point):
                 crossing = LineCrossing(line.name, side, look.observation.time_s)
-                self.crossings = (*self.crossings, crossing)[-MOST_CROSSINGS:]
+                self.crossings = (*self.crossings, crossing)[-MAX_CROSSINGS:]
 
     def _format_of(self, text: str, formats: Formats) -> str:
         """Return the format that the service named for the text, else the first that fits."""

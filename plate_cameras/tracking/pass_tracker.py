@@ -34,7 +34,7 @@ GONE_FRAMES = 2.5
 """The same in times between frames, for cameras with few frames."""
 STANDING_GONE_S = 20.0
 """A vehicle that stood has left after frames of this time without a look: others may hide it."""
-LONGEST_INTERVAL_S = 2.0
+MAX_INTERVAL_S = 2.0
 """Most time that one frame without a standing vehicle counts: the camera may rest in between."""
 RESTING_S = 12.0
 """A longer time between frames is a rest of the camera: the slowest takes a frame in 10 seconds."""
@@ -42,7 +42,7 @@ INTERVAL_SHARE = 0.2
 """Share of the newest time between frames in the usual one."""
 BACKWARDS_S = 5.0
 """Times of frames without a steady moment that jump back by more than this begin a new stream."""
-LEAST_AGREEING = 2
+MIN_AGREEING = 2
 """Number of frames that agree on the text of a pass."""
 SINGLE_SCORE = 0.8
 """Least score of the text of a vehicle that one frame has shown; a scrap may be read by chance."""
@@ -168,7 +168,7 @@ class PassTracker:
             if index in by_pass:
                 one.add(looks[by_pass[index]], self._camera, longest_s)
             else:
-                one.miss(min(passed_s, LONGEST_INTERVAL_S))
+                one.miss(min(passed_s, MAX_INTERVAL_S))
                 self._give_up_place(one, looks)
         seen = [self._open[index] for index in by_pass]
         missed = [one for index, one in enumerate(self._open) if index not in by_pass]
@@ -224,7 +224,7 @@ class PassTracker:
             return True
         if one.shown_text(self._camera):
             is_sure = one.fused.score >= SINGLE_SCORE and not one.is_doubtful
-            return one.agreeing >= LEAST_AGREEING or is_sure
+            return one.agreeing >= MIN_AGREEING or is_sure
         detections = [each.plate.detection_score for each in one.observations]
         return (
             one.looks >= UNREADABLE_LOOKS
@@ -248,7 +248,7 @@ class PassTracker:
 
     def _agrees(self, one: OpenPass) -> bool:
         least = max(self._camera.agreement_threshold, self._camera.text_threshold)
-        return one.fused.score >= least and one.agreeing >= LEAST_AGREEING
+        return one.fused.score >= least and one.agreeing >= MIN_AGREEING
 
     def _describe(self, one: OpenPass, progress: Progress) -> Pass:
         return one.describe(self._camera, self._formats, self._pixels, progress)

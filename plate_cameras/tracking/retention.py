@@ -11,16 +11,16 @@ from plate_cameras.passes import BestFrame, Observation
 from plate_cameras.tracking.looks import Look, best_text
 from plate_cameras.tracking.plate_pixels import PlatePixels
 
-MOST_OBSERVATIONS = 48
+MAX_OBSERVATIONS = 48
 """Most observations that are kept of a pass."""
-LEAST_SHARPNESS, LEAST_SCORE = 0.05, 0.1
+MIN_SHARPNESS, MIN_SCORE = 0.05, 0.1
 """Added to both, so that a blurred or unread plate still has a worth."""
-MOST_FRAMES = 3
+MAX_FRAMES = 3
 """Most texts whose best frame is kept: the text of a pass may still change."""
 
 
 def thin_out(
-    observations: Sequence[Observation], best: Observation, most: int = MOST_OBSERVATIONS
+    observations: Sequence[Observation], best: Observation, most: int = MAX_OBSERVATIONS
 ) -> list[Observation]:
     """Return at most `most` observations, spread over the time, with the first, last and best.
 
@@ -41,8 +41,8 @@ def thin_out(
 def worth_of(observation: Observation) -> float:
     """Return how well an observation shows its plate: sharp, large, and read with certainty."""
     x0, _, x1, _ = observation.plate.xyxy
-    shown = (LEAST_SHARPNESS + observation.sharpness) * sqrt(x1 - x0)
-    return shown * (LEAST_SCORE + best_text(observation.plate)[1])
+    shown = (MIN_SHARPNESS + observation.sharpness) * sqrt(x1 - x0)
+    return shown * (MIN_SCORE + best_text(observation.plate)[1])
 
 
 def _loss(observations: Sequence[Observation], index: int) -> float:
@@ -74,7 +74,7 @@ class BestFrames:
         if kept is None or worth_of(look.observation) > worth_of(kept.look.observation):
             self._by_text[look.text] = _Kept(look)
         ranks = {text: rank for rank, text in enumerate(likely)}
-        while len(self._by_text) > MOST_FRAMES:
+        while len(self._by_text) > MAX_FRAMES:
             worst = max(self._by_text, key=lambda text: (ranks.get(text, len(ranks)), text))
             del self._by_text[worst]
 

@@ -12,7 +12,7 @@ from plate_cameras.passes import Direction, Observation
 Measure = Callable[[Observation], float]
 DEVIATION = 1.4826
 """Standard deviation in median absolute deviations, of a normal distribution."""
-LEAST_GROWTH = 0.1
+MIN_GROWTH = 0.1
 """Least change of the logarithm of a plate's size that shows a direction: 10 %."""
 MIN_NOISE = 0.1
 """Standard deviation of the logarithm of a box's width or height that is assumed at least. Boxes of
@@ -42,7 +42,7 @@ def direction_of(observations: Sequence[Observation]) -> Direction:
         return ""
     growths = [_growth(observations, side) for side in (_log_width, _log_height)]
     growth = min(growths, key=abs)
-    least = max(LEAST_GROWTH, SIDEWAYS_GROWTH * _way_aside(observations), _noise(observations))
+    least = max(MIN_GROWTH, SIDEWAYS_GROWTH * _way_aside(observations), _noise(observations))
     if abs(growth) < least or min(growths) < 0 < max(growths):
         return ""
     return "towards" if growth > 0 else "away"

@@ -15,7 +15,7 @@ from plate_cameras.configuration import Sink
 from plate_cameras.passes import PassEvent
 
 LOG = logging.getLogger(__name__)
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 """Events that wait for the store. When there are more, cameras wait and drop frames, not passes."""
 BATCH = 100
 """Most events in one transaction."""
@@ -23,7 +23,7 @@ EVERY_S = 0.1
 """Shortest time from one transaction to the next: many small ones cost more than few large ones."""
 EFFECT = "passes cannot be kept"
 """The consequence of a failure, for its message."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 5.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 5.0
 """Pauses after a failed transaction; they double."""
 
 
@@ -63,7 +63,7 @@ class EventWriter:
         self._on_written = on_written
         self._sleep = sleep
         self._note = note or make_note(EFFECT)
-        self._queue: asyncio.Queue[PassEvent] = asyncio.Queue(MOST_WAITING)
+        self._queue: asyncio.Queue[PassEvent] = asyncio.Queue(MAX_WAITING)
         self._ended = asyncio.Event()
 
     async def put(self, event: PassEvent) -> None:
@@ -110,7 +110,7 @@ class EventWriter:
             except Exception as error:  # a disk, a database, or no thread: all may come back
                 self.last_error = describe(error)
                 self._note(error)
-            await self._sleep(exponential_s(failures, FIRST_PAUSE_S, LONGEST_PAUSE_S))
+            await self._sleep(exponential_s(failures, FIRST_PAUSE_S, MAX_PAUSE_S))
             failures += 1
         self.last_error = ""
         self._note(None)

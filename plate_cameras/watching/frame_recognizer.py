@@ -17,7 +17,7 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.25, 10.0
 """Pauses of a camera after the service was away or full; they double."""
 MIN_SLOT_S, USUAL_FACTOR = 0.2, 3.0
 """A frame keeps its slot for so many usual answers, and for no shorter time. Then the next camera
@@ -116,7 +116,7 @@ class FrameRecognizer:
             plates = await self._client.recognize(frame.jpeg, roi=region_of(camera, frame.size_wh))
         except SERVICE_AWAY as error:
             health.last_error = str(error)
-            health.pause_s = exponential_s(health.failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            health.pause_s = exponential_s(health.failures, FIRST_PAUSE_S, MAX_PAUSE_S)
             health.failures += 1
             return None
         except PlateError as error:

@@ -34,7 +34,7 @@ SHORT_ROUND_S = 0.25
 """The same while other watchers have cameras to give back."""
 MARGIN_S = 0.5
 """A lease counts as valid for so much less than its time: clocks may run at different speeds."""
-LONGEST_WAIT_S = 2.0
+MAX_WAIT_S = 2.0
 """Longest wait of a frame for the first renewal after the process was frozen."""
 CALL_S, LEAVE_S = 10.0, 5.0
 """Longest wait for an answer of the database, and for each step of leaving."""
@@ -189,10 +189,10 @@ class CameraSharing:
 
         After the process was frozen, this waits for the next renewal.
         """
-        ends = self._clock() + LONGEST_WAIT_S
+        ends = self._clock() + MAX_WAIT_S
         while self._asked_at < self._valid_until <= self._clock() < ends:
             self._asked.clear()
-            await is_set_within(self._asked, LONGEST_WAIT_S)
+            await is_set_within(self._asked, MAX_WAIT_S)
         held = self._held.get(frame.camera)
         if held is None or self._epochs.get(frame.camera) != held.epoch:
             return False

@@ -26,7 +26,7 @@ STEP_S = 0.5
 STATES_S, STILLS_S, AREAS_S = 2.0, 10.0, 2.0
 EFFECT = "the control room gets no states"
 """The consequence of a failure, for its message."""
-MOST_WIDTH = 1280
+MAX_WIDTH = 1280
 QUALITY = 80
 REDUCED = {2: cv2.IMREAD_REDUCED_COLOR_2, 4: cv2.IMREAD_REDUCED_COLOR_4,
            8: cv2.IMREAD_REDUCED_COLOR_8}  # fmt: skip
@@ -159,7 +159,7 @@ class LiveReporter:
 
 
 def to_still(answered: AnsweredFrame, blur: str) -> bytes:
-    """Return a frame as a JPEG file of at most `MOST_WIDTH` pixels; empty if it is damaged.
+    """Return a frame as a JPEG file of at most `MAX_WIDTH` pixels; empty if it is damaged.
 
     Args:
         answered: The frame, with the plates to hide in it.
@@ -167,10 +167,10 @@ def to_still(answered: AnsweredFrame, blur: str) -> bytes:
     """
     frame = answered.frame
     width = frame.size_wh[0]
-    if blur == NONE and width <= MOST_WIDTH:
+    if blur == NONE and width <= MAX_WIDTH:
         return frame.jpeg
-    factor = next((one for one in REDUCED if width <= one * MOST_WIDTH), 8)
-    how = cv2.IMREAD_COLOR if width <= MOST_WIDTH else REDUCED[factor]
+    factor = next((one for one in REDUCED if width <= one * MAX_WIDTH), 8)
+    how = cv2.IMREAD_COLOR if width <= MAX_WIDTH else REDUCED[factor]
     picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), how)
     if picture is None:
         return b""

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.parametrize("overlay", OVERLAYS)
 MIB = 2**20
 IDLE = 1000 * MIB
 """Measured memory of a server of two cores without calls, 64 MiB of /dev/shm included."""
-LARGEST_CALL = 2.4 * Limits().body_bytes
+MAX_CALL_BYTES = 2.4 * Limits().body_bytes
 """Use of /dev/shm by an unpacked picture of the gateway's largest size; 2.4 was measured."""
 SHM_OF_A_WORKER = 8 * MIB
 CUDA_OF_A_WORKER = 1100 * MIB
@@ -54,7 +54,7 @@ def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     workers = count_ours(fits)
     start = workers * SHM_OF_A_WORKER
     assert volume(overlay, "/dev/shm")["medium"] == "Memory"
-    assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL
+    assert size(overlay, "/dev/shm") >= start + fits.pictures * MAX_CALL_BYTES
 
 
 def test_the_memory_limit_holds_server_and_shared_memory(overlay: str) -> None:

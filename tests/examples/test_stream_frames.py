@@ -128,7 +128,7 @@ def test_a_matroska_file_that_was_cut_off_is_told_at_its_end(frames) -> None:
 
 
 def test_too_large_a_picture_is_never_unpacked(frames, module, monkeypatch) -> None:
-    monkeypatch.setattr(module, "MOST_PIXELS", WIDE * HIGH - 1)
+    monkeypatch.setattr(module, "MAX_PIXELS", WIDE * HIGH - 1)
     count, told = taken(frames, clip(1))
     assert count == 0
     assert "clip: wanted at most 3071 pixels" in told

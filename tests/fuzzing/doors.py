@@ -30,9 +30,9 @@ from orchestrator.serving.gateway.policy.validation import check, check_served, 
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
 from tests.serving.gateway.http.rest_fakes import PLATE, answer_with
 
-MOST_PIXELS = 1_000_000
-LIMITS = Limits(body_mb=8, pixels=MOST_PIXELS, crop_pixels=MOST_PIXELS, pictures=4)
-LONGEST_REFUSAL = 4096
+MAX_PIXELS = 1_000_000
+LIMITS = Limits(body_mb=8, pixels=MAX_PIXELS, crop_pixels=MAX_PIXELS, pictures=4)
+MAX_REFUSAL_BYTES = 4096
 """Bytes in which a caller is told what was wrong, whatever was sent."""
 ANSWERED = (200, 201)
 CALLERS = {*ANSWERED, 400, 404, 405, 411, 413, 415}
@@ -121,8 +121,8 @@ def open_picture(file: bytes) -> str:
     """Decode a picture file, or its base64 text, and bring it to both networks' sizes."""
     try:
         file = from_base64(file)
-        header = check_file(file, MOST_PIXELS)
-        picture = decode(file, max_pixels=MOST_PIXELS)
+        header = check_file(file, MAX_PIXELS)
+        picture = decode(file, max_pixels=MAX_PIXELS)
     except PictureError as error:
         return check_refusal(str(error))
     height, width = picture.shape[:2]
@@ -137,8 +137,8 @@ def open_picture(file: bytes) -> str:
 
 def check_refusal(message: str) -> str:
     """Return that a caller was refused, if it was told why in few words."""
-    if not message or len(message.encode()) > LONGEST_REFUSAL:
-        raise Fault(f"refusal: wanted up to {LONGEST_REFUSAL} bytes, got {len(message)}")
+    if not message or len(message.encode()) > MAX_REFUSAL_BYTES:
+        raise Fault(f"refusal: wanted up to {MAX_REFUSAL_BYTES} bytes, got {len(message)}")
     return "refused"
 
 

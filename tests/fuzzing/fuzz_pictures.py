@@ -9,7 +9,7 @@ with atheris.instrument_imports(include=["orchestrator"]):
 
 from tests.fuzzing.file_parts import PNG, repair
 from tests.fuzzing.hostile import pictures
-from tests.fuzzing.session import LONGEST, run
+from tests.fuzzing.session import MAX_BYTES, run
 
 WORDS = (
     "IHDR", "IDAT", "PLTE", "tRNS", "acTL", "fcTL", "fdAT", "eXIf", "zTXt", "iTXt", "IEND", "RIFF",
@@ -17,8 +17,8 @@ WORDS = (
     "\\xff\\xd8\\xff", "\\xff\\xc0", "\\xff\\xc2", "\\xff\\xda", "\\xff\\xe1", "\\xff\\xd9",
     "/9j/",
 )  # fmt: skip
-SEEDS = [file for file in pictures().values() if 0 < len(file) <= LONGEST]
-MOST_BYTES = 6
+SEEDS = [file for file in pictures().values() if 0 < len(file) <= MAX_BYTES]
+MAX_CHANGED_BYTES = 6
 
 
 def mutate(file: bytes, most: int, seed: int) -> bytes:
@@ -35,7 +35,7 @@ def mutate(file: bytes, most: int, seed: int) -> bytes:
 def damage(dice: random.Random) -> bytes:
     """Return a seed with some of its bytes changed, cut out or said twice."""
     file = bytearray(dice.choice(SEEDS))
-    for _ in range(dice.randint(1, MOST_BYTES)):
+    for _ in range(dice.randint(1, MAX_CHANGED_BYTES)):
         at = dice.randrange(len(file))
         match dice.randrange(8):
             case 0:

@@ -8,7 +8,7 @@ with atheris.instrument_imports(include=["orchestrator", "python_multipart"]):
 from dataclasses import replace
 
 from tests.fuzzing.hostile import requests
-from tests.fuzzing.session import LONGEST, run
+from tests.fuzzing.session import MAX_BYTES, run
 
 WORDS = (
     "inputs", "outputs", "parameters", "shape", "datatype", "data", "name", "binary_data_size",
@@ -29,5 +29,5 @@ def mutate(packed: bytes, most: int, seed: int) -> bytes:
 
 
 if __name__ == "__main__":
-    seeds = (pack(sent) for sent in requests().values() if len(sent.body) <= LONGEST)
+    seeds = (pack(sent) for sent in requests().values() if len(sent.body) <= MAX_BYTES)
     run(lambda packed: ask(unpack(packed)), seeds, WORDS, mutate)

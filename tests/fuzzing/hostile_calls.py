@@ -19,7 +19,7 @@ MOST = 2**63 - 1
 PICTURE = {"name": "input__0", "datatype": "UINT8", "shape": [1, 2, 3], "data": [0] * 6}
 DEEP = 30_000
 """Larger ones are parsed in a process beside, of which nothing here is to know."""
-LARGEST_BOMB = 7_000_000
+MAX_BOMB_BYTES = 7_000_000
 
 JSON_BODIES = {
     "nothing": b"", "a space": b" ", "null": b"null", "a number": b"1", "a list": b"[]",
@@ -141,7 +141,7 @@ def tensors() -> Requests:
 def files() -> Requests:
     cases = {f"elements: {name}": encoded_image(element(*one)) for name, one in ELEMENTS.items()}
     cases |= {f"base64: {name}": encoded_image(element(text)) for name, text in BASE64.items()}
-    small = {name: file for name, file in bombs().items() if len(file) < LARGEST_BOMB}
+    small = {name: file for name, file in bombs().items() if len(file) < MAX_BOMB_BYTES}
     cases |= {f"a bomb: {name}": encoded_image(element(file)) for name, file in small.items()}
     return cases | {"part of a length": encoded_image(b"\x01\0")}
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import atheris
 import cv2
 
-LONGEST = 32_768
+MAX_BYTES = 32_768
 """Bytes of an input that a fuzzer makes up; seeds may be longer."""
-MOST_MB, LONGEST_S, SLOW_S = 3000, 60, 5
+MAX_MB, MAX_DURATION_S, SLOW_S = 3000, 60, 5
 """A process that takes more memory, or longer for one input, has found something."""
 NOTED_EVERY = 1000
 
@@ -96,9 +96,10 @@ def run(
             notes.keep(tried, error)
 
     flags = [
-        f"-max_total_time={round(60 * given.minutes)}", f"-max_len={LONGEST}",
+        f"-max_total_time={round(60 * given.minutes)}", f"-max_len={MAX_BYTES}",
         f"-dict={dictionary}",
-        f"-artifact_prefix={given.folder}/", f"-rss_limit_mb={MOST_MB}", f"-timeout={LONGEST_S}",
+        f"-artifact_prefix={given.folder}/",
+        f"-rss_limit_mb={MAX_MB}", f"-timeout={MAX_DURATION_S}",
         f"-report_slow_units={SLOW_S}", "-print_final_stats=1", "-close_fd_mask=3", "-reload=0",
     ]  # fmt: skip
     options = {} if mutate is None else {"custom_mutator": mutate}

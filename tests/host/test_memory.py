@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.host.memory import (
-    LEAST_BYTES,
     MIB,
+    MIN_BYTES,
     budget,
     keep_freed,
     least_bytes,
@@ -90,7 +90,7 @@ def test_the_budget_is_a_part_of_what_the_service_leaves_and_less_with_more_work
 
 
 def test_with_the_least_memory_the_budget_is_the_least_one() -> None:
-    assert budget(least_bytes(10), workers=10) == LEAST_BYTES
+    assert budget(least_bytes(10), workers=10) == MIN_BYTES
 
 
 def test_a_photo_that_others_send_too_is_given_back_at_once_where_memory_is_short() -> None:

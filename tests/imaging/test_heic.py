@@ -55,7 +55,7 @@ def test_the_size_is_checked_before_anything_is_decoded(street: bytes) -> None:
 def test_a_file_of_too_many_bytes_is_not_opened(
     street: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(heic, "MOST_MB", 0)
+    monkeypatch.setattr(heic, "MAX_MB", 0)
     with pytest.raises(PictureError, match="wanted a HEIC file of up to 0 MB, got a larger one"):
         to_jpeg(street)
 

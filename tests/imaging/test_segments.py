@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import PictureError
-from orchestrator.imaging.segments import MOST_CHUNKS, MOST_SCANS, MOST_SEGMENTS, keep_pixels
+from orchestrator.imaging.segments import MAX_CHUNKS, MAX_SCANS, MAX_SEGMENTS, keep_pixels
 from tests.fuzzing.file_parts import (
     PNG,
     behind_soi,
@@ -65,11 +65,11 @@ def test_bytes_behind_the_end_of_a_png_are_left_out() -> None:
         pytest.param(png()[:-5], "one that ends 5 bytes behind it", id="PNG cut off"),
         pytest.param(PNG, "one that ends 12 bytes behind it", id="nothing but its name"),
         pytest.param(
-            PNG + chunk(b"tEXt") * MOST_CHUNKS, "50000 chunks, got more", id="chunks"
+            PNG + chunk(b"tEXt") * MAX_CHUNKS, "50000 chunks, got more", id="chunks"
         ),
-        pytest.param(many_scans(MOST_SCANS), "up to 32 scans, got more", id="scans"),
+        pytest.param(many_scans(MAX_SCANS), "up to 32 scans, got more", id="scans"),
         pytest.param(
-            behind_soi(encoded("JPEG"), *[segment(0xFE, b"")] * MOST_SEGMENTS),
+            behind_soi(encoded("JPEG"), *[segment(0xFE, b"")] * MAX_SEGMENTS),
             "up to 2000 segments, got more",
             id="segments",
         ),
@@ -81,7 +81,7 @@ def test_a_file_with_parts_that_cost_too_much_is_refused(file: bytes, message: s
 
 
 def test_as_many_scans_as_allowed_are_taken() -> None:
-    file = many_scans(MOST_SCANS - OWN_SCANS)
+    file = many_scans(MAX_SCANS - OWN_SCANS)
     assert keep_pixels(file) is file
 
 
@@ -90,7 +90,7 @@ def test_scans_count_behind_a_first_one_of_one_component() -> None:
     frame = segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 3) + bytes(9))
     part, whole = (segment(0xDA, bytes([count]) + bytes(2 * count + 3)) for count in (1, 3))
     with pytest.raises(PictureError, match="up to 32 scans"):
-        keep_pixels(b"\xff\xd8" + frame + part + whole * MOST_SCANS)
+        keep_pixels(b"\xff\xd8" + frame + part + whole * MAX_SCANS)
 
 
 def jpeg_of(*parts: bytes) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from orchestrator.reading import torch_crops
-from orchestrator.reading.bicubic import LONGEST_RECALLED, weigh
+from orchestrator.reading.bicubic import MAX_CACHED_PX, weigh
 from orchestrator.reading.crops import normalize_crops, resize_crop
 
 SIZES_HW = [
@@ -15,7 +15,7 @@ SIZES_HW = [
     pytest.param((40, 150), id="seven taps"),
     pytest.param((61, 60), id="enlarged and reduced"),
     pytest.param((130, 640), id="near"),
-    pytest.param((3, LONGEST_RECALLED + 1), id="long row"),
+    pytest.param((3, MAX_CACHED_PX + 1), id="long row"),
     pytest.param((5000, 7), id="tall"),
 ]
 

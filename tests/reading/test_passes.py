@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
-from orchestrator.detection.nearby import MOST_NEARBY
+from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.reading.affine_crops import (
@@ -293,8 +293,8 @@ def test_a_theta_that_no_plate_has_is_refused() -> None:
 
 
 def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
-    scores = (0.3, 0.95, 0.0001, 0.5, *[0.4] * (MOST_NEARBY - 2), 0.2)
+    scores = (0.3, 0.95, 0.0001, 0.5, *[0.4] * (MAX_NEARBY - 2), 0.2)
     readings = tuple(Reading("", (), (("A001AA", score),)) for score in scores)
     chosen = choose_closer_look(PlateReadings(UPRIGHT, readings, torch.empty(0)))
-    assert chosen == [3, *range(4, 2 + MOST_NEARBY), 0]
+    assert chosen == [3, *range(4, 2 + MAX_NEARBY), 0]
     assert choose_closer_look(PlateReadings(UPRIGHT, (), torch.empty(0))) == []

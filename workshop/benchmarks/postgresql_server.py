@@ -20,7 +20,7 @@ from pathlib import Path
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 MISSING = "needs PostgreSQL's server: apt-get install postgresql"
 SETTINGS = ("listen_addresses=", "max_connections=30")
-LONGEST_START_S = 60.0
+MAX_START_S = 60.0
 
 
 def find_programs() -> Path | None:
@@ -74,7 +74,7 @@ class PostgresqlServer:
         Raises:
             TimeoutError: It does not.
         """
-        deadline = time.monotonic() + LONGEST_START_S
+        deadline = time.monotonic() + MAX_START_S
         while not self._is_running():
             if time.monotonic() > deadline:
                 raise TimeoutError("wanted PostgreSQL to accept connections")

@@ -17,7 +17,7 @@ from workshop.evaluation.scores import ScoreBin
 from workshop.reporting.files import write_csv
 from workshop.reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
 
-MOST_WRONG = 0.02
+MAX_WRONG_SHARE = 0.02
 """The part of the shown texts that may be wrong under a condition; drawn as a line."""
 
 
@@ -145,7 +145,7 @@ def draw_wrong(each: Sequence[ConditionResult]) -> Diagram:
     percent = [100 * (one.std.wrong_of_shown or 0.0) for one in each]
     places = [index - 0.4 for index in range(len(each))]
     ends = (-0.5, len(each) - 0.5)
-    most = Line(ends, (100 * MOST_WRONG,) * 2, f"{100 * MOST_WRONG:g} %", FAINT, "--")
+    most = Line(ends, (100 * MAX_WRONG_SHARE,) * 2, f"{100 * MAX_WRONG_SHARE:g} %", FAINT, "--")
     return Diagram(
         "Texts shown that are wrong", "", "wrong of shown, %",
         (Bars(places, percent, 0.8, colour=ACCENT), most), ends,

@@ -16,7 +16,7 @@ from workshop.reporting.files import write_csv
 from workshop.reporting.sheets import write_sheets
 from workshop.reporting.tables import format_markdown
 
-LEAST_P = 0.001
+MIN_P = 0.001
 """Smaller p-values are written as `< 0.001`."""
 
 
@@ -61,7 +61,7 @@ def describe_test(test: PairedTest) -> str:
     counts = f"{test.plates} {test.type} plates, won {len(test.won)}, lost {len(test.lost)}"
     if not test.won and not test.lost:
         return f"{counts}: the same plates are read"
-    size = f"= {test.p_value:.2g}" if test.p_value >= LEAST_P else f"< {LEAST_P:g}"
+    size = f"= {test.p_value:.2g}" if test.p_value >= MIN_P else f"< {MIN_P:g}"
     return f"{counts}: p {size}, {interpret(test.p_value)}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plate_cameras.passes import Pass, PassEvent
 from workshop.rendering.clips import Truth, TruthPass
 
-LEAST_READABLE = 2
+MIN_READABLE = 2
 """Number of frames with a readable plate from which a pass counts."""
 OTHERS_SHARE = 0.2
 """Share of a pass's looks at another vehicle from which it is merged."""
@@ -64,7 +64,7 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
         if seen:
             by_vehicle.setdefault(seen.most_common(1)[0][0], []).append(one)
     counted = {
-        index: one for index, one in enumerate(truth.passes) if len(one.readable) >= LEAST_READABLE
+        index: one for index, one in enumerate(truth.passes) if len(one.readable) >= MIN_READABLE
     }
     found = {index: by_vehicle[index] for index in counted if index in by_vehicle}
     longest = {

@@ -37,7 +37,7 @@ FACE_PX = 900
 """Width of the drawn face of a car."""
 EXPOSURES_S = {"day": (1 / 2000, 1 / 400), "night": (1 / 500, 1 / 120), "rain": (1 / 1000, 1 / 250)}
 """Shortest and longest exposure."""
-LONGEST_S = 24.0
+MAX_DURATION_S = 24.0
 TWO_LANES = ("two lanes", "overtaking", "parked")
 
 
@@ -113,7 +113,7 @@ def draw_clip(
     rate = float(rng.choice(RATES, p=RATE_SHARES))
     exposure = float(np.exp(rng.uniform(*np.log(EXPOSURES_S[conditions]))))
     shot = Shot(view, vehicles, conditions, exposure, seed)
-    end = min(LONGEST_S, max(course.times_s[-1] for course in courses))
+    end = min(MAX_DURATION_S, max(course.times_s[-1] for course in courses))
     times = np.arange(float(rng.uniform(0, 1 / rate)), end, 1 / rate).tolist()
     seen: list[list[SeenPlate]] = []
     frames = _keep_plates(shot.film(times), seen)

@@ -34,7 +34,7 @@ SHARES = (0.35, 1.0)
 """Least and greatest width of a plate's box, as a share of the picture's width."""
 TIGHT_SHARES = (0.8, 1.0)
 """The same in tight crops, where it also holds for the height."""
-MOST_TURNED_DEG = 35.0
+MAX_ROTATION_DEG = 35.0
 TILT_DEG = 8.0
 """Standard deviation of the plate's turn round its vertical and its horizontal axis."""
 SIZES_WH = ((4000, 3000), (1200, 900), (640, 480))
@@ -78,7 +78,7 @@ def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[C
     """Draw close-ups of random plates; the same seed gives the same pictures."""
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         plate = country.random_plate(rng)
-        turn_deg = float(rng.uniform(-MOST_TURNED_DEG, MOST_TURNED_DEG))
+        turn_deg = float(rng.uniform(-MAX_ROTATION_DEG, MAX_ROTATION_DEG))
         yaw, pitch = rng.normal(0, TILT_DEG, 2).tolist()
         seen = View(yaw, pitch, turn_deg, 1.0).quad(plate.proportion)
         place = _place_tightly if index % TIGHT_EVERY == TIGHT_EVERY - 1 else _place_in_photo

@@ -26,7 +26,7 @@ from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import GlyphSource
 from workshop.rendering.texts import fill, find_format, layout_of, plain, random_text
 
-LEAST_PX = 24
+MIN_PX = 24
 """Least height of a line in the picture of a flat plate; the reader's input is as high."""
 
 
@@ -250,11 +250,11 @@ def _check_plate(plate: object, name: str, text: str) -> None:
 
 def _check_picture(picture: object, lines: int) -> None:
     """Raise unless the renderer returned a picture of a plate with this many lines."""
-    wanted = f"renderer: wanted a picture uint8 (H, W, 3), H at least {LEAST_PX * lines}"
+    wanted = f"renderer: wanted a picture uint8 (H, W, 3), H at least {MIN_PX * lines}"
     if not isinstance(picture, np.ndarray):
         raise SettingsError(f"{wanted}, got {type(picture).__name__}")
     height, width, channels = picture.shape if picture.ndim == 3 else (0, 0, 0)
-    if picture.dtype != np.uint8 or channels != 3 or height < LEAST_PX * lines:
+    if picture.dtype != np.uint8 or channels != 3 or height < MIN_PX * lines:
         raise SettingsError(f"{wanted}, got {picture.dtype} {picture.shape}")
     if lines == 2 and width >= WIDEST_SQUARE * height:
         raise SettingsError(

@@ -26,11 +26,11 @@ READABLE_PX = 45.0
 """Least width of a plate that counts as readable, seen straight on."""
 WIDEST_PX = 190.0
 """Greatest width of a plate at the near end of the road that is filmed."""
-LEAST_WAY_M, LONGEST_WAY_M = 6.0, 40.0
+MIN_WAY_M, MAX_WAY_M = 6.0, 40.0
 """Least and greatest length of the part of a lane in which plates are readable."""
 NEAREST_M = 2.5
 """Faces of vehicles that are nearer to the camera than this are not drawn."""
-LEAST_LEVEL_PX = 60
+MIN_LEVEL_PX = 60
 """Width of the smallest picture of a car's face that is kept for drawing."""
 
 
@@ -54,7 +54,7 @@ class Vehicle:
     def levels(self) -> tuple[Car, ...]:
         """The face in sizes that halve, the largest first: no warp shrinks it by more than 4."""
         levels = [self.car]
-        while levels[-1].sprite.shape[1] >= 2 * LEAST_LEVEL_PX:
+        while levels[-1].sprite.shape[1] >= 2 * MIN_LEVEL_PX:
             last = levels[-1]
             size = (last.sprite.shape[1] // 2, last.sprite.shape[0] // 2)
             small = cv2.resize(last.sprite, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -207,7 +207,7 @@ def _readable_way(view: Viewpoint, lane: int) -> tuple[float, float] | None:
     """Return the least and greatest y at which plates in a lane are readable; None if too short."""
     half = PLATE_M / 2
     corners = np.array([[-half, 0.56], [half, 0.56], [half, 0.44], [-half, 0.44]])
-    ys = np.arange(view.place[1] + NEAREST_M, LONGEST_WAY_M, 0.5)
+    ys = np.arange(view.place[1] + NEAREST_M, MAX_WAY_M, 0.5)
     legible, widths = [], []
     for y in ys:
         world = np.stack([LANE_M * lane + corners[:, 0], np.full(4, y), corners[:, 1]], axis=1)
@@ -215,7 +215,7 @@ def _readable_way(view: Viewpoint, lane: int) -> tuple[float, float] | None:
         legible.append(is_legible(view, quad))
         widths.append(float(np.linalg.norm(quad[1] - quad[0])))
     seen = np.flatnonzero(legible)
-    if len(seen) * 0.5 < LEAST_WAY_M or widths[seen[0]] > WIDEST_PX:
+    if len(seen) * 0.5 < MIN_WAY_M or widths[seen[0]] > WIDEST_PX:
         return None
     return float(ys[seen[0]]), float(ys[seen[-1]])
 

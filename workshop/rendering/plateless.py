@@ -32,7 +32,7 @@ ON_CARS = ("dealer board", "phone board", "other alphabet", "house number")
 """Kinds of boards at a car's place for plates."""
 ON_CARS_SHARE = 0.5
 """Share of the cars with such a board; the others have an empty place."""
-MOST_CARS = 5
+MAX_CARS = 5
 THINGS = (1, 7)
 """Least number of things in a picture, and one more than the greatest."""
 WIDTHS_PX = (40.0, 320.0)
@@ -78,7 +78,7 @@ def draw_plateless(count: int, seed: int) -> Iterator[PlatelessPicture]:
 def _draw_parked(rng: np.random.Generator) -> PlatelessPicture:
     """Draw parked cars before houses."""
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
-    cars = int(rng.integers(0, MOST_CARS + 1))
+    cars = int(rng.integers(0, MAX_CARS + 1))
     boards = [_board_of_car(rng) for _ in range(cars)]
     street, quads = draw_parked(rng, cars, size_wh, lambda index, car: _mount(car, boards[index]))
     kinds, things = _hang(rng, street)
@@ -92,7 +92,7 @@ def _draw_parked(rng: np.random.Generator) -> PlatelessPicture:
 def _draw_road(rng: np.random.Generator) -> PlatelessPicture:
     """Draw cars on a road."""
     size_wh = ROAD_SIZES_WH[int(rng.integers(len(ROAD_SIZES_WH)))]
-    boards = [_board_of_car(rng) for _ in range(int(rng.integers(1, MOST_CARS + 1)))]
+    boards = [_board_of_car(rng) for _ in range(int(rng.integers(1, MAX_CARS + 1)))]
     kinds: list[str] = []
 
     def decorate(light: Light) -> list[Quad]:

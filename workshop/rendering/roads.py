@@ -46,7 +46,7 @@ EDGE_PX = 6
 HOURS, HOUR_SHARES = ("day", "night", "infrared"), (0.6, 0.22, 0.18)
 VIDEO = 0.65
 """Share of the pictures that are frames of a video; the others are JPEG files."""
-LONGEST_SMEAR_PX = 10
+MAX_SMEAR_PX = 10
 
 
 Mount = Callable[[np.random.Generator, Car], Car]
@@ -213,7 +213,7 @@ def _smear(rng: np.random.Generator, view: Viewpoint, stand: Stand, layer: Layer
     metres = rng.uniform(0, 20) * np.exp(rng.uniform(*np.log([1 / 1000, 1 / 80])))
     way = [(0.0, 0.0, 0.3), (0.0, -float(metres) / stand.width_m, 0.3)]
     first, last = view.project(stand.to_world(way))
-    length = min(LONGEST_SMEAR_PX, round(float(np.linalg.norm(last - first))))
+    length = min(MAX_SMEAR_PX, round(float(np.linalg.norm(last - first))))
     if length < 2:
         return layer
     angle = float(np.rad2deg(np.arctan2(*(last - first)[::-1])))

@@ -16,7 +16,7 @@ from workshop.rendering.surroundings import LANE_M
 
 STEP_S = 0.04
 """Time between the points of a course."""
-LONGEST_S = 60.0
+MAX_DURATION_S = 60.0
 """Longest time of a vehicle in the picture."""
 RAMP_M_S2 = 3.0
 """Acceleration of vehicles that stop and start."""
@@ -190,4 +190,4 @@ def _way(length: float, speed: float, stop_at: tuple[float, float] | None) -> Tr
         starts = np.sqrt(2 * RAMP_M_S2 * max(0.0, driven - place)) + 0.4
         driven += min(speed, float(starts)) * STEP_S
         way.append(driven)
-    return np.array(way[: round(LONGEST_S / STEP_S)])
+    return np.array(way[: round(MAX_DURATION_S / STEP_S)])

@@ -35,7 +35,7 @@ Codec = Literal["libx264", "mpeg4", "mjpeg"]
 CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
 REFERENCE_WH = (320, 180)
 """Picture size to which bit rates refer."""
-LEAST_BITS = 2000
+MIN_BITS = 2000
 """Least bits a second: x264 counts in thousands, and rejects 0."""
 SHARES = (0.8, 0.1, 0.1)
 """Shares of `CODECS` among the cameras."""
@@ -67,7 +67,7 @@ class Encoder:
         if self.bits_per_pixel is None:
             return None
         pixels = float(np.sqrt(np.prod(size_wh) * np.prod(REFERENCE_WH)))
-        return max(LEAST_BITS, round(self.bits_per_pixel * pixels * RATE))
+        return max(MIN_BITS, round(self.bits_per_pixel * pixels * RATE))
 
 
 def random_encoder(rng: np.random.Generator) -> Encoder:

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 TEMPERATURES = np.geomspace(0.3, 3.0, 31)
 CUTS, SEEN_AGAIN = 8, 8
 """Samples per crop on average: cuts with a detector's box errors, and cuts in other light."""
-LEAST_CROPS = 30
+MIN_CROPS = 30
 """Least number of real crops to calibrate on; fewer crops make the fit unreliable."""
 RENDERED = 1000
 """Number of rendered plates to calibrate on if there are too few real crops."""
@@ -121,7 +121,7 @@ def choose_plates(
         workers: Number of processes that render.
     """
     count = len(held_out.crops) if held_out else 0
-    if held_out and count >= LEAST_CROPS:
+    if held_out and count >= MIN_CROPS:
         rng = np.random.default_rng(seed)
         log.info("calibrating on %d held-out real crops", count)
         cuts = [_cut_off(rng, held_out.draw(rng)) for _ in range(CUTS * count)]
@@ -131,7 +131,7 @@ def choose_plates(
     if source is None:
         log.warning(
             "text scores are not calibrated: %s, wanted %d, and plates of these formats are not "
-            "rendered", few, LEAST_CROPS,
+            "rendered", few, MIN_CROPS,
         )  # fmt: skip
         return None
     log.info("calibrated on %d rendered plates, since %s", RENDERED, few)

@@ -24,7 +24,7 @@ from workshop.training.sample_pools import to_input, to_targets, vary
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.pt"
-MOST_DECAY = 0.998
+MAX_DECAY = 0.998
 """Greatest decay of the average; from step 4,500 on, the average covers 500 steps."""
 
 
@@ -124,7 +124,7 @@ class ReaderTrainer:
         )
         # Only weights are averaged; batch statistics are the current ones until `settle`.
         # The first step copies the weights to the average.
-        self.average = average_weights(self.reader, MOST_DECAY)
+        self.average = average_weights(self.reader, MAX_DECAY)
         self.losses: list[float] = []
         self.loss: float | None = None
 

@@ -28,12 +28,12 @@ AHEAD = 4
 """Number of lists of jobs that each worker finishes ahead of time."""
 CHUNK = 16
 """Number of samples in one list of jobs."""
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 
 
 def choose_workers(asked: int | None) -> int:
     """Return the number of processes that make samples: as asked, else all cores except two."""
-    return min(MOST_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if asked is None else asked
+    return min(MAX_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if asked is None else asked
 
 
 def make_samples(

@@ -35,7 +35,7 @@ from workshop.training.region_codes import (
 )
 
 Source = Callable[[np.random.Generator], Sample]
-LEAST_PX, SMALL_PX = 34, 58
+MIN_PX, SMALL_PX = 34, 58
 """Least width to which real crops are shrunk, and the greatest of small ones, margins included."""
 SMALL_WIDTHS_PX = (28.0, 50.0)
 """Widths of small rendered plates of 520 x 112 mm."""
@@ -146,9 +146,9 @@ def photograph_again(rng: np.random.Generator, crop: RealCrop, small_share: floa
     picture, quad = _turn(rng, crop.picture, crop.quad)
     width = crop.picture.shape[1]
     is_small = small_share > 0 and rng.random() < small_share
-    if (is_small or rng.random() < 0.6) and width > LEAST_PX:
+    if (is_small or rng.random() < 0.6) and width > MIN_PX:
         most = min(SMALL_PX, width) if is_small else width
-        factor = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(most)))) / width
+        factor = float(np.exp(rng.uniform(np.log(MIN_PX), np.log(most)))) / width
         picture, quad = shrink(picture, factor), quad * factor
     if rng.random() < 0.45:
         picture = photograph(rng, picture)

@@ -33,7 +33,7 @@ SHARES = (0.2, 0.15, 0.15, 0.12, 0.1, 0.1, 0.08, 0.05, 0.05)
 SIZES_WH = ((1280, 960), (1280, 720), (960, 960), (1920, 1080))
 SIDE_PX = 1280
 """Greatest longer side of the written pictures."""
-MOST_ON_A_ROAD = 6
+MAX_VEHICLES_PER_ROAD = 6
 """Greatest number of plates in a picture of a road."""
 ROADS = 0.5
 """Default share of road pictures."""
@@ -55,7 +55,7 @@ def draw_street(rng: np.random.Generator, country: Country | None = None) -> Sce
 def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene:
     """Draw a road with one to six random plates; Russian ones if country is None."""
     country = country or russia()
-    count = int(rng.integers(1, MOST_ON_A_ROAD + 1))
+    count = int(rng.integers(1, MAX_VEHICLES_PER_ROAD + 1))
     texts = [random_text(rng, country.formats)[0] for _ in range(count)]
     size_wh = ROAD_SIZES_WH[int(rng.integers(len(ROAD_SIZES_WH)))]
     return road(texts, size_wh, seed=int(rng.integers(2**31)), country=country)

@@ -25,7 +25,7 @@ from orchestrator.errors import PictureError, PlateError, ServerError
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
 
-MOST_REPORTED = 20
+MAX_REPORTED = 20
 """Most failed pictures of a partition that are reported by name; its file lists the rest."""
 
 
@@ -195,5 +195,5 @@ def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Outcome:
         read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
         failed=len(failed),
         kept=len(partition.pictures) - len(entries),
-        messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_REPORTED]],
+        messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MAX_REPORTED]],
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from orchestrator.cli.archive.listing import ArchivePicture
 
-LONGEST = 2
+MAX_GROWTH = 2
 """Most pictures of a partition, as a multiple of the usual number."""
 DIGEST_BYTES = 16
 PREFIX, SUFFIX = "part-", ".parquet"
@@ -48,7 +48,7 @@ def cut(pictures: Iterable[ArchivePicture], usual: int, identity: str) -> Iterat
     held: list[ArchivePicture] = []
     for picture in pictures:
         held.append(picture)
-        if _ends_partition(picture, usual) or len(held) == LONGEST * usual:
+        if _ends_partition(picture, usual) or len(held) == MAX_GROWTH * usual:
             yield _to_partition(held, identity)
             held = []
     if held:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orchestrator.cli.archive.actor import MOST_REPORTED, Job, Outcome
+from orchestrator.cli.archive.actor import MAX_REPORTED, Job, Outcome
 from orchestrator.cli.archive.executor import ActorPlan
 from orchestrator.cli.archive.listing import Listing
 from orchestrator.cli.archive.partitions import Partition, cut
@@ -108,7 +108,7 @@ class Run:
             ServerError: Too many partitions in a row failed.
         """
         totals = self.totals
-        for line in outcome.messages[: max(0, MOST_REPORTED - totals.failed)]:
+        for line in outcome.messages[: max(0, MAX_REPORTED - totals.failed)]:
             self.screen.report(to_printable(line))
         totals.before += outcome.kept
         totals.pictures += outcome.pictures

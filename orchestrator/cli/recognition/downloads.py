@@ -11,13 +11,13 @@ from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
 from urllib3.exceptions import HTTPError
 
 from orchestrator.cli.recognition.address_policy import AddressPolicy, make_web
-from orchestrator.cli.recognition.picture_source import MOST_BYTES, MOST_MB, Source
+from orchestrator.cli.recognition.picture_source import MAX_BYTES, MAX_MB, Source
 from orchestrator.errors import PictureError
 
 SCHEMES = ("http://", "https://")
 WAIT_S = 10.0
 """Longest wait for a web server's answer, and between two parts of its answer."""
-MOST_S = 60.0
+MAX_DURATION_S = 60.0
 """Longest time of one download."""
 REDIRECTS = 5
 PIECE_BYTES = 1 << 16
@@ -36,7 +36,7 @@ def picture_at(url: str, reach: AddressPolicy) -> Source:
 
 
 def fetch(
-    url: str, reach: AddressPolicy, *, most_bytes: int = MOST_BYTES, most_s: float = MOST_S
+    url: str, reach: AddressPolicy, *, most_bytes: int = MAX_BYTES, most_s: float = MAX_DURATION_S
 ) -> bytes:
     """Return the content of a URL; uses no proxy and keeps no cookie.
 
@@ -70,7 +70,7 @@ def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
     while piece := response.read1(PIECE_BYTES):
         content += piece
         if len(content) > most_bytes:
-            raise PictureError(f"wanted a picture of up to {MOST_MB} MB, got a larger one")
+            raise PictureError(f"wanted a picture of up to {MAX_MB} MB, got a larger one")
         if time.monotonic() > ends:
             raise PictureError("wanted a picture in time, got a part of one")
     return bytes(content)

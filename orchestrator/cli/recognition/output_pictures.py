@@ -13,7 +13,7 @@ from orchestrator.imaging.files import CROP, DRAWING, unpack
 from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plates
 
-MOST_PIXELS = 1_000_000_000
+MAX_PIXELS = 1_000_000_000
 """Most pixels that any server accepts."""
 
 
@@ -67,7 +67,7 @@ class OutputPictures:
         from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
-        check_file(encoded, MOST_PIXELS)
+        check_file(encoded, MAX_PIXELS)
         picture = unpack(encoded)
         if self.drawings:
             shown = tuple(plate for plate, _ in entry.choose_shown(is_all=self.is_all))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from orchestrator.errors import PictureError
 
-MOST_MB = 64
+MAX_MB = 64
 """Most bytes from an archive or a web server, whose content may be larger than it claims."""
-MOST_BYTES = MOST_MB << 20
+MAX_BYTES = MAX_MB << 20
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from orchestrator.imaging import heic
 from orchestrator.imaging.files import SUFFIXES
 
-MOST_KINDS = 8
+MAX_KINDS = 8
 """Most kinds of files that are reported by name; the rest only by number."""
 NO_SUFFIX = "without a suffix"
 WANTED = "JPEG, PNG, WebP or BMP"
@@ -44,8 +44,8 @@ class Skipped:
     def report(self) -> Iterator[str]:
         """Yield a sentence for each reason."""
         if count := self.kinds.total():
-            named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MOST_KINDS)]
-            if len(self.kinds) > MOST_KINDS:
+            named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MAX_KINDS)]
+            if len(self.kinds) > MAX_KINDS:
                 named.append("others")
             are = "is" if count == 1 else "are"
             yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(named)}"

@@ -21,7 +21,7 @@ BEHIND = re.compile(r"[\s,;]+")
 """The separator between a plate and its note."""
 WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
 """A word and the separator after it."""
-MOST_REPORTED = 5
+MAX_REPORTED = 5
 """Most lines with an unknown kind of plate that are reported one by one."""
 
 
@@ -119,10 +119,10 @@ def read_watchlist(
         notes[plate] = note
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
-    for message in unknown[:MOST_REPORTED]:
+    for message in unknown[:MAX_REPORTED]:
         report(f"{message}; it is looked for as it stands")
-    if len(unknown) > MOST_REPORTED:
-        report(f"watchlist: {path}: {len(unknown) - MOST_REPORTED:,} more lines of no known kind")
+    if len(unknown) > MAX_REPORTED:
+        report(f"watchlist: {path}: {len(unknown) - MAX_REPORTED:,} more lines of no known kind")
     return Watchlist(notes, distance)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from orchestrator.cli.recognition.picture_source import MOST_BYTES, MOST_MB, Source
+from orchestrator.cli.recognition.picture_source import MAX_BYTES, MAX_MB, Source
 from orchestrator.cli.recognition.skipped_files import Skipped
 from orchestrator.errors import PictureError
 
@@ -54,11 +54,11 @@ def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     """Unpack one member, without trust in the size that it claims."""
     try:
         with archive.open(member) as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except DAMAGED as error:
         raise PictureError(f"damaged in the archive: {error}") from error
     except UNREADABLE as error:
         raise PictureError(f"cannot be unpacked: {error}") from error
-    if len(content) > MOST_BYTES:
-        raise PictureError(f"wanted a picture of up to {MOST_MB} MB, got a larger one")
+    if len(content) > MAX_BYTES:
+        raise PictureError(f"wanted a picture of up to {MAX_MB} MB, got a larger one")
     return content

@@ -9,10 +9,10 @@ from collections.abc import Collection
 from orchestrator.errors import ParameterError, RequestError
 from orchestrator.serving.protocol.inference import InferenceRequest, Plain
 
-MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
-MOST_DIMENSIONS = 8
-LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
-LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+MAX_INPUTS, MAX_OUTPUTS, MAX_PARAMETERS = 8, 32, 32
+MAX_DIMENSIONS = 8
+MAX_NAME_CHARACTERS, MAX_ID_CHARACTERS, MAX_TEXT_CHARACTERS = 64, 256, 1024
+MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
 
 def check_bounds(call: InferenceRequest) -> InferenceRequest:
@@ -21,14 +21,15 @@ def check_bounds(call: InferenceRequest) -> InferenceRequest:
     Raises:
         RequestError: A name, count or text is out of bounds.
     """
-    _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
-    _check_names("outputs", call.outputs, MOST_OUTPUTS)
-    _check_names("parameters", call.parameters, MOST_PARAMETERS)
+    _check_names("inputs", [tensor.name for tensor in call.inputs], MAX_INPUTS)
+    _check_names("outputs", call.outputs, MAX_OUTPUTS)
+    _check_names("parameters", call.parameters, MAX_PARAMETERS)
     for name, value in call.parameters.items():
         _check_plain(name, value)
-    if len(call.id) > LONGEST_ID or not call.id.isprintable():
+    if len(call.id) > MAX_ID_CHARACTERS or not call.id.isprintable():
         raise RequestError(
-            f"id: wanted up to {LONGEST_ID} printable characters, got {reprlib.repr(call.id)}"
+            f"id: wanted up to {MAX_ID_CHARACTERS} printable characters, "
+            f"got {reprlib.repr(call.id)}"
         )
     return call
 
@@ -37,9 +38,9 @@ def _check_names(what: str, names: Collection[str], most: int) -> None:
     if len(names) > most:
         raise RequestError(f"{what}: wanted up to {most}, got {len(names)}")
     for name in names:
-        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+        if not (0 < len(name) <= MAX_NAME_CHARACTERS and name.isprintable()):
             raise RequestError(
-                f"{what}: wanted names of 1 to {LONGEST_NAME} printable characters, "
+                f"{what}: wanted names of 1 to {MAX_NAME_CHARACTERS} printable characters, "
                 f"got {reprlib.repr(name)}"
             )
     if len(set(names)) < len(names):
@@ -47,11 +48,11 @@ def _check_names(what: str, names: Collection[str], most: int) -> None:
 
 
 def _check_plain(name: str, value: Plain) -> None:
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+    if isinstance(value, str) and len(value) > MAX_TEXT_CHARACTERS:
         raise ParameterError(
-            f"{name}: wanted up to {LONGEST_TEXT} characters, got {len(value)} characters"
+            f"{name}: wanted up to {MAX_TEXT_CHARACTERS} characters, got {len(value)} characters"
         )
-    if isinstance(value, int) and not LEAST_INT <= value <= MOST_INT:
+    if isinstance(value, int) and not MIN_INT <= value <= MAX_INT:
         raise ParameterError(f"{name}: wanted a number of 64 bits, got {value}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ParameterError(f"{name}: wanted a finite number, got {value}")

@@ -12,10 +12,10 @@ from tritonclient.grpc import service_pb2 as pb
 from orchestrator.errors import RequestError
 from orchestrator.serving.protocol.arrays import pack
 from orchestrator.serving.protocol.bounds import (
-    MOST_DIMENSIONS,
-    MOST_INPUTS,
-    MOST_OUTPUTS,
-    MOST_PARAMETERS,
+    MAX_DIMENSIONS,
+    MAX_INPUTS,
+    MAX_OUTPUTS,
+    MAX_PARAMETERS,
     check_bounds,
 )
 from orchestrator.serving.protocol.inference import (
@@ -25,12 +25,12 @@ from orchestrator.serving.protocol.inference import (
     Tensor,
 )
 
-MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
+MAX_FIELDS = 2 * MAX_INPUTS + MAX_OUTPUTS + MAX_PARAMETERS + 3
 """Most fields of a message. An input may have a second field for its raw contents. Three fields
 are name and version of the model, and the id."""
-MOST_TYPED = 4 * 1024 * 1024
+MAX_TYPED_BYTES = 4 * 1024 * 1024
 """Most bytes of a message beside raw contents. Parsed, they take up to 16 times the memory. Empty
-outputs take 24 times; `MOST_FIELDS` limits their number."""
+outputs take 24 times; `MAX_FIELDS` limits their number."""
 RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
 DELIMITED = 2
 """Wire type of each field of a `ModelInferRequest`."""
@@ -63,11 +63,11 @@ def parse_request(message: bytes) -> Any:
         typed += 0 if tag >> 3 == RAW else size
         if tag & 7 != DELIMITED or at > len(message):
             raise RequestError("message: wanted a ModelInferRequest, got other bytes")
-        if fields > MOST_FIELDS:
-            raise RequestError(f"message: wanted up to {MOST_FIELDS} fields, got more")
-        if typed > MOST_TYPED:
+        if fields > MAX_FIELDS:
+            raise RequestError(f"message: wanted up to {MAX_FIELDS} fields, got more")
+        if typed > MAX_TYPED_BYTES:
             raise RequestError(
-                f"message: wanted up to {MOST_TYPED} bytes beside raw_input_contents, got more"
+                f"message: wanted up to {MAX_TYPED_BYTES} bytes beside raw_input_contents, got more"
             )
     return parse_message(pb.ModelInferRequest, message)
 
@@ -147,9 +147,9 @@ def _to_tensor(given: Any, raw: bytes | None) -> Tensor:
     what = f"input {reprlib.repr(given.name)}"
     if given.parameters:
         raise RequestError(f"{what}: {_unknown(given.parameters)}")
-    if len(given.shape) > MOST_DIMENSIONS:  # the product of so many would take minutes
+    if len(given.shape) > MAX_DIMENSIONS:  # the product of so many would take minutes
         raise RequestError(
-            f"{what}: wanted up to {MOST_DIMENSIONS} dimensions, got {len(given.shape)}"
+            f"{what}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(given.shape)}"
         )
     shape = tuple(given.shape)
     if any(size < 0 for size in shape):

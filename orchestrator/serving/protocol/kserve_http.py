@@ -20,7 +20,7 @@ import orjson
 from orchestrator.errors import ModelError, ParameterError, RequestError
 from orchestrator.serving.protocol import bytes_tensors
 from orchestrator.serving.protocol.arrays import DTYPES, pack
-from orchestrator.serving.protocol.bounds import MOST_DIMENSIONS, check_bounds
+from orchestrator.serving.protocol.bounds import MAX_DIMENSIONS, check_bounds
 from orchestrator.serving.protocol.inference import (
     InferenceRequest,
     InferenceResponse,
@@ -30,7 +30,7 @@ from orchestrator.serving.protocol.inference import (
 
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
-MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
+MAX_OCCURRENCES = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
 """Most objects, quotation marks and lists in the JSON of a call. Each takes many times its size in
 memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
@@ -90,7 +90,7 @@ def parse(
 
 
 def _load(body: bytes, size: int) -> Any:
-    for sign, most in MOST_OF.items():
+    for sign, most in MAX_OCCURRENCES.items():
         count = body.count(sign, 0, size)
         if count > most:
             raise RequestError(f"JSON: wanted up to {most} {sign.decode()}, got {count}")
@@ -187,8 +187,8 @@ def _input(value: object, tail: io.BytesIO) -> Tensor:
     name = _text("name of an input", given.get("name"))
     what = f"input {reprlib.repr(name)}"
     shape = tuple(_size(f"{what}: shape", one) for one in _list(what, given.get("shape")))
-    if len(shape) > MOST_DIMENSIONS:
-        raise RequestError(f"{what}: wanted up to {MOST_DIMENSIONS} dimensions, got {len(shape)}")
+    if len(shape) > MAX_DIMENSIONS:
+        raise RequestError(f"{what}: wanted up to {MAX_DIMENSIONS} dimensions, got {len(shape)}")
     datatype = _text(f"{what}: datatype", given.get("datatype"))
     parameters = _members(f"{what}: parameters", given.get("parameters", {}), (BINARY_SIZE,))
     if ("data" in given) == (BINARY_SIZE in parameters):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orchestrator.host.cores import usable_cores
 
-MOST_THREADS = 4
+MAX_THREADS = 4
 """Most threads of one inference; more make one picture hardly faster."""
 PICTURES_ON_A_GPU = 4
 """Pictures processed at once on a GPU, unless another number is asked for."""
@@ -58,7 +58,7 @@ def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: i
     fits = max(min(cores, 2), cores // 2)
     instances = instances or min(fits, pictures or fits)
     return Capacity(
-        threads=threads or min(cores, MOST_THREADS),
+        threads=threads or min(cores, MAX_THREADS),
         instances=instances,
         pictures=pictures or instances + 1,
     )

@@ -15,7 +15,7 @@ from orchestrator.errors import ServerError
 from orchestrator.host.loopback import open_url
 from orchestrator.serving.supervisor.options import ServerOptions
 
-MOST_AT_ONCE = 8  # models that are loaded at the same time
+MAX_CONCURRENT = 8  # models that are loaded at the same time
 
 
 class ModelReload:
@@ -28,7 +28,7 @@ class ModelReload:
 
     def __init__(self, options: ServerOptions, ours: Path | None) -> None:
         self._options, self._ours = options, ours
-        self._pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="reload")
+        self._pool = ThreadPoolExecutor(MAX_CONCURRENT, thread_name_prefix="reload")
         self._loading: dict[str, Future[None]] = {}
 
     def start(self, model: str, *, has_others: bool) -> None:

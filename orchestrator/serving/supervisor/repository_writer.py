@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, INPUT, MODEL, READER
-from orchestrator.detection.tiles import MOST_TILES, TILE_WH
+from orchestrator.detection.tiles import MAX_TILES, TILE_WH
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary
 from orchestrator.host.heartbeat import PARAMETER as HANG
@@ -133,7 +133,7 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
     if name == MODEL and capacity.decode_on_gpu:
         config.parameters[DECODE_ON_GPU].string_value = "true"
     if name == DETECTOR and capacity.on_gpu:
-        _warm_batches(config, max(capacity.pictures, MOST_TILES))
+        _warm_batches(config, max(capacity.pictures, MAX_TILES))
     if name == DETECTOR and capacity.cuda_graphs:
         config.optimization.cuda.graphs = True
 

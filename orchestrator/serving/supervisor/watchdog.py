@@ -11,7 +11,7 @@ from orchestrator.serving.supervisor.workers import Worker
 STOPPED_S = 0.6
 """Time after which a stopped worker hangs. It is longer than one long check: a whole service may be
 stopped and continued without any loss."""
-LONGEST_LOOK_S = 0.5
+MAX_LOOK_S = 0.5
 """Longest time between two checks that counts. After a longer time, this process was stopped,
 too."""
 LOOPS, WAITS = 0.35, 0.02
@@ -48,7 +48,7 @@ class Watchdog:
     def find(self, workers: Iterable[Worker]) -> list[tuple[Worker, Beat, str]]:
         """Return the hung workers, each with its heartbeat and the reason."""
         now = self._clock()
-        passed_s = min(now - self._looked, LONGEST_LOOK_S)
+        passed_s = min(now - self._looked, MAX_LOOK_S)
         self._looked = now
         steps = {worker.pid: self._follow(worker, passed_s) for worker in workers}
         self._steps = steps

@@ -23,7 +23,7 @@ ANSWER_S = 0.05
 RETIRED_S = 2.0
 """Idle time after which a replaced worker is killed. Triton ends the workers that it has replaced,
 but not when another of them died during a call."""
-MOST_DEATHS = 20
+MAX_DEATHS = 20
 """Deaths of workers after which the server should be restarted. Each dead worker leaves memory of
 its model in Triton, and in shared memory, until Triton ends."""
 
@@ -91,7 +91,7 @@ class WorkerMonitor:
 
     def needs_restart(self) -> bool:
         """Tell whether the server should be restarted as soon as that interrupts no request."""
-        return self._deaths >= MOST_DEATHS and not self._old
+        return self._deaths >= MAX_DEATHS and not self._old
 
     def is_idle(self) -> bool:
         """Tell whether no worker has a call; a worker without a heartbeat may have one."""

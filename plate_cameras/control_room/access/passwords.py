@@ -21,7 +21,7 @@ MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
 """Parameters of Argon2id: 80 to 100 ms of a core of an AMD EPYC. OWASP asks for 46 MiB and one pass
 at least."""
 SHORTEST, LONGEST = 12, 200
-MOST_AT_ONCE, MOST_WAITING = 2, 16
+MAX_CONCURRENT, MAX_WAITING = 2, 16
 
 
 class Hasher(Protocol):
@@ -61,7 +61,7 @@ class PasswordChecker:
     """
 
     def __init__(self, processes: int = 1, hasher: Hasher | None = None) -> None:
-        most = max(1, MOST_AT_ONCE // processes)
+        most = max(1, MAX_CONCURRENT // processes)
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="passwords")
         self._open = 0
         self._hasher = hasher or _hasher()
@@ -87,7 +87,7 @@ class PasswordChecker:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        if self._open >= MOST_WAITING:
+        if self._open >= MAX_WAITING:
             raise ServiceFull("too many people log in at once; try again", 1.0)
         self._open += 1
         try:

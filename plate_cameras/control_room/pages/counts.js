@@ -6,7 +6,7 @@ import { element, find, words } from "../page/words.js";
 
 const DAY_MS = 86_400_000;
 const DAYS = 14;
-const MOST_DAYS = 62;
+const MAX_DAYS = 62;
 
 // Zones off by half an hour get hours that begin there; all others those of UTC.
 const REST_MINUTES = (((-new Date().getTimezoneOffset() % 60) + 60) % 60);
@@ -25,7 +25,7 @@ export async function showCounts(query, narrow) {
 // Whole days of the reader's zone: those of the search, or the last two weeks.
 function rangeOf(query) {
   const until = query.until ? endOfDay(new Date(Date.parse(query.until) - 1)) : endOfDay(new Date());
-  const earliest = new Date(until - MOST_DAYS * DAY_MS);
+  const earliest = new Date(until - MAX_DAYS * DAY_MS);
   const from = query.from ? startOfDay(new Date(query.from)) : startOfDay(new Date(until - DAYS * DAY_MS));
   return { from: from < earliest ? startOfDay(earliest) : from, until };
 }

@@ -4,18 +4,18 @@ import { put, useCsrf } from "./api.js";
 import { askFor } from "./dialogs.js";
 import { announce, say } from "../page/words.js";
 
-export const LEAST_PASSWORD = 12;
+export const MIN_PASSWORD_CHARACTERS = 12;
 
 export async function changePassword(name) {
   const secret = { kind: "password", required: true };
-  const fresh = { ...secret, minLength: LEAST_PASSWORD, autocomplete: "new-password" };
+  const fresh = { ...secret, minLength: MIN_PASSWORD_CHARACTERS, autocomplete: "new-password" };
   const given = await askFor({
     title: say("change_password"),
     told: say("change_password_told"),
     fields: [
       { name: "user", label: say("name"), value: name, readOnly: true, autocomplete: "username" }, // password managers want it
       { name: "old", label: say("old_password"), autocomplete: "current-password", ...secret },
-      { name: "password", label: say("new_password"), hint: say("password_hint", { count: LEAST_PASSWORD }), ...fresh },
+      { name: "password", label: say("new_password"), hint: say("password_hint", { count: MIN_PASSWORD_CHARACTERS }), ...fresh },
       { name: "again", label: say("password_again"), ...fresh },
     ],
     check,

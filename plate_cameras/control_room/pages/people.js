@@ -3,7 +3,7 @@
 import { get, getAll, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
-import { LEAST_PASSWORD } from "./own_password.js";
+import { MIN_PASSWORD_CHARACTERS } from "./own_password.js";
 import { may, session } from "./session.js";
 import { clockOf, dateTimeOf, dayOf } from "./times.js";
 import { announce, element, find, notify, say, words } from "../page/words.js";
@@ -40,7 +40,7 @@ function action(text, name, work) {
   return button;
 }
 
-const passwordField = () => ({ name: "password", label: say("password"), kind: "password", required: true, minLength: LEAST_PASSWORD, autocomplete: "new-password", hint: say("password_hint", { count: LEAST_PASSWORD }) });
+const passwordField = () => ({ name: "password", label: say("password"), kind: "password", required: true, minLength: MIN_PASSWORD_CHARACTERS, autocomplete: "new-password", hint: say("password_hint", { count: MIN_PASSWORD_CHARACTERS }) });
 
 function fieldsOf({ role = "viewer", groups = [], is_disabled = false } = {}) {
   return [

@@ -3,7 +3,7 @@
 import { address, get, toLogin } from "./api.js";
 
 const FIRST_MS = 1000;
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 
 // Calls `on.pass(pass, kind)`, `on.camera(camera)`, `on.state(state)`, and `on.reset()` if events
 // were missed that are no longer known; returns what ends it. The states are opening, open and lost.
@@ -40,7 +40,7 @@ export function follow(query, on) {
       if (await isSignedOut()) return toLogin();
       open();
     }, wait);
-    wait = Math.min(2 * wait, MOST_MS);
+    wait = Math.min(2 * wait, MAX_MS);
   };
   on.state("opening");
   open();

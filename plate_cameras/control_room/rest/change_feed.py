@@ -24,7 +24,7 @@ from plate_cameras.store.scope import Scope
 LOG = logging.getLogger(__name__)
 POLL_S = 0.5
 CAMERAS_S = 2.0
-MOST_WAITING = 2000
+MAX_WAITING = 2000
 """Events that wait for one listener. A listener that reads more slowly is dropped."""
 
 
@@ -88,7 +88,7 @@ class Listener:
 
     def offer(self, notice: Notice) -> None:
         """Queue an event; a caller that is too slow is dropped."""
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             self.end()
         if not self.has_ended:
             self._waiting.append(notice)

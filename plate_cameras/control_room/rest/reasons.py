@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from orchestrator.errors import ParameterError
 
 HEADER = "x-reason"
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 
 
 def read_reason(headers: Headers, parameter: str = "") -> str:
@@ -26,7 +26,7 @@ def read_reason(headers: Headers, parameter: str = "") -> str:
     else:
         given = parameter
     reason = given.strip()
-    if len(reason) > MOST_CHARACTERS or not reason.isprintable():
-        wanted = f"at most {MOST_CHARACTERS} printable characters"
+    if len(reason) > MAX_CHARACTERS or not reason.isprintable():
+        wanted = f"at most {MAX_CHARACTERS} printable characters"
         raise ParameterError(f"reason: wanted {wanted}, got {reason[:100]!r}")
     return reason

@@ -18,7 +18,7 @@ from plate_cameras.control_room.described import Described
 from plate_cameras.control_room.endpoint import RoomRequest, RoomRoute
 from plate_cameras.control_room.rest.exchange import body_of
 
-MOST_BYTES = 16 * 1024
+MAX_BYTES = 16 * 1024
 """Largest body of a login, which anybody may send."""
 NEVER_STORED = {"cache-control": "no-store"}
 
@@ -58,7 +58,7 @@ class Session(BaseModel):
 async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
     check_own_page(request.request.http.headers)
-    given = await body_of(request, Credentials, most=MOST_BYTES, hides_values=True)
+    given = await body_of(request, Credentials, most=MAX_BYTES, hides_values=True)
     logins = request.room.access.logins
     login = await logins.log_in(given.name, given.password, _address_of(request))
     await _end(request)  # the one that this browser had before
@@ -69,7 +69,7 @@ async def change_password(request: RoomRequest) -> Response:
     """Give the person who asks another password. All other sessions of the person end."""
     if not request.request.admitted.slot.client.name.startswith(PERSON_PREFIX):
         raise Forbidden("wanted a person who has logged in, got a caller without a password")
-    given = await body_of(request, NewPassword, most=MOST_BYTES, hides_values=True)
+    given = await body_of(request, NewPassword, most=MAX_BYTES, hides_values=True)
     login = await request.room.access.logins.change_password(
         request.principal.name, given.old_password, given.password, _address_of(request)
     )

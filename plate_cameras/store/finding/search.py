@@ -29,7 +29,7 @@ from plate_cameras.store.finding.text_condition import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 
-MOST_WALKS = 50
+MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
 
@@ -51,7 +51,7 @@ def search(connection: sa.Connection, query: PassQuery, scope: Scope) -> PassPag
     conditions = other_conditions(query, dialect, list_id)
     if scope.cameras is not None:
         conditions.append(dialect.unindexed(passes.c.camera).in_(scope.cameras))
-        if not query.cameras and len(scope.cameras) <= MOST_WALKS:
+        if not query.cameras and len(scope.cameras) <= MAX_WALKS:
             query = replace(query, cameras=(*sorted(scope.cameras),))
     if text:
         conditions.append(dialect.matches(dialect.unindexed_text(text), text))

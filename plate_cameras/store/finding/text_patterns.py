@@ -16,7 +16,7 @@ START, END = "^", "$"
 WILDCARDS = "*?"
 GRAM = 3
 """Shortest piece that a trigram index finds."""
-MOST_EDITS = 2
+MAX_EDITS = 2
 LONGEST = 32
 
 
@@ -40,8 +40,8 @@ def check_edits(text: str, edits: int) -> None:
     Raises:
         ParameterError: Almost every text would match.
     """
-    if not 0 <= edits <= MOST_EDITS:
-        raise ParameterError(f"edits: wanted 0 to {MOST_EDITS}, got {edits}")
+    if not 0 <= edits <= MAX_EDITS:
+        raise ParameterError(f"edits: wanted 0 to {MAX_EDITS}, got {edits}")
     if not edits:
         return
     if any(char in text for char in WILDCARDS):

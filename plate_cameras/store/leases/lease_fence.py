@@ -19,7 +19,7 @@ from plate_cameras.store.writing.pictures import digest_of
 SEAM_S = 30.0
 """Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A
 vehicle that stands may be missed for 20 s, and a change of owner takes up to 10."""
-LONGEST_PASS_S = 3 * 3600.0
+MAX_PASS_S = 3 * 3600.0
 """The same for a pass that its owner did not live to close: nothing is told of a vehicle that
 stands, so its last time may be long ago."""
 MIN_READ = 2
@@ -142,7 +142,7 @@ def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
     taken = sa.exists().where(
         joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
     )
-    longest_s = sa.case((columns.progress == "closed", SEAM_S), else_=LONGEST_PASS_S)
+    longest_s = sa.case((columns.progress == "closed", SEAM_S), else_=MAX_PASS_S)
     return (
         sa.select(columns.number, *STORED)
         .where(columns.camera == passed.camera, _has_text_of(passed))

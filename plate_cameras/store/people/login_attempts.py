@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from plate_cameras.store.tables.database import Database, insert
 from plate_cameras.store.tables.people_schema import login_attempts
 
-MOST_DELETED = 1000
+MAX_DELETED = 1000
 
 
 @dataclass(frozen=True)
@@ -120,5 +120,5 @@ def _count(connection: sa.Connection, limit: AttemptLimit, now_s: float) -> floa
 def _delete_unused(connection: sa.Connection, now_s: float) -> None:
     """Delete subjects whose attempts are all allowed again; those in use elsewhere stay."""
     unused = sa.select(login_attempts.c.subject).where(login_attempts.c.used_until_s <= now_s)
-    unused = unused.limit(MOST_DELETED).with_for_update(skip_locked=True)
+    unused = unused.limit(MAX_DELETED).with_for_update(skip_locked=True)
     connection.execute(sa.delete(login_attempts).where(login_attempts.c.subject.in_(unused)))

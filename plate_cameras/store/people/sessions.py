@@ -14,7 +14,7 @@ from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.people_schema import people, sessions
 
-MOST_OF_ONE = 20
+MAX_PER_PERSON = 20
 """Most sessions of one person. A further login ends the oldest."""
 KEPT_UNTIL = sa.func.coalesce(sessions.c.kept_until_s, sessions.c.expires_s)
 
@@ -106,7 +106,7 @@ def _delete_old(connection: sa.Connection, name: str, now_s: float, kept_s: floa
     has_expired = sa.or_(sessions.c.expires_s <= now_s, kept_s >= KEPT_UNTIL)
     connection.execute(sa.delete(sessions).where(has_expired))
     of_person = sa.select(sessions.c.token_digest).where(sessions.c.person == name)
-    newest = of_person.order_by(KEPT_UNTIL.desc()).limit(MOST_OF_ONE - 1)
+    newest = of_person.order_by(KEPT_UNTIL.desc()).limit(MAX_PER_PERSON - 1)
     kept = list(connection.execute(newest).scalars())
     old = sa.and_(sessions.c.person == name, sessions.c.token_digest.not_in(kept))
     connection.execute(sa.delete(sessions).where(old))

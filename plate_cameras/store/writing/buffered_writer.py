@@ -27,7 +27,7 @@ from plate_cameras.store.writing.spool_files import SpooledFile
 
 LOG = logging.getLogger(__name__)
 BATCH = 100
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 5.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 5.0
 REPLAY_S = 2.0
 """Longest time that new events wait for those of the spool; then they go into the spool, too."""
 
@@ -164,7 +164,7 @@ class BufferedWriter:
             LOG.error("passes wait in %s: %s", self.spool.folder, error, exc_info=trace)
         self.last_error = str(error) if is_known else f"{type(error).__name__}: {error}"
         self._is_unclear = not isinstance(error, StoreUnavailable)
-        pause_s = exponential_s(self._failures, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        pause_s = exponential_s(self._failures, FIRST_PAUSE_S, MAX_PAUSE_S)
         self._retry_at = self.monotonic() + pause_s
         self._failures += 1
 

@@ -6,11 +6,11 @@ from itertools import chain, count
 from pathlib import Path
 
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.writing.spool import MOST_BYTES, OWN, Spool, SpoolInUse
+from plate_cameras.store.writing.spool import MAX_BYTES, OWN, Spool, SpoolInUse
 from plate_cameras.store.writing.spool_files import ENDING
 
 
-def open_own_spool(folder: Path, most_bytes: int = MOST_BYTES) -> Spool:
+def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
     """Return a spool that no other process has: in a folder, or in one of those below it.
 
     One with events that a process has left comes first.

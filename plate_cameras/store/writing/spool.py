@@ -32,7 +32,7 @@ from plate_cameras.store.writing.spool_index import SpoolIndex
 
 Content = bytes
 LOG = logging.getLogger(__name__)
-MOST_BYTES = 2**30
+MAX_BYTES = 2**30
 """Size of the spool: at 0.3 MB an event with its pictures, some 3500 events."""
 OWN = "watcher-"
 """Start of the names of folders that watchers of the same configuration use on one machine."""
@@ -57,7 +57,7 @@ class Spool:
     """
 
     folder: Path
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = MAX_BYTES
     counts: SpoolCounts = field(default_factory=SpoolCounts)
     _index: SpoolIndex = field(default_factory=SpoolIndex)
     _held: ExitStack | None = None

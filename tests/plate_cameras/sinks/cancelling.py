@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 SiteT = TypeVar("SiteT")
-MOST_WAITS = 2000
+MAX_WAITS = 2000
 
 
 class Canceller:
@@ -73,14 +73,14 @@ def cancel_everywhere(
     Yields:
         The number of the wait, and what `make` returned, after each run with a cancellation.
     """
-    for at in range(1, MOST_WAITS):
+    for at in range(1, MAX_WAITS):
         site, canceller = make(), Canceller(at)
         asyncio.run(_run(act(site), canceller, in_any_task=in_any_task))
         if canceller.waits < at:
             assert at > 1, "wanted a coroutine that waits"
             return
         yield at, site
-    raise AssertionError(f"wanted an end within {MOST_WAITS} waits")
+    raise AssertionError(f"wanted an end within {MAX_WAITS} waits")
 
 
 async def _run(

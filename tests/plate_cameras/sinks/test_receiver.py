@@ -2,7 +2,7 @@
 
 import pytest
 
-from plate_cameras.sinks.receiver import LONGEST_WAIT_S, MAX_CHARACTERS, DeliveryError
+from plate_cameras.sinks.receiver import MAX_CHARACTERS, MAX_WAIT_S, DeliveryError
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_reason_is_one_short_line(message: str, reason: str) -> None:
         pytest.param(17.0, 17.0, id="some"),
         pytest.param(-1.0, 0.0, id="negative"),
         pytest.param(float("nan"), 0.0, id="no-number"),
-        pytest.param(float("inf"), LONGEST_WAIT_S, id="for-ever"),
+        pytest.param(float("inf"), MAX_WAIT_S, id="for-ever"),
     ],
 )
 def test_a_pause_is_a_day_at_most(asked_s: float, wait_s: float) -> None:

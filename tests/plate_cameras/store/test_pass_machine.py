@@ -21,7 +21,7 @@ from tests.plate_cameras.store.pass_world import Site, World
 
 MACHINES = ("north", "south", "west")
 machines = st.sampled_from(MACHINES)
-MOST_VEHICLES = 3
+MAX_VEHICLES = 3
 
 
 class PassMachine(RuleBasedStateMachine):
@@ -47,18 +47,18 @@ class PassMachine(RuleBasedStateMachine):
         self.world.take("north")
         self.world.arrive()
 
-    @precondition(lambda self: len(self.world.vehicles) < MOST_VEHICLES)
+    @precondition(lambda self: len(self.world.vehicles) < MAX_VEHICLES)
     @rule()
     def arrive(self) -> None:
         self.world.arrive()
 
     @precondition(lambda self: self.world.vehicles)
-    @rule(which=st.integers(0, MOST_VEHICLES))
+    @rule(which=st.integers(0, MAX_VEHICLES))
     def change_text(self, which: int) -> None:
         self.world.change_text(self.world.vehicles[which % len(self.world.vehicles)])
 
     @precondition(lambda self: self.world.vehicles)
-    @rule(which=st.integers(0, MOST_VEHICLES))
+    @rule(which=st.integers(0, MAX_VEHICLES))
     def leave(self, which: int) -> None:
         self.world.leave(self.world.vehicles[which % len(self.world.vehicles)])
 

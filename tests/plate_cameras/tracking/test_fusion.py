@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from orchestrator.plates import Plate
 from plate_cameras.passes import Observation
-from plate_cameras.tracking.fusion import MOST_EVIDENCE, MOST_LIKE, fuse, weigh
+from plate_cameras.tracking.fusion import MAX_CORRELATION, MAX_EVIDENCE, fuse, weigh
 from tests.plate_cameras.passing import observation, plate
 
 RIGHT, WRONG = "A123BC77", "A128BC77"
@@ -99,7 +99,7 @@ def test_a_hundred_looks_at_a_standing_car_are_hardly_surer_than_ten() -> None:
 
 
 def test_looks_of_a_moving_car_count_up_to_a_limit() -> None:
-    assert sum(weigh([look(number) for number in range(40)])) == pytest.approx(MOST_EVIDENCE)
+    assert sum(weigh([look(number) for number in range(40)])) == pytest.approx(MAX_EVIDENCE)
 
 
 def test_a_larger_plate_weighs_more() -> None:
@@ -117,14 +117,14 @@ def test_other_candidates_take_no_weight_from_a_look() -> None:
 
 def test_two_looks_at_a_standing_plate_share_what_is_alike() -> None:
     weights = weigh([observation(0, plate((500, 100))), observation(0, plate((500, 100)))])
-    assert weights == pytest.approx([1 / (1 + MOST_LIKE)] * 2)
+    assert weights == pytest.approx([1 / (1 + MAX_CORRELATION)] * 2)
 
 
 @pytest.mark.parametrize("step", [(150, 0), (-150, 0), (0, 150), (0, -150)])
 def test_a_step_in_any_direction_shows_as_much_that_is_new(step: tuple[float, float]) -> None:
     moved = plate((500 + step[0], 400 + step[1]))
     weights = weigh([observation(0, plate((500, 400))), observation(0, moved)])
-    assert weights == pytest.approx([1 / (1 + MOST_LIKE * math.exp(-1.5))] * 2)
+    assert weights == pytest.approx([1 / (1 + MAX_CORRELATION * math.exp(-1.5))] * 2)
 
 
 def test_the_text_that_every_look_holds_possible_wins() -> None:

@@ -13,7 +13,7 @@ from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Line, Zone
 from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.pass_tracker import PassTracker, new_pass_id
-from plate_cameras.tracking.retention import MOST_OBSERVATIONS
+from plate_cameras.tracking.retention import MAX_OBSERVATIONS
 from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
@@ -220,7 +220,7 @@ def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
     events = [event for n in range(600) for event in tracker.update(frame(n / 2), Plates((*row,)))]
     assert [event.kind for event in events] == ["agreed"] * 4
     passes = [event.passed for event in tracker.close()]
-    assert [len(one.observations) for one in passes] == [MOST_OBSERVATIONS] * 4
+    assert [len(one.observations) for one in passes] == [MAX_OBSERVATIONS] * 4
     assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 299.5)}
 
 

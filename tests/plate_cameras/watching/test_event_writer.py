@@ -104,7 +104,7 @@ def test_sinks_that_cannot_be_woken_do_not_end_the_writer() -> None:
 
 
 def test_nobody_waits_for_a_writer_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_writer, "MOST_WAITING", 2)
+    monkeypatch.setattr(event_writer, "MAX_WAITING", 2)
 
     async def run() -> None:
         writer = EventWriter(ListStore(), sleep=no_sleep)

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.supervisor import model_reload
-from orchestrator.serving.supervisor.model_reload import MOST_AT_ONCE, ModelReload
+from orchestrator.serving.supervisor.model_reload import MAX_CONCURRENT, ModelReload
 from orchestrator.serving.supervisor.options import ADMIN_HEADER, ServerOptions
 from tests.waiting import until
 
@@ -99,15 +99,15 @@ def test_the_key_goes_to_an_address_and_to_no_name(triton) -> None:
 def test_models_do_not_wait_for_each_other_and_closing_waits_for_none(triton) -> None:
     triton.gate.clear()
     reload = ModelReload(ServerOptions(), None)
-    names = [f"model{number}" for number in range(MOST_AT_ONCE + 1)]
+    names = [f"model{number}" for number in range(MAX_CONCURRENT + 1)]
     for name in names:
         reload.start(name, has_others=False)
-    until(lambda: len(triton.requests) == MOST_AT_ONCE, "all that are loaded at once")
+    until(lambda: len(triton.requests) == MAX_CONCURRENT, "all that are loaded at once")
     assert reload.finish() == []
     assert [reload.is_loading(name) for name in (names[0], "lprnet")] == [True, False]
     reload.close()  # before the gate opens
     triton.gate.set()
-    until(lambda: len(triton.requests) == 2 * MOST_AT_ONCE, "those that had begun to end")
+    until(lambda: len(triton.requests) == 2 * MAX_CONCURRENT, "those that had begun to end")
     assert f"{names[-1]}/unload" not in triton.paths
 
 

@@ -225,7 +225,7 @@ def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> Non
 
 
 def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypatch) -> None:
-    monkeypatch.setattr(worker_monitor, "MOST_DEATHS", 2)
+    monkeypatch.setattr(worker_monitor, "MAX_DEATHS", 2)
     story.lose(1)
     assert not story.monitor.needs_restart()
     story.lose(2)

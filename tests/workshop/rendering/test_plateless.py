@@ -50,7 +50,7 @@ def test_a_thing_is_where_its_box_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workshop.rendering.plateless.ROADS", 0.0)
     monkeypatch.setattr("workshop.rendering.plateless.GOOD_CAMERAS", 1.0)
     monkeypatch.setattr("workshop.rendering.plateless.THINGS", (1, 2))
-    monkeypatch.setattr("workshop.rendering.plateless.MOST_CARS", 0)
+    monkeypatch.setattr("workshop.rendering.plateless.MAX_CARS", 0)
     monkeypatch.setattr("workshop.rendering.plateless.CAPTIONS", 0.0)
     (one,) = draw_plateless(1, seed=1)
     x0, y0, x1, y1 = (round(side) for side in one.placed[0].xyxy)

@@ -87,7 +87,7 @@ def plates_of(count: int) -> RealPlates | None:
 
 
 def test_enough_held_out_crops_are_calibrated_on(monkeypatch) -> None:
-    monkeypatch.setattr("workshop.training.calibration.LEAST_CROPS", 3)
+    monkeypatch.setattr("workshop.training.calibration.MIN_CROPS", 3)
     plates = choose_plates(plates_of(3), None, seed=0)
     assert plates
     assert plates.crops.shape == ((CUTS + SEEN_AGAIN) * 3, 24, 94, 3)

@@ -24,7 +24,7 @@ from workshop.benchmarks.processes import find_tree
 
 END_LIMIT_S = END_S + 1.0
 """The promised time of the end after SIGTERM; the exit itself takes a moment."""
-LONGEST_END_S = 60.0
+MAX_END_S = 60.0
 """Longest wait for the end of the command."""
 DECODER = "plate_cameras.sources"
 LINE = re.compile(r"^(plates_\w+(?:\{.*\})?) (\S+)$", re.M)
@@ -102,7 +102,7 @@ class WatchCommand:
         assert self._process
         self._process.send_signal(number)
 
-    def stop(self, longest_s: float = LONGEST_END_S) -> tuple[int | None, float]:
+    def stop(self, longest_s: float = MAX_END_S) -> tuple[int | None, float]:
         """Ask it to end. Return its exit status, None if it did not end, and the time it took."""
         began = time.monotonic()
         if self.is_running():
@@ -110,7 +110,7 @@ class WatchCommand:
         status = self.wait(longest_s)
         return status, time.monotonic() - began
 
-    def wait(self, longest_s: float = LONGEST_END_S) -> int | None:
+    def wait(self, longest_s: float = MAX_END_S) -> int | None:
         """Wait for its end; None if it does not end."""
         assert self._process
         with suppress(subprocess.TimeoutExpired):

@@ -46,7 +46,7 @@ def list_steps(scope: Scope) -> Mapping[str, Step]:
     }
 
 
-MOST_S = 590
+MAX_DURATION_S = 590
 """The time limit of a step in seconds; a machine is often lent for ten minutes at a time."""
 OUT = Path("reports/gpu-first-light")
 
@@ -89,9 +89,9 @@ def _run_step(name: str, out: Path, *, rehearse: bool, again: bool) -> bool:
     line = [sys.executable, "-m", __package__, f"--step={name}", f"--out={out}"]
     line += ["--rehearse"] if rehearse else []
     try:
-        done = subprocess.run(line, timeout=MOST_S, check=False)
+        done = subprocess.run(line, timeout=MAX_DURATION_S, check=False)
     except subprocess.TimeoutExpired:
-        typer.echo(f"{name}: took more than {MOST_S} s", err=True)
+        typer.echo(f"{name}: took more than {MAX_DURATION_S} s", err=True)
         return False
     if done.returncode:
         typer.echo(f"{name}: ended with exit status {done.returncode}", err=True)

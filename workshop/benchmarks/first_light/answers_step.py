@@ -22,7 +22,7 @@ from workshop.rendering.close_ups import draw_close_ups
 from workshop.rendering.country import russia
 from workshop.rendering.scenes import draw_pictures
 
-MOST_DIFFERENT = 0.02
+MAX_DIFFERENT_SHARE = 0.02
 """The largest part of the pictures that may be answered differently: with other rounding, a plate
 at the limit of a threshold is found or not."""
 SHOWN = 10
@@ -47,12 +47,12 @@ def compare_answers(scope: Scope) -> StepResult:
     rows = [(f"picture {index}", "; ".join(one)) for index, one in different[:SHOWN]]
     rows += [(name, f"{ms:.1f}") for name, ms in per_picture.items()]
     share = len(different) / len(pictures)
-    wrong = [f"wanted at most {MOST_DIFFERENT:.0%} of the answers to differ, got {share:.1%}"]
+    wrong = [f"wanted at most {MAX_DIFFERENT_SHARE:.0%} of the answers to differ, got {share:.1%}"]
     return StepResult(
         f"Answers to {len(pictures)} pictures, beside a CPU's",
         ("what", "value"),
         tuple(rows),
-        tuple(wrong) if share > MOST_DIFFERENT else (),
+        tuple(wrong) if share > MAX_DIFFERENT_SHARE else (),
         {"different, share": share, **per_picture},
     )
 

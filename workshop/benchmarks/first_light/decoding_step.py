@@ -20,7 +20,7 @@ from workshop.benchmarks.first_light.jpeg_files import draw_files
 from workshop.benchmarks.first_light.steps import Scope, StepResult
 from workshop.benchmarks.pictures import render
 
-MOST_APART = 2.0
+MAX_DISTANCE = 2.0
 """The largest mean difference of the pixels: a GPU interpolates colours in its own way."""
 SIZES_WH = ((1280, 960), (1920, 1080), (3840, 2160))
 REJECTED, LEFT = "rejected", "left to OpenCV"
@@ -38,8 +38,8 @@ def compare_decoding(scope: Scope) -> StepResult:
         wanted, got = _decode(file), _read(decoder.decode(file), scope)
         apart = _measure_distance(wanted, got)
         rows.append((kind, _describe(wanted, REJECTED), _describe(got, LEFT), apart))
-        if got is not None and (wanted is None or not apart or float(apart) > MOST_APART):
-            wrong.append(f"{kind}: wanted OpenCV's pixels within {MOST_APART:g}, got {apart}")
+        if got is not None and (wanted is None or not apart or float(apart) > MAX_DISTANCE):
+            wrong.append(f"{kind}: wanted OpenCV's pixels within {MAX_DISTANCE:g}, got {apart}")
     figures = dict(_time_sizes(decoder, scope))
     rows += [(name, "", f"{ms:.2f}", "") for name, ms in figures.items()]
     return StepResult(title, header, tuple(rows), tuple(wrong), figures)

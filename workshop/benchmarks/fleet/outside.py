@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from workshop.benchmarks.fleet.people import Key, People
 from workshop.benchmarks.fleet.webhook import Received, receiving
 
-LONGEST_DRAIN_S = 60.0
+MAX_DRAIN_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ async def _run(link: Connection, people: People) -> None:
 
 
 async def _wait_for(received: Received, posted: int, people: People, shown: int) -> None:
-    deadline = time.monotonic() + LONGEST_DRAIN_S
+    deadline = time.monotonic() + MAX_DRAIN_S
     while time.monotonic() < deadline:
         if len(received.at_s) >= posted and all(len(one) >= shown for one in people.came_s):
             return

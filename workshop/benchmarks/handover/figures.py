@@ -15,7 +15,7 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import deliveries, passes
 from workshop.benchmarks.handover.timetable import Street
 
-LEAST_LOOKS = 2
+MIN_LOOKS = 2
 """Looks at which a pass can be agreed."""
 LAST_S = 1.0
 """A killed process may take with it what it saw in its last second."""
@@ -109,7 +109,7 @@ def count(
         if start_s >= begun_s and until_s < end_s
     }
     stored, unclosed, closed = _read_store(database)
-    looked = {key: text for key, text in passed.items() if len(seen[key]) >= LEAST_LOOKS}
+    looked = {key: text for key, text in passed.items() if len(seen[key]) >= MIN_LOOKS}
     lost = {key: text for key, text in looked.items() if text not in stored}
     return Counts(
         passed=len(passed),
@@ -134,7 +134,7 @@ def _is_gone(looks: Sequence[Look], faults: Sequence[Fault]) -> bool:
     kills = [one for one in faults if one.name == "killed"]
     return any(
         all(look.watcher == kill.watcher for look in looks)
-        and looks[LEAST_LOOKS - 1].time_s > kill.at_s - LAST_S
+        and looks[MIN_LOOKS - 1].time_s > kill.at_s - LAST_S
         for kill in kills
     )
 

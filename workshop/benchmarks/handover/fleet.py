@@ -16,7 +16,7 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.upkeep_schema import camera_leases
 from workshop.benchmarks.handover.figures import Fault
 
-LONGEST_WAIT_S = 120.0
+MAX_WAIT_S = 120.0
 
 
 @dataclass
@@ -99,7 +99,7 @@ def wait(condition: Callable[[], bool], what: str) -> None:
     Raises:
         TimeoutError: It was not for too long.
     """
-    deadline = time.monotonic() + LONGEST_WAIT_S
+    deadline = time.monotonic() + MAX_WAIT_S
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"wanted {what}")

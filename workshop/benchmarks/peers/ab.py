@@ -18,7 +18,7 @@ from workshop.benchmarks.load.rounds import LOOK_S, Cpu, Round
 PROGRAM = "ab"
 BODY = "body"
 CALL_TIMEOUT_S = 60
-FIRST_TURNS, LEAST_TURNS = 2, 4
+FIRST_TURNS, MIN_TURNS = 2, 4
 """Calls of each caller: in the short run before, and at least in the measured one."""
 VERSION = re.compile(r"Version (\S+)")
 FIGURES = {
@@ -56,7 +56,7 @@ def measure(
         address: host:port of the server.
         request: The request to send again and again.
         concurrency: The number of calls at once.
-        seconds: The length of the load, at least; see `LEAST_TURNS`.
+        seconds: The length of the load, at least; see `MIN_TURNS`.
         usage: Reads the CPU seconds so far; called before and after.
         look: Called every `LOOK_S` meanwhile.
 
@@ -68,7 +68,7 @@ def measure(
         (folder / BODY).write_bytes(request.body)
         target = [*_list_headers(request), f"http://{address}{request.path}"]
         first = _run(folder, FIRST_TURNS * concurrency, concurrency, target, look)
-        calls = max(LEAST_TURNS * concurrency, round(seconds * first.throughput))
+        calls = max(MIN_TURNS * concurrency, round(seconds * first.throughput))
         before = usage()
         measured = _run(folder, calls, concurrency, target, look)
         return replace(measured, cpu_s=usage().minus(before))

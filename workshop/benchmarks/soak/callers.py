@@ -20,7 +20,7 @@ from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.load.responses import UNREADABLE, read_texts
 from workshop.benchmarks.soak.samples import Calls
 
-MOST_DESCRIBED = 20
+MAX_DESCRIBED = 20
 """The number of wrong answers that are described in the report; all of them are counted."""
 EVERY = 10
 """One of this many calls is bad."""
@@ -109,7 +109,7 @@ class Record:
         request = self.mix.find(call.number)
         with self._lock:
             self._counts["failed" if call.is_wrong else request.outcome] += 1
-            if call.is_wrong and len(self.wrong) < MOST_DESCRIBED:
+            if call.is_wrong and len(self.wrong) < MAX_DESCRIBED:
                 self.wrong.append(call.error)
             if request.is_good and not call.is_wrong:
                 self._latencies_ms.append(1e3 * call.waited_s)

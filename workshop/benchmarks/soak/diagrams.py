@@ -18,7 +18,7 @@ COLOURS = (
     "#e07b39", "#a0a0a0",
 )  # fmt: skip
 """The colours of the roles; the role with the most memory comes first."""
-MOST_POINTS = 240
+MAX_POINTS = 240
 """The most points in a curve. Each point is the median of an equal part of the samples."""
 FEW_POINTS = 60
 """The most points in a noisy curve: rates and latencies."""
@@ -99,7 +99,7 @@ class _Drawing:
         return self._diagram("latency of good calls", "ms", lines)
 
     def _line(
-        self, y: Sequence[float], label: str = "", colour: str = INK, most: int = MOST_POINTS
+        self, y: Sequence[float], label: str = "", colour: str = INK, most: int = MAX_POINTS
     ) -> Line:
         x, y = thin(self._x, y, most)
         return Line(x, y, label, colour)
@@ -118,7 +118,7 @@ class _Drawing:
 
 
 def thin(
-    x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS
+    x: Sequence[float], y: Sequence[float], most: int = MAX_POINTS
 ) -> tuple[list[float], list[float]]:
     """Return a curve of at most `most` points: medians of equal parts, without the gaps."""
     part = np.arange(len(x)) * min(most, len(x)) // len(x)

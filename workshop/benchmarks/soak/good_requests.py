@@ -46,7 +46,7 @@ DRAWN = {
     "4 plates, 1920x1080 WebP": Drawn(4, (960, 540), ".webp", 2),
     "8 plates, 1280x960 BMP": Drawn(8, (1280, 960), ".bmp"),
 }
-MOST_PIXELS = 1920 * 1080
+MAX_PIXELS = 1920 * 1080
 """The largest picture that is sent as raw pixels; larger pictures are sent only as files."""
 TINY_WH = (160, 120)
 """The size of the picture that is sent as JSON, where each byte takes up to four characters."""
@@ -129,7 +129,7 @@ def _list_requests(one: Picture) -> dict[str, Request]:
         "KServe HTTP, file": kserve_http([file(one.encoded)]),
         "KServe gRPC, file": kserve_grpc([file(one.encoded)]),
     }
-    if one.bgr.size > 3 * MOST_PIXELS:
+    if one.bgr.size > 3 * MAX_PIXELS:
         return packed
     return packed | {
         "KServe HTTP, pixels": kserve_http([pixels(one.bgr)]),

@@ -9,7 +9,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import check_range
 
 CALLS = 1000
-MOST_CALLS, MOST_MINUTES = 100_000_000, 60 * 24 * 31
+MAX_CALLS, MAX_MINUTES = 100_000_000, 60 * 24 * 31
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Plan:
         if (self.calls is None) == (self.minutes is None):
             raise SettingsError("soak: wanted --calls or --minutes, got both or none")
         if self.calls is not None:
-            check_range("calls", self.calls, 1, MOST_CALLS)
+            check_range("calls", self.calls, 1, MAX_CALLS)
         if self.minutes is not None:
-            check_range("minutes", self.minutes, 0.01, MOST_MINUTES)
+            check_range("minutes", self.minutes, 0.01, MAX_MINUTES)
         check_range("callers", self.callers, 1, 64)
         check_range("every", self.every_s, 0.05, 3600)
 

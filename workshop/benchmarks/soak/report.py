@@ -23,7 +23,7 @@ SHM_ALLOWANCE = Allowance(noise=32.0, per_1000=0.1)
 have a steep slope. The noise is therefore that of four regions."""
 FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
 SHM, FILES = "/dev/shm", "temporary files"
-FEWEST_WINDOWS = 40
+MIN_WINDOWS = 40
 """The fewest samples with a latency that a drift is judged from: ten in each quarter."""
 
 
@@ -92,7 +92,7 @@ def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
 def judge_latency(samples: Sequence[Sample]) -> Drift | None:
     """Compare late latencies with early ones; None when there are too few."""
     windows = [one.calls.p50_ms for one in samples if one.calls.p50_ms is not None]
-    return judge_drift(windows) if len(windows) >= FEWEST_WINDOWS else None
+    return judge_drift(windows) if len(windows) >= MIN_WINDOWS else None
 
 
 def list_roles(samples: Sequence[Sample]) -> list[str]:

@@ -7,7 +7,7 @@ judged. Four effects look like growth for a while, and must not count as growth:
   picture in each of its arenas, eight for each core. It takes hundreds of calls until each arena
   has had one. So `WARM_UP` calls are not judged, but at most half of a run and at least a third.
 - **A saw-tooth.** Garbage collectors and pools make values rise and fall. The rest of the run is
-  split into up to `MARKS` equal parts of at least `FEWEST_SAMPLES`. Only the lowest value of each
+  split into up to `MARKS` equal parts of at least `MIN_SAMPLES`. Only the lowest value of each
   part counts, the low-water mark. The marks of a saw-tooth stay level, those of a leak rise.
 - **Outliers and single steps.** The slope is Theil and Sen's, the median of the slopes between
   all pairs of marks. It stays right while up to 29 % of the marks have any value. So a pool that
@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 
 WARM_UP = 500
-MARKS, FEWEST_SAMPLES = 20, 4
-FEWEST_MARKS = 4
-MOST_DRIFT = 1.5
+MARKS, MIN_SAMPLES = 20, 4
+MIN_MARKS = 4
+MAX_DRIFT = 1.5
 """The highest allowed ratio of latencies: the last quarter of a run over the second quarter.
 
 Other work on the machine changes medians of many minutes by less. A queue or a table that gets
@@ -88,7 +88,7 @@ class Drift:
 
     early_ms: float
     late_ms: float
-    limit: float = MOST_DRIFT
+    limit: float = MAX_DRIFT
 
     @property
     def ratio(self) -> float:
@@ -105,7 +105,7 @@ def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance)
     is_judged = x >= find_warm_up(calls)
     marks_x, marks_y = find_low_water(x[is_judged], y[is_judged])
     span = float(marks_x[-1] - marks_x[0])
-    is_enough = len(marks_x) >= FEWEST_MARKS and span > 0
+    is_enough = len(marks_x) >= MIN_MARKS and span > 0
     return Trend(
         first=float(marks_y[0]),
         last=float(marks_y[-1]),
@@ -123,7 +123,7 @@ def find_warm_up(calls: Sequence[float]) -> float:
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
     """Return x and y (M,) of the lowest points of up to `MARKS` equal parts of (N,) samples."""
-    most = max(len(y) // FEWEST_SAMPLES, min(FEWEST_MARKS, len(y)))
+    most = max(len(y) // MIN_SAMPLES, min(MIN_MARKS, len(y)))
     parts = np.array_split(np.arange(len(y)), min(MARKS, most))
     lowest = np.array([part[np.argmin(y[part])] for part in parts])
     return x[lowest], y[lowest]

@@ -32,7 +32,7 @@ from orchestrator.serving.protocol.kserve_grpc import (
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 PROTOCOL = "kserve-grpc"
-LARGEST_METADATA_REQUEST = 65_536
+MAX_METADATA_REQUEST_BYTES = 65_536
 """Largest message other than an infer call, bytes. An infer call may have as many bytes beside
 its body."""
 STREAMS = 100
@@ -132,9 +132,9 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             async with self._admit(kind, context) as admitted:
                 with admitted.receive():
                     message = await self._reads.read(context)
-                if len(message) > LARGEST_METADATA_REQUEST:
+                if len(message) > MAX_METADATA_REQUEST_BYTES:
                     raise BodyTooLarge(
-                        f"message: wanted up to {LARGEST_METADATA_REQUEST} bytes, got more"
+                        f"message: wanted up to {MAX_METADATA_REQUEST_BYTES} bytes, got more"
                     )
                 request = parse_message(message_class, message)
                 return await answer(request.name, request.version)
@@ -266,7 +266,7 @@ def _listen(
 def _options(limits: Limits) -> list[tuple[str, int]]:
     header_bytes = limits.header_kb * 1024
     return [
-        ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_METADATA_REQUEST),
+        ("grpc.max_receive_message_length", limits.body_bytes + MAX_METADATA_REQUEST_BYTES),
         ("grpc.max_allowed_incoming_connections", limits.connections),
         ("grpc.max_concurrent_streams", STREAMS),
         ("grpc.max_metadata_size", header_bytes),

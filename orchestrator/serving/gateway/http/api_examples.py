@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.serving.gateway.errors import FAILED, Outcome
-from orchestrator.serving.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
+from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 from orchestrator.serving.gateway.http.problem_details import problem
 from orchestrator.serving.gateway.http.rest import FILE
 
@@ -50,7 +50,7 @@ PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
 LABELS: Mapping[str, tuple[str, Json, str]] = {
     "camera_id": (
         "Names the camera; the answer repeats it. A form's field goes before the query",
-        {"type": "string", "maxLength": LONGEST_CAMERA_ID},
+        {"type": "string", "maxLength": MAX_CAMERA_ID_CHARACTERS},
         "gate-7",
     ),
     "timestamp": (

@@ -9,7 +9,7 @@ from datetime import date
 
 from orchestrator.errors import ParameterError
 
-LONGEST_CAMERA_ID = 100
+MAX_CAMERA_ID_CHARACTERS = 100
 """Characters."""
 TIMESTAMP = (
     r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -18,7 +18,7 @@ TIMESTAMP = (
 )
 """The extended form of ISO 8601: date and time, with or without seconds and offset."""
 DATE_LENGTH = 10
-LONGEST_SHOWN = 60
+MAX_SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def labels_of(query: Mapping[str, str], form: Mapping[str, str]) -> Labels:
 
 
 def _check_camera(name: str) -> None:
-    if len(name) > LONGEST_CAMERA_ID:
+    if len(name) > MAX_CAMERA_ID_CHARACTERS:
         raise ParameterError(
-            f"camera_id: wanted up to {LONGEST_CAMERA_ID} characters, got {len(name)}"
+            f"camera_id: wanted up to {MAX_CAMERA_ID_CHARACTERS} characters, got {len(name)}"
         )
 
 
@@ -68,7 +68,7 @@ def _check_time(text: str) -> None:
     hint = "; in a query + is written %2B" if " " in text else ""
     raise ParameterError(
         "timestamp: wanted an ISO 8601 time such as 2026-05-17T09:30:00+03:00, "
-        f"got {text[:LONGEST_SHOWN]!r}{hint}"
+        f"got {text[:MAX_SHOWN_CHARACTERS]!r}{hint}"
     )
 
 

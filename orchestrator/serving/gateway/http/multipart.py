@@ -16,11 +16,11 @@ from orchestrator.serving.gateway.http.labels import LABELS
 FIELDS = ("picture", "upload", "image", "file")
 """Names of a picture's field: ours, and those of other services for plates."""
 FIELDS_TEXT = f"{', '.join(FIELDS[:-1])} or {FIELDS[-1]}"
-LONGEST_NAME = 100  # characters of a file's name in the answer
-LONGEST_BOUNDARY = 70  # RFC 2046, section 5.1.1
-MOST_HEADERS = 8  # in each part; browsers and curl send two
-LONGEST_HEADER = 4096  # bytes
-MOST_OTHERS = 64  # further fields of a form whose other fields are ignored
+MAX_NAME_CHARACTERS = 100  # characters of a file's name in the answer
+MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046, section 5.1.1
+MAX_HEADERS = 8  # in each part; browsers and curl send two
+MAX_HEADER_BYTES = 4096  # bytes
+MAX_OTHERS = 64  # further fields of a form whose other fields are ignored
 
 
 class FormError(RequestError):
@@ -73,7 +73,7 @@ class FormFields:
     @property
     def most_texts(self) -> int:
         """The most fields without a picture."""
-        return len(self.labels) if self.is_strict else MOST_OTHERS
+        return len(self.labels) if self.is_strict else MAX_OTHERS
 
 
 OURS = FormFields()
@@ -99,8 +99,8 @@ def parse(body: bytes, content_type: str, most: int, fields: FormFields = OURS) 
     parser = MultipartParser(
         boundary,
         reader.callbacks(),
-        max_header_count=MOST_HEADERS,
-        max_header_size=LONGEST_HEADER,
+        max_header_count=MAX_HEADERS,
+        max_header_size=MAX_HEADER_BYTES,
     )
     try:
         parser.write(body)
@@ -119,9 +119,9 @@ def _boundary_of(content_type: str) -> bytes:
         boundary = parse_options_header(content_type)[1].get(b"boundary", b"")
     except UnicodeEncodeError:
         boundary = b""
-    if not 1 <= len(boundary) <= LONGEST_BOUNDARY:
+    if not 1 <= len(boundary) <= MAX_BOUNDARY_CHARACTERS:
         raise FormError(
-            f"content type: wanted a boundary of 1 to {LONGEST_BOUNDARY} characters, "
+            f"content type: wanted a boundary of 1 to {MAX_BOUNDARY_CHARACTERS} characters, "
             f"got {len(boundary)}"
         )
     return boundary
@@ -232,4 +232,4 @@ def _check_encoding(encoding: str) -> None:
 
 def shown(name: str) -> str:
     """Return a caller's name in a safe form: no control characters, not too long."""
-    return "".join(char if char.isprintable() else "?" for char in name[:LONGEST_NAME])
+    return "".join(char if char.isprintable() else "?" for char in name[:MAX_NAME_CHARACTERS])

@@ -22,7 +22,7 @@ from orchestrator.serving.gateway.http.api_examples import (
 from orchestrator.serving.gateway.http.multipart import FIELDS
 from orchestrator.serving.gateway.http.openapi_schemas import NO_PART, ApiPart, describe_answers
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
-from orchestrator.serving.gateway.http.rest import FORM, LONGEST_ID
+from orchestrator.serving.gateway.http.rest import FORM, MAX_ID_CHARACTERS
 from orchestrator.serving.gateway.http.snapshot_bodies import PATH
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
@@ -261,7 +261,7 @@ def _components() -> Json:
             "request_id": {
                 "name": "X-Request-Id",
                 "in": "header",
-                "description": f"Names the call in the service's log: up to {LONGEST_ID} "
+                "description": f"Names the call in the service's log: up to {MAX_ID_CHARACTERS} "
                 "printable characters; another name is made where there is none or no such",
                 "schema": {"type": "string"},
                 "example": "gate-7-000123",

@@ -31,7 +31,7 @@ line is left out: the parser would take the request's body for that protocol.
 
 Source: RFC 9110, section 7.8: a server may ignore the offer.
 """
-DISCARD_S, MOST_DISCARDED = 5.0, 64 * 1024 * 1024
+DISCARD_S, MAX_DISCARDED = 5.0, 64 * 1024 * 1024
 """Seconds and bytes until a client that sends unwanted data is disconnected."""
 
 
@@ -79,7 +79,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._discarded >= 0:
             self._discarded += len(data)
-            if self._discarded > MOST_DISCARDED:
+            if self._discarded > MAX_DISCARDED:
                 self._socket.abort()
             return
         self._held += data

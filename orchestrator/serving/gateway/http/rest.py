@@ -69,7 +69,7 @@ UNSAID = ("", FILE, OF_CURL)
 """Content types that carry no information. curl sends the last one with any bytes."""
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
-LONGEST_ID = 128
+MAX_ID_CHARACTERS = 128
 
 A = TypeVar("A", bound=Model)
 
@@ -117,7 +117,7 @@ class Call:
 
 def request_id(given: str | None) -> str:
     """Return a caller's request id, or a new one. Callers may not use the id of health checks."""
-    is_usable = given and given.isprintable() and len(given) <= LONGEST_ID and given != PROBE
+    is_usable = given and given.isprintable() and len(given) <= MAX_ID_CHARACTERS and given != PROBE
     return given if given and is_usable else uuid.uuid4().hex
 
 

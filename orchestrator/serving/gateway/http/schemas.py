@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from orchestrator import plates
 from orchestrator.formats.plate_formats import MAX_LENGTH
 from orchestrator.formats.transliteration import native_text
-from orchestrator.serving.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
+from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 
 FINE, COARSE = AfterValidator(partial(round, ndigits=4)), AfterValidator(partial(round, ndigits=1))
 """Rounding: to a tenth of a millisecond or a ten thousandth of a score; to a tenth of a pixel."""
@@ -208,7 +208,7 @@ class Answer(Model):
     )
     camera_id: str = Field(
         default="",
-        max_length=LONGEST_CAMERA_ID,
+        max_length=MAX_CAMERA_ID_CHARACTERS,
         description="As it was sent; left out where none was",
         examples=["gate-7"],
     )

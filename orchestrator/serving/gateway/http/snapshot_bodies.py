@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.errors import UnsupportedMedia
-from orchestrator.serving.gateway.http.multipart import MOST_OTHERS, FormFields, Part, parse, shown
+from orchestrator.serving.gateway.http.multipart import MAX_OTHERS, FormFields, Part, parse, shown
 from orchestrator.serving.gateway.http.rest import FORM
 from orchestrator.serving.gateway.http.snapshot_schemas import SnapshotFields
 
@@ -89,7 +89,7 @@ def _form_of(body: bytes) -> dict[str, str]:
             body.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=MOST_OTHERS,
+            max_num_fields=MAX_OTHERS,
         )
     except ValueError as error:  # UnicodeDecodeError is one
         raise ParameterError(f"body: wanted {ENCODED_FORM}, got a damaged one: {error}") from error

@@ -6,7 +6,7 @@ from typing import Any
 
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http.api_examples import PICTURES, PROBLEMS, TRIED_LATER, Json
-from orchestrator.serving.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
+from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 from orchestrator.serving.gateway.http.rest import FORM
 from orchestrator.serving.gateway.http.snapshot_bodies import ENCODED_FORM, JSON, PATH, UPLOAD
 from orchestrator.serving.gateway.http.snapshot_schemas import (
@@ -104,7 +104,7 @@ def _body(picture: str, is_json: bool = False) -> Json:
 def _texts() -> dict[str, Json]:
     """Return the schemas of the fields of a form, which are all text."""
     return {
-        "camera_id": {"type": "string", "maxLength": LONGEST_CAMERA_ID},
+        "camera_id": {"type": "string", "maxLength": MAX_CAMERA_ID_CHARACTERS},
         "timestamp": {"type": "string", "pattern": TIME},
         "config": {"type": "string"},
     }

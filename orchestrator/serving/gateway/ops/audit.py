@@ -18,7 +18,7 @@ from orchestrator.host.private_files import open_private
 
 NAMES = {"kind": "what"}
 """Names in a line that differ from those in an `Entry`; readers of audit logs know them."""
-MOST_CHARACTERS = 100
+MAX_CHARACTERS = 100
 """Longest text in a line. So no line is longer than one write to a pipe, 4096 bytes."""
 LOOK_AGAIN_S = 1.0
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def line_of(entry: Entry, now: float) -> bytes:
     """
     at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
     kept = {
-        NAMES.get(name, name): value[:MOST_CHARACTERS] if isinstance(value, str) else value
+        NAMES.get(name, name): value[:MAX_CHARACTERS] if isinstance(value, str) else value
         for name, value in vars(entry).items()
     }
     return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"

@@ -46,7 +46,7 @@ OTHER = "other"
 OUR_MODELS = (MODEL, DETECTOR, RECTIFIER, READER, PREPARE, DECODE)
 ENDS = ("SIGKILL", "SIGSEGV", "SIGABRT", "hung", "stopped")
 """Usual reasons why workers end. Other reasons get a label at their first time."""
-MOST_KEYS = 1000
+MAX_KEYS = 1000
 """Most key names that are counted separately. Further keys are counted as `other`."""
 SECONDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30)
 GAUGES = {
@@ -175,7 +175,7 @@ class Metrics:
         A key that is gone, or expires no more, stays as a label: prometheus_client cannot take
         one back where there are several processes.
         """
-        shown = dict(itertools.islice(within_s.items(), MOST_KEYS))
+        shown = dict(itertools.islice(within_s.items(), MAX_KEYS))
         for name in self._ending - shown.keys():
             self._key_ends.labels(name).set(math.inf)
         for name, seconds in shown.items():
@@ -184,7 +184,7 @@ class Metrics:
 
     def _key_of(self, client: str) -> str:
         name = client.removeprefix(KEY_PREFIX)
-        if len(self._keys) < MOST_KEYS:
+        if len(self._keys) < MAX_KEYS:
             self._keys.add(name)
         return name if name in self._keys else OTHER
 

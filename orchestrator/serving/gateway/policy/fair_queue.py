@@ -16,7 +16,7 @@ from orchestrator.serving.gateway.policy.clients import Client
 from orchestrator.serving.gateway.policy.slots import Slot, evicted, open_to
 from orchestrator.serving.protocol.inference import Cost
 
-FEWEST_TO_SWEEP = 1000
+MIN_ENTRIES_TO_SWEEP = 1000
 SLOW_S = 0.3
 """A picture that takes longer to decode is slow. Small files may be: 155 KB of PNG take 0.7 s."""
 CALLS_A_WORKER = 4
@@ -59,7 +59,7 @@ class FairOrder:
     def __init__(self) -> None:
         self._now = 0.0
         self._ends: dict[str, float] = {}
-        self._sweep_at = FEWEST_TO_SWEEP
+        self._sweep_at = MIN_ENTRIES_TO_SWEEP
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -68,7 +68,7 @@ class FairOrder:
         """Return the virtual start of a client's next call. Drop clients without calls."""
         if len(self._ends) >= self._sweep_at:
             self._ends = {name: end for name, end in self._ends.items() if end > self._now}
-            self._sweep_at = max(FEWEST_TO_SWEEP, 2 * len(self._ends))
+            self._sweep_at = max(MIN_ENTRIES_TO_SWEEP, 2 * len(self._ends))
         start = max(self._now, self._ends.get(client.name, 0.0))
         self._ends[client.name] = start + calls
         return start

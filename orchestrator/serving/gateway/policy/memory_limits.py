@@ -6,7 +6,7 @@ import logging
 import sys
 from dataclasses import replace
 
-from orchestrator.host.memory import LEAST_BYTES, budget
+from orchestrator.host.memory import MIN_BYTES, budget
 from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.costs import COPIES
 
@@ -52,7 +52,7 @@ def fit(
     shared_mb = max(MIN_BODY_MB, shared_bytes // MIB)
     limits = _fit_body(limits, "shared memory (/dev/shm)", shared_mb)
     if not limits.picture_mb:
-        picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB
+        picture_mb = max(MIN_BYTES, budget(memory_bytes, workers)) // MIB
         limits = _fit_body(limits, "memory", max(MIN_BODY_MB, picture_mb // COPIES))
         memory_mb = max(limits.body_mb, picture_mb // BODIES)
         memory_mb = min(limits.memory_mb, memory_mb)

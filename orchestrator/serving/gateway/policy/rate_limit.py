@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchestrator.serving.gateway.policy.clients import Client
 
-FEWEST_TO_SWEEP = 1000
+MIN_ENTRIES_TO_SWEEP = 1000
 
 
 class RateLimit:
@@ -15,7 +15,7 @@ class RateLimit:
 
     def __init__(self) -> None:
         self._full_at: dict[str, float] = {}
-        self._sweep_at = FEWEST_TO_SWEEP
+        self._sweep_at = MIN_ENTRIES_TO_SWEEP
 
     def __len__(self) -> int:
         return len(self._full_at)
@@ -30,6 +30,6 @@ class RateLimit:
         """Count calls of a client. Drop full buckets whenever their number may have doubled."""
         if len(self._full_at) >= self._sweep_at:
             self._full_at = {name: at for name, at in self._full_at.items() if at > now}
-            self._sweep_at = max(FEWEST_TO_SWEEP, 2 * len(self._full_at))
+            self._sweep_at = max(MIN_ENTRIES_TO_SWEEP, 2 * len(self._full_at))
         full_at = max(self._full_at.get(client.name, now), now)
         self._full_at[client.name] = full_at + calls / client.rate

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from orchestrator.host.backoff import exponential_s
 
-FIRST_S, LONGEST_S = 0.02, 0.2
+FIRST_S, MAX_DURATION_S = 0.02, 0.2
 """Pauses of one call between its retries: the first one, and the limit of the growing ones."""
 
 
@@ -29,13 +29,13 @@ class SharedBackoff:
         self._releases = 0
 
     def release(self) -> None:
-        """Let all waiting calls retry within `LONGEST_S`."""
+        """Let all waiting calls retry within `MAX_DURATION_S`."""
         self._releases += 1
         self._last_retry = self._clock()
 
     def pause_s(self, retry: int) -> float:
         """Return the pause between a retry of a call and the previous one."""
-        return exponential_s(retry, FIRST_S, LONGEST_S)
+        return exponential_s(retry, FIRST_S, MAX_DURATION_S)
 
     async def wait(self, retry: int, until: float) -> None:
         """Wait until a call may be retried.

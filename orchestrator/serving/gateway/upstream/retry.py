@@ -23,7 +23,7 @@ from orchestrator.serving.protocol.inference import InferenceRequest, InferenceR
 
 STRIKES = 2
 """Deaths of workers after which a call is rejected. The first may be due to another call."""
-MOST_KEPT = 1000
+MAX_KEPT = 1000
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -194,5 +194,5 @@ def _harmful(reason: str) -> HarmfulRequest:
 def _store(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     """Store an entry. Drop the oldest entry if there are too many."""
     kept[key] = value
-    if len(kept) > MOST_KEPT:
+    if len(kept) > MAX_KEPT:
         kept.popitem(last=False)

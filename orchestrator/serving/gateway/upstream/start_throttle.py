@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-LONGEST_S = 30.0
+MAX_DURATION_S = 30.0
 """Longest start of a worker. After this time it has failed, or its end was not reported."""
 WAIT_S = 1.0
 """Longest wait for a slot. The call that has the slot may be at a worker that hangs."""
@@ -39,7 +39,7 @@ class StartThrottle:
             model: Its name.
             is_last: The model has no worker that answers until then.
         """
-        self._starting[model] = self._clock() + LONGEST_S
+        self._starting[model] = self._clock() + MAX_DURATION_S
         if is_last:
             self._missing.add(model)
 

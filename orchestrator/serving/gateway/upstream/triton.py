@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 METADATA_TIMEOUT_S = 5.0
 METADATA_TTL_S, READY_TTL_S = 10.0, 0.5
 """Lifetimes in the cache, seconds: of information about a model, and of its readiness."""
-MOST_CACHED = 200
+MAX_CACHED = 200
 
 
 class Triton:
@@ -66,7 +66,7 @@ class Triton:
         self._addresses = addresses
         self._channel = grpc.aio.insecure_channel(addresses.triton_grpc, options=CHANNEL)
         self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
-        self._answers = TimedCache(MOST_CACHED)
+        self._answers = TimedCache(MAX_CACHED)
 
     async def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. Return when the old one answered its calls."""

@@ -8,8 +8,8 @@ import pytest
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.errors import ServiceFull
 from plate_cameras.control_room.access.passwords import (
-    MOST_AT_ONCE,
-    MOST_WAITING,
+    MAX_CONCURRENT,
+    MAX_WAITING,
     PasswordChecker,
     check_password,
     hash_password,
@@ -71,15 +71,15 @@ def test_only_two_are_checked_at_once_and_few_wait() -> None:
     checker = PasswordChecker(hasher=hasher)
 
     async def crowd() -> list[bool]:
-        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MOST_WAITING)]
-        await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MOST_AT_ONCE)])
+        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MAX_WAITING)]
+        await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MAX_CONCURRENT)])
         with pytest.raises(ServiceFull, match="too many people log in at once"):
             await checker.verify("hash", "x")
         hasher.released.set()
         return await asyncio.gather(*checks)
 
-    assert asyncio.run(crowd()) == [True] * MOST_WAITING
-    assert hasher.most == MOST_AT_ONCE
+    assert asyncio.run(crowd()) == [True] * MAX_WAITING
+    assert hasher.most == MAX_CONCURRENT
     checker.close()
 
 

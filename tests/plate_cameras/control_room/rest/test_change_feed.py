@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.serving.gateway.errors import QuotaExceeded, ServiceFull
-from plate_cameras.control_room.rest.change_feed import MOST_WAITING, ChangeFeed, Listener, Notice
+from plate_cameras.control_room.rest.change_feed import MAX_WAITING, ChangeFeed, Listener, Notice
 from plate_cameras.control_room.rest.streams import OpenStreams
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import EVERYTHING, Scope
@@ -97,7 +97,7 @@ def test_a_state_that_cannot_be_shown_does_not_end_the_feed(
 def test_a_slow_listener_is_dropped_and_its_queue_is_freed() -> None:
     async def listen() -> None:
         listener = Listener()
-        for _ in range(MOST_WAITING):
+        for _ in range(MAX_WAITING):
             listener.offer(NOTICE)
         assert not listener.has_ended
         listener.offer(NOTICE)

@@ -20,7 +20,7 @@ from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.client.events import LiveEvent
 from orchestrator.serving.gateway.launcher import start
 from plate_cameras.configuration import Store
-from plate_cameras.control_room.rest.streams import MOST_OF_ONE
+from plate_cameras.control_room.rest.streams import MAX_PER_PERSON
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.live_tables import CameraState
@@ -139,7 +139,7 @@ def test_a_camera_that_changes_is_told(running: Running, store: PassStore) -> No
 
 
 def test_streams_hold_no_slots_of_recognition_and_are_limited(running: Running) -> None:
-    answers = [open_stream(running) for _ in range(MOST_OF_ONE + 1)]
+    answers = [open_stream(running) for _ in range(MAX_PER_PERSON + 1)]
     assert answers[0].status == 200
     assert answers[-1].status == 429
     assert answers[-1].headers["retry-after"]
@@ -151,11 +151,11 @@ def test_streams_hold_no_slots_of_recognition_and_are_limited(running: Running) 
 
 
 def test_streams_that_begin_at_the_same_time_are_limited(running: Running) -> None:
-    connections = [running.connect() for _ in range(MOST_OF_ONE + 4)]
+    connections = [running.connect() for _ in range(MAX_PER_PERSON + 4)]
     for one in connections:
         one.request("GET", "/v1/events")
     statuses = [one.getresponse().status for one in connections]
-    assert 0 < statuses.count(200) <= MOST_OF_ONE  # other tests may hold some
+    assert 0 < statuses.count(200) <= MAX_PER_PERSON  # other tests may hold some
     assert set(statuses) == {200, 429}
     for one in connections:
         one.close()

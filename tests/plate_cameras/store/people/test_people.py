@@ -15,7 +15,7 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.people import LastAdministrator, NameTaken, Person
-from plate_cameras.store.people.sessions import MOST_OF_ONE
+from plate_cameras.store.people.sessions import MAX_PER_PERSON
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.people_schema import sessions
@@ -220,10 +220,10 @@ def test_a_session_does_not_begin_after_a_change_during_the_check(store: PassSto
 
 def test_a_person_has_few_sessions(store: PassStore) -> None:
     add(store, ANNA)
-    begun = [begin(store, f"token {number}") for number in range(MOST_OF_ONE + 5)]
+    begun = [begin(store, f"token {number}") for number in range(MAX_PER_PERSON + 5)]
     found = [store.sessions.find(f"token {number}") for number in range(len(begun))]
     assert all(begun)
-    assert found.count(ANNA) == MOST_OF_ONE
+    assert found.count(ANNA) == MAX_PER_PERSON
     assert found[-1] == ANNA
 
 

@@ -9,7 +9,7 @@ from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.serving.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.serving.gateway.upstream import retry
-from orchestrator.serving.gateway.upstream.backoff import LONGEST_S
+from orchestrator.serving.gateway.upstream.backoff import MAX_DURATION_S
 from orchestrator.serving.gateway.upstream.retry import RetryPolicy, fingerprint_of
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.serving.gateway.stories import Time
@@ -109,9 +109,9 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
 
     asyncio.run(time.pass_for(ask_another_model(), *(ask() for _ in range(callers))))
     assert len(answered_at) == callers
-    assert max(answered_at) <= back_at_s + 2 * LONGEST_S
+    assert max(answered_at) <= back_at_s + 2 * MAX_DURATION_S
     in_vain = sum(at < back_at_s for at in sent_at)
-    assert in_vain < callers * 5 + back_at_s / LONGEST_S  # each on its own: 16 * 23
+    assert in_vain < callers * 5 + back_at_s / MAX_DURATION_S  # each on its own: 16 * 23
 
 
 @pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
@@ -211,7 +211,7 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too(
 
 
 def test_the_latest_harmful_requests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "MOST_KEPT", 2)
+    monkeypatch.setattr(retry, "MAX_KEPT", 2)
     triton = Triton()
 
     def times_sent(picture: bytes) -> int:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from orchestrator.serving.gateway.upstream import start_throttle
-from orchestrator.serving.gateway.upstream.start_throttle import LONGEST_S, StartThrottle
+from orchestrator.serving.gateway.upstream.start_throttle import MAX_DURATION_S, StartThrottle
 from tests.serving.gateway.stories import Clock, settle
 
 CALLS = 16
@@ -68,7 +68,9 @@ async def test_another_triton_has_all_its_workers() -> None:
     assert await one.most() == 2 * CALLS
 
 
-@pytest.mark.parametrize(("after_s", "most"), [(LONGEST_S, CALLS // 8), (LONGEST_S + 1, 2 * CALLS)])
+@pytest.mark.parametrize(
+    ("after_s", "most"), [(MAX_DURATION_S, CALLS // 8), (MAX_DURATION_S + 1, 2 * CALLS)]
+)
 async def test_a_start_without_an_end_throttles_calls_for_a_while(
     after_s: float, most: int
 ) -> None:

@@ -9,7 +9,7 @@ from workshop.benchmarks.load.connections import ANSWERED, Reply
 from workshop.benchmarks.load.requests import HttpRequest
 from workshop.benchmarks.soak.callers import (
     EVERY,
-    MOST_DESCRIBED,
+    MAX_DESCRIBED,
     CheckedRequest,
     Record,
     RequestMix,
@@ -96,6 +96,6 @@ def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
     assert record.sample() == Calls(2, 1, 1, 1)
     assert record.add_up() == counted
     assert record.wrong == ["a street: wanted answered, got 503"]
-    for _ in range(MOST_DESCRIBED):
+    for _ in range(MAX_DESCRIBED):
         record.add(call(0, 0.0, "wrong"))
-    assert (len(record.wrong), record.add_up().failed) == (MOST_DESCRIBED, MOST_DESCRIBED + 1)
+    assert (len(record.wrong), record.add_up().failed) == (MAX_DESCRIBED, MAX_DESCRIBED + 1)

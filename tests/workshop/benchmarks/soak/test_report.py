@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DataError, SettingsError
-from workshop.benchmarks.soak.diagrams import MOST_POINTS, plot_samples, thin
+from workshop.benchmarks.soak.diagrams import MAX_POINTS, plot_samples, thin
 from workshop.benchmarks.soak.files import insert, publish, write_samples
 from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import (
@@ -122,9 +122,9 @@ def test_samples_become_a_picture(tmp_path: Path) -> None:
 
 
 def test_a_long_curve_is_thinned_by_medians_and_gaps_are_left_out() -> None:
-    many = MOST_POINTS * 5
-    x, y = thin(range(many), [float("nan")] * 5 + [1.0, 1.0, 1.0, 9.0, 1.0] * (MOST_POINTS - 1))
-    assert (len(x), x[0], set(y)) == (MOST_POINTS - 1, 7, {1.0})
+    many = MAX_POINTS * 5
+    x, y = thin(range(many), [float("nan")] * 5 + [1.0, 1.0, 1.0, 9.0, 1.0] * (MAX_POINTS - 1))
+    assert (len(x), x[0], set(y)) == (MAX_POINTS - 1, 7, {1.0})
 
 
 @pytest.mark.parametrize(

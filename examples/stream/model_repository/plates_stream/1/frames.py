@@ -13,7 +13,7 @@ from orchestrator.settings import Settings
 
 FORMATS = "mov,mp4,matroska,webm,mpegts"
 """Formats without playlists, which would make the server open files and addresses by itself."""
-MOST_PIXELS = Settings().max_pixels
+MAX_PIXELS = Settings().max_pixels
 
 
 class Frame(NamedTuple):
@@ -28,8 +28,8 @@ def frames(file: bytes, every_s: float) -> Generator[Frame, None, None]:
     try:
         with av.open(io.BytesIO(file), "r", options={"format_whitelist": FORMATS}) as clip:
             video = clip.streams.video[0]
-            if video.width * video.height > MOST_PIXELS:
-                raise PictureError(f"clip: wanted at most {MOST_PIXELS} pixels, got {video}")
+            if video.width * video.height > MAX_PIXELS:
+                raise PictureError(f"clip: wanted at most {MAX_PIXELS} pixels, got {video}")
             video.thread_count = 1  # the networks use the cores
             start_s = float((video.start_time or 0) * (video.time_base or 0))
             for count, frame in enumerate(clip.decode(video), 1):

@@ -5,7 +5,7 @@ import { say, words } from "./words.js";
 const TAKEN = ["image/jpeg", "image/png", "image/webp", "image/bmp", "image/x-ms-bmp"];
 const QUALITY = 0.92;
 const STEP = 0.7; // factor on both sides while the file is still too large
-const LEAST_PX = 64;
+const MIN_PX = 64;
 
 // Returns a file that the service takes, with a note where it was changed, or a problem.
 export async function prepare(file) {
@@ -56,7 +56,7 @@ async function redraw(file) {
       const to = { width: Math.floor(from.width * scale), height: Math.floor(from.height * scale) };
       const smaller = await encode(drawn, to);
       if (smaller?.size <= words.limits.bytes) return { file: smaller, from, to };
-      if (!smaller || Math.min(to.width, to.height) < LEAST_PX) return undefined;
+      if (!smaller || Math.min(to.width, to.height) < MIN_PX) return undefined;
       scale *= STEP;
     }
   } catch {

@@ -6,7 +6,7 @@ import { straighten } from "./stage.js";
 import { clone, element, formatOf, pair, percent, regionOf, say, spellingsOf, textOf } from "./words.js";
 
 const CERTAIN = 0.995; // scores from here on read 100 %
-const LEAST = 0.01; // candidates below are noise
+const MIN_SCORE = 0.01; // candidates below are noise
 
 // Returns a plate that was read; `picture` is false where the browser cannot draw it.
 export function describe(plate, number, id, picture) {
@@ -33,7 +33,7 @@ export function describeUnread(plate, number, id, picture) {
   item.querySelector(".told").textContent = say("unread");
   item.querySelector(".position").textContent = positionOf(plate);
   const guess = item.querySelector(".guess");
-  guess.hidden = !plate.raw_text || plate.text_score < LEAST;
+  guess.hidden = !plate.raw_text || plate.text_score < MIN_SCORE;
   guess.textContent = say("guess", { text: plate.raw_text, percent: percent(plate.text_score) });
   return item;
 }
@@ -88,7 +88,7 @@ function showCharacters(item, plate) {
 }
 
 function showCandidates(item, plate) {
-  const others = plate.candidates.filter((one) => one.score >= LEAST && one.text !== plate.text);
+  const others = plate.candidates.filter((one) => one.score >= MIN_SCORE && one.text !== plate.text);
   item.querySelector(".candidates-heading").textContent = say("candidates");
   item.querySelector(".candidates").append(...others.map((one) => scored(one.text, one.score)));
   item.querySelector(".others").hidden = others.length === 0;

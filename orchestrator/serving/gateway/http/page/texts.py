@@ -10,7 +10,7 @@ from orchestrator.host.toml_files import read_table
 
 LANGUAGES = ("en", "ru")
 """Languages of the page. The first is the default."""
-MOST_RANGES = 20
+MAX_RANGES = 20
 """Most language ranges of an Accept-Language header that are read."""
 
 
@@ -64,7 +64,7 @@ def choose_language(requested: str | None, accepted: str) -> str:
 
 def _known_ranges(accepted: str) -> Iterator[tuple[str, float]]:
     """Yield each known language of a header, with its weight in (0, 1]."""
-    for one in accepted.split(",")[:MOST_RANGES]:
+    for one in accepted.split(",")[:MAX_RANGES]:
         tag, _, parameter = one.partition(";")
         language = tag.strip().lower().partition("-")[0]
         weight = _weight_of(parameter)
