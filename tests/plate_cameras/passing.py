@@ -9,6 +9,7 @@ from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import Observation, PassEvent
+from plate_cameras.tracking.looks import Look, take_looks
 from plate_cameras.tracking.pass_tracker import PassTracker
 
 CAMERA = Camera("gate", "rtsp://camera")
@@ -42,6 +43,17 @@ def live_frame(moment_s: float, time_s: float) -> Frame:
     """Return a frame of a stream, with a steady moment and a Unix time."""
     number = round(moment_s * 100)
     return Frame("gate", number, time_s, "wall", b"a picture", SIZE_WH, steady_s=moment_s)
+
+
+def look(time_s: float, seen: Plate, size_wh: tuple[int, int] = SIZE_WH) -> Look:
+    """Return the look at the only plate of a frame of a file."""
+    return look_at(frame(time_s, size_wh), seen)
+
+
+def look_at(shot: Frame, seen: Plate) -> Look:
+    """Return the look at the only plate of a frame."""
+    [only] = take_looks(CAMERA, shot, Plates((seen,)), KnownSharpness())
+    return only
 
 
 def observation(time_s: float, seen: Plate, sharpness: float = 1.0) -> Observation:
