@@ -1,0 +1,255 @@
+"""What events leave in the tables, in both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from plate_cameras.passes import LeaseClaim, PassEvent
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import (
+    cameras,
+    deliveries,
+    pass_changes,
+    pass_zones,
+    passes,
+    picture_removals,
+    readings,
+)
+from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.writing.pass_writer import PassWriter
+from plate_cameras.store.writing.pictures import digest_of
+from tests.plate_cameras.store.stored_events import NOW_S, Kind, make_event
+
+STORED_S, KEPT_S = NOW_S + 1, NOW_S + 2
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+def addressed(event: PassEvent, *sinks: str) -> AddressedEvent:
+    return AddressedEvent(event, sinks, STORED_S, "run")
+
+
+def write(
+    database: Database, *events: PassEvent, sinks: tuple[str, ...] = (), kept_s: float | None = None
+) -> None:
+    """Write events in one transaction."""
+    writer = PassWriter(clock=lambda: NOW_S)
+    with database.writing() as connection:
+        writer.write(connection, [addressed(one, *sinks) for one in events], kept_s)
+
+
+def rows(database: Database, *columns: sa.Column[Any]) -> list[tuple[Any, ...]]:
+    with database.reading() as connection:
+        found = connection.execute(sa.select(*columns).order_by(*columns[0].table.primary_key))
+        return [tuple(row) for row in found]
+
+
+def numbers_of(database: Database) -> dict[str, int]:
+    """Return the numbers of all passes by their ids."""
+    return {row[0]: row[1] for row in rows(database, passes.c.id, passes.c.number)}
+
+
+def seen(kind: Kind, at_s: float, text: str = "A123BC77", pass_id: str = "a") -> PassEvent:
+    """Return an event of a pass that was last seen at a time after NOW_S."""
+    return make_event(pass_id, text, kind, last_seen_s=NOW_S + at_s)
+
+
+def shown(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
+    """Return an event with other pictures."""
+    best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
+    return replace(event, passed=replace(event.passed, best=best))
+
+
+def claimed(event: PassEvent, epoch: int, *, camera: str = "gate") -> PassEvent:
+    passed = replace(event.passed, camera=camera)
+    return replace(event, passed=passed, claim=LeaseClaim(epoch, is_certain=True))
+
+
+def test_no_events_leave_nothing(database: Database) -> None:
+    write(database)
+    assert rows(database, passes.c.id) == rows(database, cameras.c.name) == []
+
+
+@pytest.mark.parametrize(
+    ("events", "pictures"),
+    [
+        pytest.param([], [], id="no events"),
+        pytest.param(
+            [shown(seen("agreed", 0), b"1"), shown(seen("updated", 1), b"2")],
+            [b"2", b"frame"],
+            id="those of the last event",
+        ),
+        pytest.param(
+            [shown(seen("closed", 1), b"1"), shown(seen("updated", 0), b"2")],
+            [b"1", b"frame"],
+            id="those of the event that closed the pass",
+        ),
+        pytest.param(
+            [
+                shown(seen("agreed", 0, pass_id="b"), b"1", b"2"),
+                shown(seen("agreed", 0, pass_id="a"), b"3", b"4"),
+            ],
+            [b"3", b"4", b"1", b"2"],
+            id="two passes, by their ids",
+        ),
+        pytest.param(
+            [
+                shown(claimed(seen("agreed", 0), 1), b"1"),
+                shown(claimed(seen("updated", 1), 2), b"2"),
+            ],
+            [b"1", b"frame", b"2", b"frame"],
+            id="two leases, of which one may be rejected",
+        ),
+    ],
+)
+def test_the_pictures_that_will_be_shown_are_kept(
+    events: list[PassEvent], pictures: list[bytes]
+) -> None:
+    assert PassWriter().pictures([addressed(one) for one in events]) == pictures
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_news"),
+    [
+        pytest.param(seen("agreed", 0), ("updated", 1), True, id="open and newer"),
+        pytest.param(seen("agreed", 0), ("updated", 0), True, id="open and of the same frame"),
+        pytest.param(seen("agreed", 0), ("updated", -1), False, id="open and older"),
+        pytest.param(seen("agreed", 0), ("closed", 1), True, id="closed now"),
+        pytest.param(seen("agreed", 0), ("closed", -1), True, id="closed by what was seen before"),
+        pytest.param(seen("closed", 0), ("closed", 1), True, id="closed again, later"),
+        pytest.param(seen("closed", 0), ("closed", 0), True, id="closed again"),
+        pytest.param(seen("closed", 0), ("closed", -1), False, id="closed again, earlier"),
+        pytest.param(seen("closed", 0), ("updated", 1), False, id="open after it was closed"),
+    ],
+)
+def test_a_newer_event_replaces_the_pass_and_is_logged(
+    database: Database, first: PassEvent, second: tuple[Kind, float], is_news: bool
+) -> None:
+    write(database, first)
+    write(database, seen(*second, text="B777BB77"))
+
+    [(text,)] = rows(database, passes.c.text)
+    assert text == ("B777BB77" if is_news else "A123BC77")
+    assert {row[0] for row in rows(database, readings.c.text)} == {text}
+    kinds = [first.kind, second[0]] if is_news else [first.kind]
+    assert rows(database, pass_changes.c.kind) == [(kind,) for kind in kinds]
+
+
+def test_each_change_is_logged_with_its_pass_and_time(database: Database) -> None:
+    write(database, seen("agreed", 0), seen("closed", 1, pass_id="b"), seen("closed", 2))
+
+    numbers = numbers_of(database)
+    columns = pass_changes.c.pass_number, pass_changes.c.kind, pass_changes.c.time_s
+    assert rows(database, *columns) == [
+        (numbers["a"], "agreed", NOW_S),
+        (numbers["b"], "closed", NOW_S),
+        (numbers["a"], "closed", NOW_S),
+    ]
+
+
+def test_a_pass_has_the_parts_of_its_last_event_alone(database: Database) -> None:
+    write(database, seen("agreed", 0), seen("agreed", 0, pass_id="b"))
+    write(database, make_event("a", zones=("street", "yard"), last_seen_s=NOW_S + 1))
+
+    numbers = numbers_of(database)
+    assert sorted(rows(database, pass_zones.c.pass_number, pass_zones.c.zone)) == sorted(
+        [(numbers["a"], "street"), (numbers["a"], "yard"), (numbers["b"], "drive")]
+    )
+    of_passes = [number for (number,) in rows(database, readings.c.pass_number)]
+    assert sorted(of_passes) == sorted([numbers["a"]] * 2 + [numbers["b"]] * 2)
+
+
+def test_a_camera_that_is_not_known_is_added_without_lists(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(sa.insert(cameras).values(name="gate", lists=["residents"]))
+    write(database, seen("closed", 0), make_event("b", camera="yard"))
+    assert sorted(rows(database, cameras.c.name, cameras.c.lists)) == [
+        ("gate", ["residents"]),
+        ("yard", []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kept_s", "due_s"), [(None, STORED_S), (KEPT_S, KEPT_S)], ids=["no clock", "store's clock"]
+)
+def test_a_delivery_is_due_at_once(database: Database, kept_s: float | None, due_s: float) -> None:
+    write(database, seen("closed", 0), sinks=("erp", "log"), kept_s=kept_s)
+
+    table = deliveries.c
+    columns = table.sink, table.id, table.state, table.attempts, table.reason
+    assert sorted(rows(database, *columns)) == [
+        ("erp", "a_closed_0", "waiting", 0, ""),
+        ("log", "a_closed_0", "waiting", 0, ""),
+    ]
+    times = rows(database, table.created_s, table.kept_s, table.due_s)
+    assert times == [(STORED_S, kept_s, due_s)] * 2
+    assert rows(database, passes.c.kept_s, passes.c.stored_s) == [(kept_s, STORED_S)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        pytest.param("agreed", ("updated", -1), 2, id="older, of an open pass"),
+        pytest.param("closed", ("updated", 1), 1, id="after the pass was closed"),
+        pytest.param("closed", ("agreed", 1), 1, id="agreed after the pass was closed"),
+        pytest.param("agreed", ("closed", -1), 2, id="closed by an older event"),
+        pytest.param("closed", ("closed", 1), 1, id="told before"),
+    ],
+)
+def test_nothing_is_told_of_a_pass_after_its_end(
+    database: Database, first: Kind, second: tuple[Kind, float], told: int
+) -> None:
+    write(database, seen(first, 0), sinks=("erp",))
+    write(database, seen(*second), sinks=("erp",))
+    assert len(rows(database, deliveries.c.id)) == told
+
+
+def test_the_end_of_a_pass_is_told_if_no_sink_wanted_it_before(database: Database) -> None:
+    write(database, seen("closed", 0))
+    write(database, seen("closed", 0), sinks=("erp",))
+    assert rows(database, deliveries.c.id) == [("a_closed_0",)]
+
+
+def test_a_picture_that_no_pass_shows_any_more_is_to_be_removed(database: Database) -> None:
+    write(database, shown(seen("agreed", 0), b"first", b"whole"))
+    write(database, shown(seen("updated", 1), b"second", b"whole"))
+    assert rows(database, picture_removals.c.digest) == [(digest_of(b"first"),)]
+
+    write(database, shown(seen("closed", 2), b"third", b""))
+    removed = {row[0] for row in rows(database, picture_removals.c.digest)}
+    assert removed == {digest_of(one) for one in (b"first", b"second", b"whole")}
+
+
+def test_events_under_two_leases_in_one_write_are_one_pass(database: Database) -> None:
+    with database.writing() as connection:
+        row = {"watcher": "next", "taken_s": NOW_S, "expires_s": NOW_S + 1e6}
+        for camera in ("gate", "yard"):
+            connection.execute(sa.insert(camera_leases).values(camera=camera, epoch=2, **row))
+
+    former = make_event("former", kind="agreed", first_seen_s=NOW_S - 4)
+    later = make_event("later", kind="closed", first_seen_s=NOW_S + 2)
+    elsewhere = make_event("elsewhere", kind="closed", first_seen_s=NOW_S + 2)
+    write(
+        database,
+        claimed(former, 1),
+        claimed(elsewhere, 2, camera="yard"),
+        claimed(later, 2),
+        claimed(replace(former, passed=replace(former.passed, id="b", text="B777BB77")), 1),
+    )
+
+    assert sorted(rows(database, passes.c.id, passes.c.camera, passes.c.progress)) == [
+        ("b", "gate", "agreed"),
+        ("elsewhere", "yard", "closed"),
+        ("former", "gate", "closed"),
+    ]
