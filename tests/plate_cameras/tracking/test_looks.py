@@ -1,0 +1,180 @@
+"""Looks at plates whose measures are worked out by hand. Frames are 1000 by 500 pixels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, sqrt
+
+import pytest
+
+from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Zone
+from plate_cameras.tracking.looks import (
+    Look,
+    best_text,
+    middle_of,
+    quality_of,
+    take_looks,
+)
+from tests.plate_cameras.passing import (
+    CAMERA,
+    KnownSharpness,
+    frame,
+    live_frame,
+    look,
+    look_at,
+    observation,
+    plate,
+)
+
+TEXT, OTHER = "A123BC77", "M456OP199"
+
+
+def texts(*plates: Plate, pixels: KnownSharpness | None = None) -> list[tuple[str, float]]:
+    """Return text and left side of the plates of a frame that count."""
+    looks = take_looks(CAMERA, frame(0), Plates(plates), pixels or KnownSharpness())
+    return [(one.text, one.observation.plate.xyxy[0]) for one in looks]
+
+
+def test_a_look_is_measured_in_frame_widths() -> None:
+    seen = look(2, plate((300, 200), TEXT, 0.8))
+
+    assert seen.point == (0.3, 0.4)
+    assert seen.place == pytest.approx((0.3, 0.2))
+    assert seen.size == pytest.approx(0.1)
+    assert seen.log_size == pytest.approx(log(0.1))
+    assert seen.shape == pytest.approx(log(5))
+    assert (seen.text, seen.text_score, seen.is_cut) == (TEXT, 0.8, False)
+    assert (seen.observation.time_s, seen.observation.sharpness) == (2, 1)
+
+
+def test_a_look_has_the_steady_moment_of_its_frame() -> None:
+    assert look_at(live_frame(70.0, 1.8e9), plate((300, 200))).observation.time_s == 70
+
+
+def test_the_middle_of_a_plate_is_a_part_of_the_frame() -> None:
+    assert middle_of(plate((250, 125)), frame(0)) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("seen", "best"),
+    [
+        pytest.param(plate((0, 0), "", 0.9), ("", 0), id="no reading"),
+        pytest.param(
+            replace(plate((0, 0), TEXT, 0.9), candidates=()), (TEXT, 0.9), id="no candidates"
+        ),
+        pytest.param(
+            replace(plate((0, 0), "", 0), candidates=((TEXT, 0.4), (OTHER, 0.3))),
+            (TEXT, 0.4),
+            id="too unsure for a text",
+        ),
+    ],
+)
+def test_the_best_text_is_the_likeliest_with_a_format(seen: Plate, best: tuple[str, float]) -> None:
+    assert best_text(seen) == best
+
+
+@pytest.mark.parametrize(
+    ("width", "sharpness", "quality"),
+    [
+        pytest.param(90, 0.4, 1, id="wide and sharp enough"),
+        pytest.param(200, 1.0, 1, id="more adds nothing"),
+        pytest.param(55, 1.0, 0.1 + 0.9 * sqrt(0.5), id="half of the pixels that add something"),
+        pytest.param(90, 0.1, 0.1 + 0.9 / 4, id="a quarter of the sharpness"),
+        pytest.param(55, 0.2, 0.1 + 0.9 * sqrt(0.5) / 2, id="both"),
+        pytest.param(20, 1.0, 0.1, id="too small to be read"),
+        pytest.param(5, 1.0, 0.1, id="smaller"),
+        pytest.param(200, 0.0, 0.1, id="smeared"),
+    ],
+)
+def test_quality_comes_of_width_and_sharpness(
+    width: float, sharpness: float, quality: float
+) -> None:
+    seen = observation(0, plate((500, 100), width=width), sharpness)
+    assert quality_of(seen) == pytest.approx(quality)
+
+
+@pytest.mark.parametrize(
+    ("xyxy", "counts"),
+    [
+        pytest.param((300, 200, 301, 220), False, id="one pixel wide"),
+        pytest.param((300, 200, 301.5, 220), True, id="wider"),
+        pytest.param((300, 200, 400, 201), False, id="one pixel high"),
+        pytest.param((300, 200, 400, 201.5), True, id="higher"),
+        pytest.param((300, 200, 299, 220), False, id="turned round"),
+        pytest.param((300, 200, 400, 199), False, id="upside down"),
+    ],
+)
+def test_a_box_without_pixels_is_left_out(
+    xyxy: tuple[float, float, float, float], counts: bool
+) -> None:
+    assert len(texts(replace(plate((0, 0), ""), xyxy=xyxy))) == counts
+
+
+def test_a_plate_in_a_mask_is_left_out_and_still_named_to_its_neighbours() -> None:
+    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
+    seen, hidden = plate((200, 100)), plate((800, 100), OTHER)
+    [only] = take_looks(masked, frame(0), Plates((hidden, seen)), KnownSharpness({150: 0.3}))
+    assert (only.text, only.observation.sharpness) == (TEXT, 0.3)
+    assert only.others == (hidden.xyxy,)
+
+
+def test_a_plate_that_the_frame_s_edge_cuts_has_no_text() -> None:
+    seen = look(0, replace(plate((48, 200), TEXT, 0.99), format="ru_car"))
+    assert (seen.is_cut, seen.text, seen.text_score) == (True, "", 0)
+    assert seen.observation.plate.candidates == ()
+    assert (seen.observation.plate.text, seen.observation.plate.format) == ("", "")
+
+
+def detected(seen: Plate, score: float) -> Plate:
+    return replace(seen, detection_score=score)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        pytest.param(plate((200, 100)), plate((600, 100), OTHER), [150, 550], id="two vehicles"),
+        pytest.param(plate((200, 100), ""), plate((600, 100), ""), [150, 550], id="unread"),
+        pytest.param(plate((200, 100)), plate((600, 100)), [150], id="alike"),
+        pytest.param(
+            plate((200, 100), score=0.8), plate((600, 100), score=0.9), [550], id="read better"
+        ),
+        pytest.param(
+            plate((200, 100), score=0.9), plate((600, 100), score=0.8), [150], id="read worse"
+        ),
+        pytest.param(
+            detected(plate((200, 100), score=0.9), 0.5),
+            detected(plate((600, 100), score=0.6), 0.9),
+            [550],
+            id="read worse and detected better",
+        ),
+        pytest.param(
+            plate((200, 100), score=0.9, width=55), plate((600, 100), score=0.8), [550], id="larger"
+        ),
+        pytest.param(
+            plate((200, 100), score=0.49), plate((600, 100), score=0.49), [150, 550], id="unsure"
+        ),
+        pytest.param(
+            plate((200, 100), score=0.5), plate((600, 100), score=0.5), [150], id="just sure"
+        ),
+        pytest.param(
+            plate((200, 100), score=0.49), plate((600, 100), score=0.9), [550], id="one is unsure"
+        ),
+    ],
+)
+def test_a_text_that_stands_twice_in_a_frame_is_one_vehicle(
+    first: Plate, second: Plate, kept: list[float]
+) -> None:
+    assert [left for _, left in texts(first, second)] == kept
+
+
+def test_the_sharper_of_two_plates_with_a_text_counts() -> None:
+    plates = plate((200, 100)), plate((600, 100))
+    assert texts(*plates, pixels=KnownSharpness({150: 0.1})) == [(TEXT, 550)]
+    assert texts(*plates, pixels=KnownSharpness({550: 0.1})) == [(TEXT, 150)]
+
+
+def test_looks_stay_in_their_order() -> None:
+    plates = [plate((x, 100), text) for x, text in ((600, ""), (400, TEXT), (200, OTHER))]
+    found: list[Look] = [*take_looks(CAMERA, frame(0), Plates((*plates,)), KnownSharpness())]
+    assert [one.text for one in found] == ["", TEXT, OTHER]
