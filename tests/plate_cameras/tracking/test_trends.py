@@ -130,6 +130,7 @@ def widths(*sizes: float) -> list[Observation]:
         pytest.param(widths(*[60] * 12, *[70] * 12), "", id="growth that noise could be"),
         pytest.param(widths(*[60] * 12, *[75] * 12), "towards", id="growth that stands out"),
         pytest.param(widths(*[60] * 8, 20, *[60] * 8, 200), "", id="single poor boxes"),
+        pytest.param(widths(20, *[100] * 11), "", id="one poor box of three in a quarter"),
         pytest.param(widths(*[60] * 200, *[65] * 200), "", id="8 percent are too little"),
         pytest.param(widths(*[60] * 200, *[67] * 200), "towards", id="11 percent are enough"),
     ],
@@ -149,6 +150,11 @@ def test_a_plate_that_only_becomes_wider_comes_out_of_the_frame_s_edge_or_turns(
     assert direction_of(seen[::-1]) == ""
 
 
+def test_a_plate_that_becomes_wider_and_lower_has_no_direction() -> None:
+    seen = [stretch(one, 1.0 + n) for n, one in enumerate(widths(*range(100, 20, -10)))]
+    assert direction_of(seen) == direction_of(seen[::-1]) == ""
+
+
 @pytest.mark.parametrize(("way_px", "direction"), [(1500, "towards"), (1900, "")])
 def test_growth_counts_less_the_longer_the_way_to_the_side_is(
     way_px: float, direction: str
@@ -166,6 +172,7 @@ def test_speed_is_the_median_in_plate_widths_a_second() -> None:
     assert speed_of(places(0)) == 0
     assert speed_of(places(0, 50)) == pytest.approx(1)
     assert speed_of(places(0, 50, 100, 500)) == pytest.approx(1)
+    assert speed_of(places(0, 50, step_s=0)) == 0
     assert speed_of([*places(0, 50), *places(50, 900)[:1]]) == pytest.approx(1)
     diagonal = [observation(n, plate((30 * n, 100 + 40 * n))) for n in range(3)]
     assert speed_of(diagonal) == pytest.approx(0.5)
@@ -178,7 +185,7 @@ def test_speed_is_the_median_in_plate_widths_a_second() -> None:
         pytest.param(places(0, 0), False, id="for half a second"),
         pytest.param(places(0, 0, 0), True, id="for a second"),
         pytest.param(places(0, 10, 39), True, id="0.39 widths in a second"),
-        pytest.param(places(0, 10, 41), False, id="0.41 widths in a second"),
+        pytest.param(places(0, 10, 40), False, id="0.4 widths in a second"),
         pytest.param(places(0, 500, 500, 500), True, id="it has come before"),
         pytest.param(places(500, 0, 79, step_s=2.0), True, id="0.79 widths in two seconds"),
         pytest.param(places(500, 0, 81, step_s=60.0), False, id="0.81 widths in a minute"),
