@@ -22,7 +22,7 @@ from plate_cameras.zones import find_zones, meets, side_of
 FIRM_WIDTHS = 0.2
 """Distance from a line, in plate widths, from which the side of a plate is certain."""
 MAX_CROSSINGS = 32
-"""Most crossings that are kept of a pass: a vehicle may shunt all day."""
+"""Most crossings that are kept of a pass, the newest: a vehicle may shunt all day."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class OpenPass:
         self.zones += tuple(zone for zone in other.zones if zone not in self.zones)
         self.crossings = tuple(
             sorted([*self.crossings, *other.crossings], key=lambda one: one.time_s)
-        )[:MAX_CROSSINGS]
+        )[-MAX_CROSSINGS:]
         self.frames.absorb(other.frames, [text for text, _ in self.fused.candidates])
         self._fuse(both)
 
