@@ -64,13 +64,11 @@ def match(
         time_s: Time of the frame.
         longest_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
     """
-    if not passes or not looks:
-        return []
     costs = np.full((len(passes), len(looks)), NEW_PASS)
     for row, one in enumerate(passes):
         predicted = one.motion.predict(time_s, longest_s)
         for column, look in enumerate(looks):
-            costs[row, column] = min(NEW_PASS, _cost(one, predicted, look, longest_s))
+            costs[row, column] = min(NEW_PASS, cost_of(one, predicted, look, longest_s))
     rows, columns = linear_sum_assignment(costs)
     return [
         (int(row), int(column))
@@ -79,7 +77,15 @@ def match(
     ]
 
 
-def _cost(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+def cost_of(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+    """Return the cost of a look at an open pass; from `NEW_PASS` on they do not belong together.
+
+    Args:
+        one: The pass.
+        predicted: Its motion at the time of the look.
+        look: The look.
+        longest_s: Time for which motion is predicted.
+    """
     unseen_s = max(0.0, look.observation.time_s - one.last_seen_s)
     ratio = exp(abs(look.log_size - one.motion.log_size.value))
     reshaped = 0.0 if look.is_cut or one.last_look.is_cut else look.shape - one.last_look.shape

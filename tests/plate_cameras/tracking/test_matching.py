@@ -1,0 +1,302 @@
+"""Costs worked out by hand. A plate is 100 of the frame's 1000 pixels wide: a size of 0.1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log
+
+import pytest
+
+from orchestrator.plates import Plate
+from plate_cameras.tracking.fusion import FusedText
+from plate_cameras.tracking.looks import Look
+from plate_cameras.tracking.matching import (
+    MOTION_S,
+    NEW_PASS,
+    compare_texts,
+    cost_of,
+    is_expected,
+    match,
+)
+from plate_cameras.tracking.open_pass import OpenPass
+from tests.plate_cameras.passing import CAMERA, look, plate
+
+TEXT = "A123BC77"
+NOW = log(0.0128)
+"""Cost of a plate that is where it was a moment before: the area of two place noises of 0.08."""
+SECOND = log(2 * 0.08**2 + 7**2 + 3**2 / 4)
+"""The same after a second, in which a speed of 7 and an acceleration of 3 may have had a part."""
+
+
+def seen_once(seen: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
+    """Return a pass that was seen at 0 s, with a text that is as sure as a test wants."""
+    one = OpenPass.start("1", look(0, seen or plate((300, 200), "")), CAMERA)
+    one.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
+    return one
+
+
+def standing(text: str = "", score: float = 1.0) -> OpenPass:
+    """Return a pass whose vehicle has stood from 0 s to 1 s."""
+    one = seen_once()
+    for time_s in (0.5, 1.0):
+        one.add(look(time_s, plate((300, 200), "")), CAMERA, MOTION_S)
+    one.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
+    return one
+
+
+def cost(one: OpenPass, seen: Look) -> float:
+    predicted = one.motion.predict(seen.observation.time_s, MOTION_S)
+    return cost_of(one, predicted, seen, MOTION_S)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        pytest.param(look(0, plate((300, 200), "")), NOW, id="at once"),
+        pytest.param(look(1, plate((300, 200), "")), SECOND, id="after a second"),
+        pytest.param(
+            look(0, plate((316, 192), "")), NOW + 0.5 * (4 + 1) / 2, id="two and one noises away"
+        ),
+        pytest.param(look(1.6, plate((300, 200), "")), NEW_PASS, id="too late for a prediction"),
+    ],
+)
+def test_the_cost_of_a_moving_plate_is_that_of_its_prediction(seen: Look, expected: float) -> None:
+    assert cost(seen_once(), seen) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("missed", "more"), [(1, 1), (2, 2), (4, 4), (9, 4)])
+def test_each_frame_that_did_not_show_the_plate_costs(missed: int, more: float) -> None:
+    one = seen_once()
+    for _ in range(missed):
+        one.miss(0.1)
+    assert cost(one, look(1, plate((300, 200), ""))) == pytest.approx(SECOND + more)
+
+
+def stretched(seen: Plate, factor: float) -> Plate:
+    """Return a plate of another height."""
+    x0, y0, x1, y1 = seen.xyxy
+    return replace(seen, xyxy=(x0, y0, x1, y0 + (y1 - y0) * factor))
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_possible"),
+    [
+        pytest.param(plate((300, 200), TEXT, width=390), True, id="3.9 times as large"),
+        pytest.param(plate((300, 200), TEXT, width=410), False, id="4.1 times as large"),
+        pytest.param(plate((300, 200), TEXT, width=25.7), True, id="3.9 times as small"),
+        pytest.param(plate((300, 200), TEXT, width=24.3), False, id="4.1 times as small"),
+        pytest.param(stretched(plate((300, 200), TEXT), exp(0.69)), True, id="twice as high"),
+        pytest.param(stretched(plate((300, 200), TEXT), exp(0.71)), False, id="a headlamp"),
+        pytest.param(stretched(plate((300, 200), TEXT), exp(-0.71)), False, id="half as high"),
+    ],
+)
+def test_a_plate_keeps_its_size_and_shape_by_and_large(seen: Plate, is_possible: bool) -> None:
+    assert (cost(seen_once(text=TEXT), look(1, seen)) < NEW_PASS) == is_possible
+
+
+CUT = stretched(plate((35, 200), "", width=70), 3.0)
+"""A plate that the frame's left edge may cut."""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(plate((60, 200), ""), CUT, id="it leaves"),
+        pytest.param(CUT, plate((60, 200), ""), id="it comes"),
+    ],
+)
+def test_the_shape_of_a_plate_that_the_edge_cuts_says_nothing(first: Plate, second: Plate) -> None:
+    assert cost(seen_once(first), look(0.5, second)) < NEW_PASS
+
+
+@pytest.mark.parametrize(
+    ("place", "width", "expected"),
+    [
+        pytest.param((300, 200), 100, 0, id="where it stood"),
+        pytest.param((360, 200), 100, 1.2, id="0.6 plate widths aside"),
+        pytest.param((300, 260), 100, 1.2, id="0.6 plate widths below"),
+        pytest.param((330, 240), 100, 1.0, id="both"),
+        pytest.param((360, 200), 120, 1.0, id="half the width of the larger plate"),
+        pytest.param((360, 200), 80, 1.2, id="0.6 widths of the larger plate"),
+        pytest.param((402, 200), 100, NEW_PASS, id="more than a plate width"),
+    ],
+)
+def test_a_vehicle_that_stood_is_looked_for_at_its_place(
+    place: tuple[float, float], width: float, expected: float
+) -> None:
+    seen = look(9, plate(place, "", width=width))
+    assert cost(standing(), seen) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_standing_vehicle_costs_no_more_than_its_prediction() -> None:
+    one = standing()
+    predicted = one.motion.predict(1.25, MOTION_S)
+    seen = look(1.25, plate((390, 200), ""))
+    squared, vagueness = predicted.misfit(seen)
+    assert 0.5 * squared + vagueness > 1.8
+    assert cost(one, seen) == pytest.approx(1.8, abs=1e-6)
+    here = look(1.25, plate((300, 200), ""))
+    squared, vagueness = predicted.misfit(here)
+    assert cost(one, here) == pytest.approx(0.5 * squared + vagueness)
+    assert cost(one, here) < 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [(TEXT, -8), ("A123BC78", 13), ("A123BC99", 16), ("A999BC99", 20)]
+)
+def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
+    text: str, expected: float
+) -> None:
+    one = standing(TEXT)
+    one.miss(1)
+    one.miss(1)
+    seen = look(2.75, plate((300, 200), text, 1.0))
+    assert cost(one, seen) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("missed", "time_s"), [(1, 2.75), (2, 2.25)])
+def test_a_vehicle_that_was_hidden_for_short_may_be_misread(missed: int, time_s: float) -> None:
+    one = standing(TEXT)
+    for _ in range(missed):
+        one.miss(0.5)
+    assert cost(one, look(time_s, plate((300, 200), "A123BC78", 1.0))) < 0
+
+
+@pytest.mark.parametrize(
+    ("x", "time_s", "expected"),
+    [
+        pytest.param(695, 0.0, 6 - 8, id="less than four plate widths in no time"),
+        pytest.param(705, 0.0, None, id="more than four"),
+        pytest.param(890, 0.05, 6 - 8, id="less than six in a twentieth of a second"),
+        pytest.param(910, 0.05, None, id="more than six"),
+        pytest.param(900, 9.0, 6 - 8, id="anywhere later"),
+    ],
+)
+def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
+    x: float, time_s: float, expected: float | None
+) -> None:
+    found = cost(seen_once(text=TEXT), look(time_s, plate((x, 200), TEXT, 1.0)))
+    assert found == pytest.approx(expected) if expected else found >= NEW_PASS
+
+
+def test_the_same_text_at_the_predicted_place_costs_no_more_than_without_the_text() -> None:
+    found = cost(seen_once(text=TEXT), look(0, plate((300, 200), TEXT, 1.0)))
+    assert found == pytest.approx(NOW - 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(TEXT, (-8, True), id="the same"),
+        pytest.param("A128BC77", (-4, True), id="one character"),
+        pytest.param("A188BC77", (0, False), id="two characters"),
+        pytest.param("A888BC77", (20, False), id="three characters"),
+        pytest.param("M456OP199", (20, False), id="another text"),
+        pytest.param("", (0, False), id="no text"),
+    ],
+)
+def test_texts_that_are_certain_cost_by_their_different_characters(
+    text: str, expected: tuple[float, bool]
+) -> None:
+    found = compare_texts(seen_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
+    assert found == expected
+
+
+def test_a_pass_without_a_text_is_like_any_text() -> None:
+    assert compare_texts(seen_once(), look(0, plate((300, 200), TEXT, 1.0))) == (0, False)
+
+
+def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None:
+    unread = replace(plate((300, 200), ""), text_score=0.9)
+    assert compare_texts(seen_once(text=TEXT), look(0, unread)) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(TEXT, (-0.5, True)), ("A128BC77", (1.5, False)), ("A188BC77", (20, False))],
+)
+def test_the_costs_of_few_different_characters_are_the_caller_s(
+    text: str, expected: tuple[float, bool]
+) -> None:
+    seen = look(0, plate((300, 200), text, 1.0))
+    assert compare_texts(seen_once(text=TEXT), seen, (-0.5, 1.5)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "expected"),
+    [
+        pytest.param(TEXT, 0.65, (-8 * (0.65 * 0.65) ** 0.7, True), id="0.55 sure"),
+        pytest.param(TEXT, 0.6, (-8 * (0.6 * 0.6) ** 0.7, False), id="0.49 sure"),
+        pytest.param("A128BC77", 0.6, (-4 * (0.6 * 0.6) ** 0.7, False), id="one character"),
+        pytest.param("M45BC77", 0.1, (20 * 0.01**0.7, False), id="few characters"),
+        pytest.param("M45677", 0.1, (20 * 0.35, False), id="six characters"),
+        pytest.param("M45677", 0.05, (20 * 0.35, False), id="six characters, hardly read"),
+        pytest.param("M45677", 0.04, (20 * 0.0016**0.7, False), id="six characters by chance"),
+        pytest.param("M45677", 0.9, (20 * 0.81**0.7, False), id="six characters, sure"),
+    ],
+)
+def test_texts_weigh_as_much_as_they_are_sure(
+    text: str, score: float, expected: tuple[float, bool]
+) -> None:
+    found = compare_texts(
+        seen_once(text=TEXT, score=score), look(0, plate((300, 200), text, score))
+    )
+    assert found == (pytest.approx(expected[0]), expected[1])
+
+
+def test_no_looks_and_no_passes_are_no_pairs() -> None:
+    assert match([], [], 0, MOTION_S) == []
+    assert match([seen_once()], [], 0, MOTION_S) == []
+    assert match([], [look(0, plate((300, 200), TEXT))], 0, MOTION_S) == []
+
+
+def test_each_look_goes_to_the_pass_that_makes_all_together_cheapest() -> None:
+    left, right = (seen_once(plate((x, 200), "")) for x in (300, 340))
+    looks = [look(0.1, plate((x, 200), "")) for x in (350, 900, 310)]
+    assert match([left, right], looks, 0.1, MOTION_S) == [(0, 2), (1, 0)]
+    assert match([right, left], looks, 0.1, MOTION_S) == [(0, 0), (1, 2)]
+
+
+def test_a_look_that_costs_as_much_as_a_new_pass_is_one() -> None:
+    one, seen = seen_once(), look(1.6, plate((300, 200), ""))
+    assert cost(one, seen) == NEW_PASS
+    assert match([one], [seen], 1.6, MOTION_S) == []
+    assert match([one], [seen], 1.6, 2.0) == [(0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("middle", "width", "is_there"),
+    [
+        pytest.param((395, 200), 100, True, id="less than a plate width aside"),
+        pytest.param((300, 295), 100, True, id="less than a plate width below"),
+        pytest.param((370, 270), 100, True, id="both"),
+        pytest.param((375, 275), 100, False, id="both, more than a plate width"),
+        pytest.param((405, 200), 100, False, id="more than a plate width"),
+        pytest.param((405, 200), 120, True, id="less than the width of a larger plate"),
+        pytest.param((395, 200), 50, True, id="less than the expected width"),
+    ],
+)
+def test_a_pass_is_expected_within_a_plate_width(
+    middle: tuple[float, float], width: float, is_there: bool
+) -> None:
+    assert is_expected(seen_once(), look(0.25, plate(middle, "", width=width))) == is_there
+
+
+def test_a_moving_pass_is_expected_where_it_goes() -> None:
+    one = seen_once()
+    for n in range(1, 5):
+        one.add(look(n / 4, plate((300 + 50 * n, 200), "")), CAMERA, MOTION_S)
+    assert is_expected(one, look(2, plate((700, 200), "")))
+    assert not is_expected(one, look(2, plate((500, 200), "")))
+
+
+@pytest.mark.parametrize(("missed", "moves", "stands"), [(1, True, True), (2, False, True)])
+def test_only_a_standing_vehicle_is_expected_after_two_frames_without_it(
+    missed: int, moves: bool, stands: bool
+) -> None:
+    seen = look(1.5, plate((300, 200), ""))
+    passes = seen_once(), standing()
+    for one in passes:
+        for _ in range(missed):
+            one.miss(0.25)
+    assert [is_expected(one, seen) for one in passes] == [moves, stands]
