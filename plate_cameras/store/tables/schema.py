@@ -1,7 +1,7 @@
 """The tables of the store, for SQLite and PostgreSQL.
 
-The migrations make the tables; a test checks that both agree. No number of a row comes again after
-the row was deleted: others remember it.
+New databases get these tables; migrations change those of earlier versions. No number of a row comes
+again after the row was deleted: others remember it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The history of the tables, for both databases."""
+"""Makes the tables of a new database, and upgrades those of an earlier version."""
 
 from __future__ import annotations
 
@@ -9,43 +9,49 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from plate_cameras.store.errors import StoreError
 from plate_cameras.store.tables.database import MIGRATION_S, Database
+from plate_cameras.store.tables.schema import METADATA
+from plate_cameras.store.tables.text_index import create_text_index
 
 VERSION = sa.table("alembic_version", sa.column("version_num"))
 ADVISORY_LOCK = 0x706C6174
 """Number of the lock in PostgreSQL under which one process at a time changes the tables."""
 
 
-def upgrade(database: Database, revision: str = "head") -> None:
-    """Run the migrations that a database lacks, in one transaction.
+def upgrade(database: Database) -> None:
+    """Make the tables, or run the migrations that they lack, in one transaction.
 
     Raises:
-        StoreError: The database cannot be reached, or does not allow it.
+        StoreError: The database cannot be reached, does not allow it, or has tables of a version
+            that this one does not know.
     """
-    if _has(database, revision):
-        return
+    configuration = _configuration()
+    script = ScriptDirectory.from_config(configuration)
+    with database.reading() as connection:  # within the limit of a short step
+        if _read_revision(connection) == script.get_current_head():
+            return
     with database.writing(MIGRATION_S, idle_s=MIGRATION_S) as connection:
         if database.is_postgresql:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ADVISORY_LOCK)))
-        configuration = _configuration()
         configuration.attributes["connection"] = connection
-        command.upgrade(configuration, revision)
+        revision = _read_revision(connection)
+        if revision is None:
+            METADATA.create_all(connection, checkfirst=False)
+            create_text_index(connection)
+            command.stamp(configuration, "head")
+        elif revision in (known := [one.revision for one in script.walk_revisions()]):
+            command.upgrade(configuration, "head")
+        else:
+            wanted = " or ".join(known)
+            raise StoreError(f"tables: wanted revision {wanted}, got {revision}; see CHANGELOG.md")
 
 
-def revisions() -> list[str]:
-    """Return the names of all revisions, the oldest first."""
-    script = ScriptDirectory.from_config(_configuration())
-    return [one.revision for one in script.walk_revisions()][::-1]
-
-
-def _has(database: Database, revision: str) -> bool:
-    """Tell, within the limit of a short step, whether there is nothing to do."""
-    newest = ScriptDirectory.from_config(_configuration()).get_current_head()
-    wanted = newest if revision == "head" else revision
-    with database.reading() as connection:
-        if not sa.inspect(connection).has_table(VERSION.name):
-            return False
-        return connection.execute(sa.select(VERSION.c.version_num)).scalar() == wanted
+def _read_revision(connection: sa.Connection) -> str | None:
+    """Return the revision of the tables; None without any."""
+    if not sa.inspect(connection).has_table(VERSION.name):
+        return None
+    return connection.scalar(sa.select(VERSION.c.version_num))
 
 
 def _configuration() -> Config:
