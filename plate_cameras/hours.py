@@ -1,9 +1,9 @@
-"""Hours of a week, as the configuration gives them."""
+"""Hours of a week, as the configuration gives them, and whether they include a moment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import time
+from datetime import datetime, time
 
 from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import show
@@ -47,3 +47,19 @@ def to_minutes(text: str) -> int:
     except ValueError as error:
         raise SettingsError(f"schedule: wanted a time HH:MM, got {show(text)}") from error
     return at.hour * 60 + at.minute
+
+
+def is_watched(schedule: Schedule, at: datetime) -> bool:
+    """Tell whether a camera is watched at a local time.
+
+    Hours past midnight belong to the day on which they start. If `start` and `end` are the same,
+    the camera is watched for 24 hours from `start`.
+    """
+    start, end = to_minutes(schedule.start), to_minutes(schedule.end)
+    minute = at.hour * 60 + at.minute
+    today, yesterday = DAYS[at.weekday()], DAYS[at.weekday() - 1]
+    if start < end:
+        return today in schedule.days and start <= minute < end
+    return (today in schedule.days and minute >= start) or (
+        yesterday in schedule.days and minute < end
+    )

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from urllib.parse import unquote
 
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope as HttpScope
 
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import (
@@ -27,7 +29,6 @@ from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.control_room.access.policy import AccessPolicy, Forbidden
 from plate_cameras.control_room.access.principals import NOBODY, Principal, Role
 from plate_cameras.control_room.described import Described
-from plate_cameras.control_room.encoded_paths import EncodedRoute
 from plate_cameras.control_room.state_ages import StateAges
 from plate_cameras.control_room.store_threads import CALLER, StoreThreads
 from plate_cameras.store.errors import (
@@ -232,3 +233,24 @@ def store_errors() -> Iterator[None]:
         raise DatabaseAway(str(error), RETRY_AFTER_S) from error
     except RejectedValue as error:
         raise ParameterError(str(error)) from error
+
+
+class EncodedRoute(Route):
+    """A route that is found by the path as it was sent, before its decoding.
+
+    So `/v1/cameras/yard%2F1` is the camera `yard/1`. Paths whose fixed parts are encoded, which no
+    usual client sends, are found after the decoding.
+
+    Source: RFC 3986, section 2.2: encoding a reserved character changes a path.
+    """
+
+    def matches(self, scope: HttpScope) -> tuple[Match, HttpScope]:
+        """Return whether a request is for this route, with the decoded parts of its path."""
+        sent = scope.get("raw_path")
+        if sent is not None:
+            match, child = super().matches({**scope, "path": sent.decode("latin-1")})
+            if match is not Match.NONE:
+                given = child["path_params"]
+                decoded = {name: unquote(given[name]) for name in self.param_convertors}
+                return match, {**child, "path_params": given | decoded}
+        return super().matches(scope)

@@ -20,7 +20,7 @@ from plate_cameras.control_room.pages.routes import page_routes
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.openapi import describe
 from plate_cameras.control_room.rest.routes import rest_routes
-from plate_cameras.exposed_passwords import warn_of_readers
+from plate_cameras.secret_settings import warn_of_readers
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.scope import EVERYTHING
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
 
+from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.gates.relay import OpeningRequest
+from plate_cameras.hours import is_watched
 from plate_cameras.passes import Pass
-from plate_cameras.schedule import is_watched
 from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
+from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.tracking.looks import best_text
 
 MIN_AGREEING = 2
@@ -180,3 +183,25 @@ def _match(known: LoadedList, text: str, now_s: float, *, fuzzy: bool) -> ListHi
         return known.match(text, now_s)
     entry = known.exact.get(text)
     return ListHit(known.name, entry, 0) if entry and entry.is_valid(now_s) else None
+
+
+@dataclass
+class GateSurroundings:
+    """The parts that the queues of all gates share.
+
+    Attributes:
+        hold_offs: The last openings.
+        decide: Decides whether a gate may open now for a request, and returns the request as it is
+            now.
+        is_news: Tells whether a reason was not yet recorded for a vehicle.
+        record: Takes what the gate did.
+        clock: A clock that nobody sets.
+        unix_clock: Returns the Unix time.
+    """
+
+    hold_offs: HoldOffs
+    decide: Callable[[Gate, OpeningRequest], tuple[Decision, OpeningRequest]]
+    is_news: Callable[[OpeningRequest, str], bool]
+    record: Callable[[GateOpening], None]
+    clock: Callable[[], float] = steady_s
+    unix_clock: Callable[[], float] = unix_s

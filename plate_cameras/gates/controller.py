@@ -15,6 +15,7 @@ from plate_cameras.gates.conditions import (
     LEFT,
     Circumstances,
     Decision,
+    GateSurroundings,
     PresentPass,
     decide,
     first_readable_s,
@@ -25,10 +26,8 @@ from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.known_lists import KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import OpeningRequest, Relay
-from plate_cameras.gates.relay_watch import watch_relay
+from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay
 from plate_cameras.gates.status import GateStatus
-from plate_cameras.gates.surroundings import GateSurroundings
 from plate_cameras.passes import Pass, PassEvent, Sighting
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.openings.gate_openings import GateOpening

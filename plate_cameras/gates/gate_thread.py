@@ -17,13 +17,12 @@ from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus
 from plate_cameras.configuration import Configuration
-from plate_cameras.deadlines import complete_within
+from plate_cameras.event_waits import complete_within
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.known_lists import KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
-from plate_cameras.gates.registry import make_relay
-from plate_cameras.gates.relay import Relay
+from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.store.openings.gate_openings import GateOpening

@@ -1,13 +1,16 @@
-"""Options of gates, and the secrets in them."""
+"""Options of gates, the secrets in them, and the packages that types of relays need."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
-from orchestrator.errors import SettingsError
+from orchestrator.errors import ExtraError, SettingsError
 from orchestrator.host.toml_files import show, show_name
 from plate_cameras.gate_settings import Gate
-from plate_cameras.sinks.secrets import resolve_secret
+from plate_cameras.secret_settings import resolve_secret
 
 FLAGS = {"yes": True, "no": False}
 
@@ -59,3 +62,24 @@ def read_number(gate: Gate, name: str, *, default: int, most: int) -> int:
     if not (value.isascii() and value.isdecimal()) or int(value) > most:
         raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {show(value)}")
     return int(value)
+
+
+def import_extra(gate: Gate, module: str) -> Any:
+    """Import a module that the type of a gate needs.
+
+    The loggers of the process stay as they are: `onvif` configures them when it is imported.
+
+    Raises:
+        ExtraError: It is not installed.
+    """
+    root = logging.getLogger()
+    handlers, level = [*root.handlers], root.level
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ExtraError(
+            f"gate {gate.name}: type {gate.type} needs a package that `make cameras` installs"
+        ) from error
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)

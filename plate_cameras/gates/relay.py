@@ -1,14 +1,20 @@
-"""The relay of a gate: what every type of relay can do."""
+"""The relay of a gate: its types, what each can do, and whether it is there."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from orchestrator.errors import PlateError
+from orchestrator.errors import PlateError, SettingsError
 from orchestrator.host.text_lines import to_line
+from plate_cameras.event_waits import complete_within
+from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.gates.status import GateStatus
 
 
 class RelayError(PlateError):
@@ -93,3 +99,55 @@ def describe(error: Exception) -> str:
     if isinstance(error, asyncio.TimeoutError):
         return to_sentence("silent")
     return str(error) if isinstance(error, RelayError) else type(error).__name__
+
+
+def make_relay(gate: Gate, environ: Mapping[str, str] = os.environ) -> Relay:
+    """Make the relay of a gate. Nothing is sent yet.
+
+    Raises:
+        SettingsError: Its settings are wrong.
+        ExtraError: A package of the group `gates` is missing.
+    """
+    try:
+        return _make(gate, environ)
+    except PlateError:
+        raise
+    except Exception as error:  # a value that a library rejects
+        reason = f"{type(error).__name__}: {error}"
+        raise SettingsError(
+            f"gate {gate.name}: wanted settings of a relay, got {reason}"
+        ) from error
+
+
+def _make(gate: Gate, environ: Mapping[str, str]) -> Relay:
+    if gate.type == "http":
+        from plate_cameras.gates.http_relay import HttpRelay
+
+        return HttpRelay(gate, environ)
+    if gate.type == "modbus":
+        from plate_cameras.gates.modbus_relay import ModbusRelay
+
+        return ModbusRelay(gate, environ)
+    from plate_cameras.gates.onvif_relay import OnvifRelay
+
+    return OnvifRelay(gate, environ)
+
+
+LOG = logging.getLogger(__name__)
+PREPARE_EVERY_S, PREPARE_S = 15.0, 30.0
+"""How often a relay is asked whether it is there, and the longest wait for it. The first connection
+to an ONVIF device reads its description, which takes seconds on a slow machine."""
+
+
+async def watch_relay(relay: Relay, status: GateStatus) -> None:
+    """Note in a gate's status whether its relay is there, until this task is cancelled."""
+    while True:
+        try:
+            await complete_within(relay.prepare(), PREPARE_S)
+            status.absence = ""
+        except Exception as error:  # whatever it is, the relay is not there
+            absence = describe(error)
+            if absence != status.absence:
+                LOG.error("gate %s: %s", status.name, absence)
+            status.absence = absence
+        await asyncio.sleep(PREPARE_EVERY_S)

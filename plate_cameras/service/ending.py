@@ -1,13 +1,14 @@
-"""The end of the command: asked for by signals, told, and limited."""
+"""The end of the command: asked for by signals, told, limited, and made in steps."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -160,3 +161,40 @@ async def run_until_asked(ending: Ending, steps: Sequence[Coroutine[Any, Any, An
     failures = [error for task in done if (error := task.exception())]
     if failures:
         raise failures[0]
+
+
+LOG = logging.getLogger(__name__)
+
+
+class Closing:
+    """Runs the steps of the end, and knows which of them still run.
+
+    Args:
+        count_left: Returns the number of events that are not stored.
+    """
+
+    def __init__(self, count_left: Callable[[], int]) -> None:
+        self._count_left = count_left
+        self._pending: tuple[str, ...] = ()  # replaced as a whole: another thread reads it
+
+    def describe(self) -> str:
+        """Return what the end waits for, for people."""
+        count = self._count_left()
+        noun = "event that is" if count == 1 else "events that are"
+        return ", ".join([*self._pending, *([f"{count} {noun} not stored"] if count else [])])
+
+    async def run(self, name: str, step: Callable[[], Awaitable[object]]) -> None:
+        """Run one step. If it fails, that is told, and the others still run."""
+        with self._noting(name):
+            try:
+                await step()
+            except Exception:
+                LOG.exception("%s could not be ended", name)
+
+    @contextmanager
+    def _noting(self, name: str) -> Iterator[None]:
+        self._pending = (*self._pending, name)
+        try:
+            yield
+        finally:
+            self._pending = tuple(one for one in self._pending if one != name)

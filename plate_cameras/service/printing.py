@@ -1,4 +1,4 @@
-"""Prints the lines and the table of a watch, beside all else."""
+"""Prints the passes, messages and the table of a watch, beside all else."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import logging
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import typer
+from rich.console import Console
 
+from orchestrator.cli.recognition.plate_table import to_printable
+from plate_cameras.passes import PassEvent
 from plate_cameras.service.live_table import REDRAW_S, CameraTable
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.watching.status import CameraStatus
 
 MAX_WAITING = 10_000
 """Lines that wait for a terminal, a pipe or a disk. Further ones are left out."""
@@ -156,3 +162,55 @@ def logging_through(printer: Printer) -> Iterator[None]:
         for old, new in zip(replaced, added, strict=True):
             root.removeHandler(new)
             root.addHandler(old)
+
+
+LOG = logging.getLogger(__name__)
+
+
+class Output:
+    """Prints for people and programs. No call here waits or fails.
+
+    Args:
+        table: Turns events into lines.
+        cameras: Returns the states of the cameras.
+        has_live_table: The cameras are drawn if there is a terminal.
+
+    Attributes:
+        printer: Prints the lines.
+    """
+
+    def __init__(
+        self,
+        table: PassTable,
+        cameras: Callable[[], Sequence[CameraStatus]],
+        *,
+        has_live_table: bool,
+    ) -> None:
+        console = Console(stderr=True)
+        is_drawn = has_live_table and console.is_interactive
+        self.printer = Printer(CameraTable(cameras, console) if is_drawn else None)
+        self._table = table
+
+    def show_event(self, event: PassEvent) -> None:
+        """Print an event of a pass."""
+        try:
+            for line in self._table.to_lines(event):
+                self.printer.print(line)
+        except Exception:  # such as a time that no calendar has
+            LOG.exception("a pass of %s cannot be printed", event.passed.camera)
+
+    def show_opening(self, opening: GateOpening) -> None:
+        """Print what a gate did."""
+        self.say(format_opening(opening))
+
+    def say(self, text: str) -> None:
+        """Print a message for people."""
+        self.printer.print(text, err=True)
+
+
+def format_opening(opening: GateOpening) -> str:
+    """Return the gate, the plate with its list, and the outcome with its reason."""
+    plate = f"{opening.text} ({to_printable(opening.list)})" if opening.text else "a person"
+    reason = f": {to_printable(opening.reason)}" if opening.reason else ""
+    delay = "" if opening.delay_s is None else f", {opening.delay_s:.1f} s"
+    return f"gate {to_printable(opening.gate)}: {opening.outcome} for {plate}{delay}{reason}"

@@ -1,16 +1,18 @@
-"""Follows changes of the file of cameras."""
+"""Follows changes of the file of cameras, and finds the lines of its errors."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from orchestrator.errors import ExtraError, SettingsError
+from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.host.file_stamps import stamp_of
+from orchestrator.host.toml_files import tomllib
+from orchestrator.host.toml_lines import find_line
 from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Configuration, read_configuration
-from plate_cameras.service.error_lines import locate
 
 RELOAD_EVERY_S = 1.0
 """How often the file of cameras is looked at."""
@@ -65,3 +67,27 @@ class Reloader:
         if (stamp, reason) != self._told:
             self._say(reason)
         self._told = stamp, reason
+
+
+OWNER = re.compile("(sink|gate) (.+?): ")
+"""Begin of messages about a part of the configuration."""
+
+
+def locate(file: Path, error: PlateError) -> PlateError:
+    """Return an error about a sink or a gate with the file and the line of its table.
+
+    Args:
+        file: The file of the configuration.
+        error: An error of a part that was made of it. Its message begins like "sink erp: ".
+    """
+    owner = OWNER.match(str(error))
+    if not owner:
+        return error
+    table, name = f"{owner[1]}s", owner[2]
+    try:
+        content = file.read_text(encoding="utf-8-sig")
+        names = [one["name"] for one in tomllib.loads(content)[table]]
+        line = find_line(content, (table, names.index(name)))
+    except (OSError, ValueError, LookupError, TypeError):  # it was changed meanwhile
+        return error
+    return type(error)(f"{file}: {error} (at line {line})")

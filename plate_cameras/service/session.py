@@ -12,15 +12,11 @@ from plate_cameras.background_tasks import BackgroundTasks, Note
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.passes import PassEvent
-from plate_cameras.service.background import close_left, start_upkeep
-from plate_cameras.service.closing import Closing
-from plate_cameras.service.ending import run_until_asked
-from plate_cameras.service.error_lines import locate
-from plate_cameras.service.health import Health
-from plate_cameras.service.output import Output
+from plate_cameras.service.background import Health, close_left, start_upkeep
+from plate_cameras.service.ending import Closing, run_until_asked
 from plate_cameras.service.plan import Watch as Watch
-from plate_cameras.service.printing import CLOSE_S, logging_through
-from plate_cameras.service.reloading import Reloader
+from plate_cameras.service.printing import CLOSE_S, Output, logging_through
+from plate_cameras.service.reloading import Reloader, locate
 from plate_cameras.service.sink_runner import SinkRunner, close_all
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.tracking.pass_tracker import PassTracker

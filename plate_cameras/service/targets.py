@@ -11,7 +11,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.address_checks import check_address
 from plate_cameras.camera_urls import encode_login, host_of
 from plate_cameras.configuration import Camera, Configuration, read_configuration
-from plate_cameras.exposed_passwords import warn_of_readers
+from plate_cameras.secret_settings import warn_of_readers
 
 CLIP_LOOKS_PER_S = 10.0
 """Frames of a clip that are sent for each second of it."""

@@ -16,6 +16,7 @@ import aiomqtt
 from orchestrator.errors import SettingsError
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Sink
+from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.sinks.home_assistant import (
     OFFLINE,
     ONLINE,
@@ -26,7 +27,6 @@ from plate_cameras.sinks.home_assistant import (
 )
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError
-from plate_cameras.sinks.secrets import resolve_secret
 
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 QOS = 1

@@ -15,7 +15,6 @@ from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.event_waits import is_set_within, wait_through
 from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver
 from plate_cameras.sinks.claims import FIRST_PAUSE_S, Claims
-from plate_cameras.sinks.failure_log import LOG, FailureLog
 from plate_cameras.sinks.outbox import Delivery, Outbox
 from plate_cameras.sinks.outbox_thread import OutboxThread
 from plate_cameras.sinks.receiver import (
@@ -24,7 +23,7 @@ from plate_cameras.sinks.receiver import (
     ReceiverGone,
     Undeliverable,
 )
-from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.sinks.sink_status import LOG, FailureLog, SinkStatus
 
 BATCH = 10
 """Most deliveries that one sink takes at once, for each of those that a receiver takes at once."""

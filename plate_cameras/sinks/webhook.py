@@ -24,6 +24,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.public_addresses import is_public, may_be_name
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Sink
+from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import (
     MAX_WAIT_S,
@@ -31,7 +32,6 @@ from plate_cameras.sinks.receiver import (
     ReceiverGone,
     Undeliverable,
 )
-from plate_cameras.sinks.secrets import resolve_secret
 
 TIMEOUT_S = 20.0
 """Longest time from the look-up of the name to the last header of the answer."""

@@ -4,21 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from av.video.frame import VideoFrame
 
+from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Camera
-from plate_cameras.motion import MotionGate, region_of_motion
-from plate_cameras.sources import arrival as time
+from plate_cameras.motion import Luma, MotionGate, region_of_motion
 from plate_cameras.sources.capture import LiveCapture, VideoPacket, seconds_of
 from plate_cameras.sources.clocks import StreamClock
 from plate_cameras.sources.conversion import LumaConverter
 from plate_cameras.sources.failures import SourceError
-from plate_cameras.sources.freeze import FreezeDetector
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.looks import Look, LookSlot
 from plate_cameras.sources.policy import MAX_PIXELS
-from plate_cameras.sources.progress import Progress
 from plate_cameras.sources.selection import SelectiveDecoder
+from plate_cameras.sources.status import Progress
+
+MIN_FRAMES = 4
+"""Frames that must be the same. Key frames of some cameras come every ten seconds only."""
+
+
+class FreezeDetector:
+    """Notices an encoder that repeats one picture. The noise of a real sensor changes each frame.
+
+    Args:
+        frozen_s: Time without a change after which a stream is frozen.
+    """
+
+    def __init__(self, frozen_s: float) -> None:
+        self._frozen_s = frozen_s
+        self._luma: Luma | None = None
+        self._since_s = 0.0
+        self._same = 0
+
+    def update(self, luma: Luma, time_s: float) -> bool:
+        """Take the next picture, and tell whether it is the same as the one before."""
+        if self._luma is not None and np.array_equal(luma, self._luma):
+            self._same += 1
+            return True
+        self._luma, self._since_s, self._same = luma, time_s, 0
+        return False
+
+    def is_frozen(self, time_s: float) -> bool:
+        """Tell whether the stream is frozen."""
+        return self._same >= MIN_FRAMES and time_s - self._since_s >= self._frozen_s
+
 
 MOTION_STEP_S = 0.2
 """Least time between two pictures that are compared."""
@@ -80,9 +110,9 @@ class LivePlayback:
 
     def _take(self, packet: VideoPacket) -> None:
         self._progress.number += 1
-        unix_s, self._arrived_s = time.now()
+        wall_s, self._arrived_s = unix_s(), steady_s()
         self._clock.observe(
-            self._stamp_s(packet), unix_s, self._capture.realtime_s, steady_s=self._arrived_s
+            self._stamp_s(packet), wall_s, self._capture.realtime_s, steady_s=self._arrived_s
         )
         for frame in self._decoder.take(packet, self._arrived_s, moves=self._gate.is_open):
             self._seen_s = self._arrived_s

@@ -1,10 +1,11 @@
-"""The status of a source, for the live table and the metrics."""
+"""The status of a source: of its thread in a decoder, and for the live table and the metrics."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Clock
 
 State = Literal["connecting", "playing", "frozen", "waiting", "off", "ended"]
@@ -48,3 +49,25 @@ class SourceStatus:
     def dropped_share(self) -> float:
         """Share of the looks that were dropped, in [0, 1]."""
         return self.dropped / max(1, self.sent + self.dropped)
+
+
+@dataclass
+class Progress:
+    """Counts of one camera. Its thread writes them, another reads them.
+
+    Attributes:
+        number: Frames that the source has had, those that were not decoded included.
+        beat_s: Time of the last heartbeat, by `clocks.steady_s`.
+    """
+
+    state: State = "connecting"
+    number: int = 0
+    decoded: int = 0
+    reconnects: int = 0
+    last_error: str = ""
+    motion: bool = False
+    beat_s: float = field(default_factory=steady_s)
+
+    def beat(self) -> None:
+        """Tell that the thread is alive."""
+        self.beat_s = steady_s()

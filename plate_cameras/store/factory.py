@@ -1,9 +1,10 @@
-"""Opens the store of a configuration."""
+"""Opens the store of a configuration, with a spool that no other process has."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -17,10 +18,10 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
 from plate_cameras.store.writing.kept_frames import KeptFrames
-from plate_cameras.store.writing.own_spool import open_own_spool
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
-from plate_cameras.store.writing.spool import MAX_BYTES, Spool
+from plate_cameras.store.writing.spool import MAX_BYTES, OWN, Spool, SpoolInUse
+from plate_cameras.store.writing.spool_files import ENDING
 
 LOG = logging.getLogger(__name__)
 
@@ -85,3 +86,27 @@ def _default_url(folder: Path) -> str:
     except OSError as error:
         raise StoreUnavailable(f"{file}: {error.strerror}") from error
     return sa.URL.create("sqlite", database=str(file)).render_as_string()
+
+
+def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
+    """Return a spool that no other process has: in a folder, or in one of those below it.
+
+    One with events that a process has left comes first.
+
+    Raises:
+        StoreUnavailable: The folders cannot be used.
+    """
+    try:
+        others = sorted(folder.glob(f"{OWN}*"))
+        left = [one for one in others if any(one.glob(f"*{ENDING}"))]
+    except OSError as error:
+        raise StoreUnavailable(f"the spool cannot be used: {error}") from error
+    new = (folder / f"{OWN}{number}" for number in count(2))
+    for candidate in chain(left, [folder], new):
+        spool = Spool(candidate, most_bytes)
+        try:
+            spool.acquire()
+        except SpoolInUse:
+            continue
+        return spool
+    raise AssertionError("there is always another number")

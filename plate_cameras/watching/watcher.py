@@ -11,6 +11,8 @@ from typing import Protocol
 from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.frames import Frame
+from plate_cameras.sources.status import SourceStatus
 from plate_cameras.watching.camera_loop import (
     CameraLoop,
     FrameStream,
@@ -20,7 +22,33 @@ from plate_cameras.watching.camera_loop import (
     Tracker,
 )
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
-from plate_cameras.watching.unopened_stream import UnopenedStream
+
+
+class UnopenedStream:
+    """Stands in for a stream, and raises the reason when a frame is wanted.
+
+    Args:
+        error: The reason.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+        self.status = SourceStatus(state="waiting", last_error=describe(error))
+
+    async def ready(self) -> bool:
+        """Raise the reason."""
+        raise self._error
+
+    async def next(self) -> Frame | None:
+        """Return no frame."""
+        return None
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def configure(self, camera: Camera) -> None:
+        """Do nothing: the camera is opened with its newest settings."""
+
 
 LOG = logging.getLogger(__name__)
 OF_THE_STREAM = (

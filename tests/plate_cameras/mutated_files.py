@@ -8,8 +8,8 @@ from pathlib import Path
 
 from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.configuration import read_configuration
-from plate_cameras.gates.registry import make_relay
-from plate_cameras.service.error_lines import locate
+from plate_cameras.gates.relay import make_relay
+from plate_cameras.service.reloading import locate
 from plate_cameras.sinks.registry import make_receivers
 from plate_cameras.tracking.pass_tracker import PassTracker
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from plate_cameras.deadlines import ENDING_S, complete_within
+from plate_cameras.event_waits import ENDING_S, complete_within
 from tests.virtual_time import run_virtually
 
 

@@ -3,13 +3,53 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from plate_cameras.control_room.pages.texts import RoomTexts
+from orchestrator.host.toml_files import read_table
+from orchestrator.serving.gateway.extension import LANGUAGES, Texts, read_texts
+
+
+@dataclass(frozen=True)
+class OwnTexts:
+    """The sentences of the control room in one language, as their file has them.
+
+    Attributes:
+        language: Language code, as in HTML.
+        titles: Titles of the pages, by page.
+        page: Texts of the HTML.
+        script: Texts of the scripts. The scripts replace each `{name}` in them.
+        problems: Texts about failed requests, by the reason of the problem.
+    """
+
+    language: str
+    titles: Mapping[str, str]
+    page: Mapping[str, str]
+    script: Mapping[str, str]
+    problems: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RoomTexts(OwnTexts):
+    """The same beside the texts of the first page: regions, formats, alphabets and problems."""
+
+    shared: Texts
+
+
+def read_room_texts() -> dict[str, RoomTexts]:
+    """Return the texts by language.
+
+    Raises:
+        SettingsError: A text in a file is missing or wrong.
+    """
+    shared, folder = read_texts(), Path(__file__).parent
+    files = {name: read_table(OwnTexts, folder / f"{name}.toml") for name in LANGUAGES}
+    return {name: RoomTexts(**vars(own), shared=shared[name]) for name, own in files.items()}
+
 
 SHARED_WORDS = ("latin", "cyrillic", "copy", "copy_text", "copy_done", "copied", "select")
 """Texts of the first page's script whose modules these pages use, too."""

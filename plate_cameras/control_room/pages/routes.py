@@ -19,8 +19,13 @@ from orchestrator.serving.gateway.extension import (
     choose_language,
     file_routes,
 )
-from plate_cameras.control_room.pages.html import PAGES, Page, render_page
-from plate_cameras.control_room.pages.texts import RoomTexts, read_room_texts
+from plate_cameras.control_room.pages.html import (
+    PAGES,
+    Page,
+    RoomTexts,
+    read_room_texts,
+    render_page,
+)
 
 STYLES = ("room.css", "forms.css", "live.css", "search.css", "pass.css", "lists.css", "cameras.css")
 SCRIPTS = (

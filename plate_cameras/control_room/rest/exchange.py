@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
-from plate_cameras.control_room.rest.reasons import read_reason
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_query import Requester
 
@@ -176,3 +177,27 @@ def _first(error: ValidationError, *, hides_values: bool = False) -> str:
         return f"{where}: {first['msg']}"
     got = repr(first["input"])[:100]
     return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"
+
+
+HEADER = "x-reason"
+MAX_CHARACTERS = 500
+
+
+def read_reason(headers: Headers, parameter: str = "") -> str:
+    """Return the reason of a request; empty if it has none.
+
+    The header goes before the parameter `reason`. It may be UTF-8, or percent-encoded UTF-8:
+    browsers send only Latin-1 in headers.
+
+    Raises:
+        ParameterError: The reason is too long or not printable.
+    """
+    if HEADER in headers:
+        given = unquote_to_bytes(headers[HEADER].encode("latin-1")).decode(errors="replace")
+    else:
+        given = parameter
+    reason = given.strip()
+    if len(reason) > MAX_CHARACTERS or not reason.isprintable():
+        wanted = f"at most {MAX_CHARACTERS} printable characters"
+        raise ParameterError(f"reason: wanted {wanted}, got {reason[:100]!r}")
+    return reason

@@ -43,10 +43,9 @@ from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import BULK, SEARCH
 from plate_cameras.events import to_rfc3339
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.lists.entry_pages import EntryQuery
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.lists.list_settings import PlateList
-from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES
+from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES, EntryQuery
 
 NO_CONTENT = 204
 

@@ -1,4 +1,4 @@
-"""Everything about one plate, for its owner: export and deletion."""
+"""For the operator: the audit, and everything about one plate, for its owner."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.queries import DeletionQuery, Query
-from plate_cameras.control_room.rest.schemas import Deletion
+from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuery, Query
+from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
-from plate_cameras.control_room.store_threads import BULK
+from plate_cameras.control_room.store_threads import BULK, SEARCH
+from plate_cameras.events import to_rfc3339
 from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.people.audit import AuditQuery, RecordedSearch
 
 CHUNK = 256 * 1024
 ZIP = "application/zip"
@@ -74,3 +76,26 @@ async def delete(request: RoomRequest) -> Response:
     )
     shown = {name: getattr(counts, name) for name in Deletion.model_fields}
     return answer(Deletion(**shown))
+
+
+async def list_searches(request: RoomRequest) -> Response:
+    """Return a page of the audit. With groups, it is that of people and keys of these groups."""
+    asked = query_of(request, AuditPageQuery)
+    before = int(asked.cursor) if asked.cursor else None
+    query = AuditQuery(asked.from_s, asked.until_s, before, asked.limit + 1)
+    reader, scope = request.room.store.reader, request.scope
+    found = await request.room.threads.run(lambda: reader.searches(query, scope), SEARCH)
+    page = found[: asked.limit]
+    cursor = str(page[-1].number) if len(found) > asked.limit else ""
+    return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
+
+
+def _to_entry(one: RecordedSearch) -> AuditEntry:
+    return AuditEntry(
+        time=to_rfc3339(one.time_s),
+        who=one.who,
+        why=one.why,
+        kind=one.kind,
+        query=dict(one.query),
+        count=one.count,
+    )

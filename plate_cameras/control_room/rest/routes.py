@@ -9,7 +9,6 @@ from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.described import Described
 from plate_cameras.control_room.endpoint import Handle, RoomRoute
 from plate_cameras.control_room.rest import (
-    audit,
     cameras,
     events,
     gates,
@@ -47,7 +46,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *sessions.ROUTES,
         *people.ROUTES,
         RoomRoute(
-            *("GET", "/v1/audit", ADMINISTRATOR, audit.list_searches),
+            *("GET", "/v1/audit", ADMINISTRATOR, plates.list_searches),
             Described(
                 *("audit", "Who has searched for what, and why", "operation"),
                 answer=schemas.AuditPage,

@@ -23,8 +23,7 @@ from plate_cameras.passes import Observation, Pass
 from plate_cameras.store.erasing.picture_removals import lock_writers, note_removals
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.schema import joined_passes, passes
-from plate_cameras.store.tables.upkeep_schema import erased_passes, erasures
+from plate_cameras.store.tables.schema import erased_passes, erasures, joined_passes, passes
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 

@@ -14,8 +14,7 @@ from itertools import islice
 import sqlalchemy as sa
 
 from plate_cameras.store.tables.database import LONG_S, POSTGRESQL, Database, insert
-from plate_cameras.store.tables.schema import passes, picture_removals
-from plate_cameras.store.tables.upkeep_schema import picture_rounds
+from plate_cameras.store.tables.schema import passes, picture_removals, picture_rounds
 from plate_cameras.store.writing.pictures import PictureStore
 
 ADVISORY_LOCK = 0x70696373

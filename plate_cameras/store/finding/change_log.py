@@ -11,8 +11,7 @@ from plate_cameras.store.finding.pass_query import FoundPass, StoredHit, to_foun
 from plate_cameras.store.finding.search import read_hits
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.schema import pass_changes, passes
-from plate_cameras.store.tables.upkeep_schema import change_horizon
+from plate_cameras.store.tables.schema import change_horizon, pass_changes, passes
 
 PAGE = 500
 """Most changes that are read at once."""

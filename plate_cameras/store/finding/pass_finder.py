@@ -23,7 +23,7 @@ from plate_cameras.store.finding.search_statements import (
     reach_statement,
     walk_statement,
 )
-from plate_cameras.store.finding.text_condition import TextCondition
+from plate_cameras.store.finding.text_patterns import TextCondition
 
 ALWAYS_OFF = ("jit", "enable_seqscan")
 WALK_OFF = ("sort", "bitmapscan", "material", "hashjoin", "mergejoin")

@@ -25,7 +25,7 @@ from plate_cameras.store.finding.search_statements import (
     other_conditions,
     plan_walks,
 )
-from plate_cameras.store.finding.text_condition import TextCondition
+from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
 

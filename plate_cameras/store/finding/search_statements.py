@@ -16,11 +16,11 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from plate_cameras.store.finding.edit_pieces import split_for_edits
 from plate_cameras.store.finding.pass_query import PassQuery, parse_cursor
-from plate_cameras.store.finding.text_condition import TextCondition
 from plate_cameras.store.finding.text_patterns import (
     END,
     HIGHEST,
     START,
+    TextCondition,
     to_like,
 )
 from plate_cameras.store.tables.run_statements import (

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from plate_cameras.clocks import steady_s
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.upkeep_schema import camera_leases, watchers
+from plate_cameras.store.tables.schema import camera_leases, watchers
 
 LEASE_S = 4.5
 """Time to live of a lease that is not renewed: rounds are 0.5 s apart, so eight may fail."""

@@ -11,8 +11,13 @@ import sqlalchemy as sa
 
 from plate_cameras.passes import LeaseClaim, Pass
 from plate_cameras.store.tables.database import insert
-from plate_cameras.store.tables.schema import joined_passes, passes, picture_removals, readings
-from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.tables.schema import (
+    camera_leases,
+    joined_passes,
+    passes,
+    picture_removals,
+    readings,
+)
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pictures import digest_of
 

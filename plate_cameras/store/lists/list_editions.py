@@ -19,8 +19,7 @@ from orchestrator.errors import ParameterError
 from plate_cameras.clocks import steady_s
 from plate_cameras.store.errors import ChangedMeanwhile, StoreError
 from plate_cameras.store.lists.list_lookup import ListEntry
-from plate_cameras.store.tables.database import SEARCH_S, Database
-from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.database import SEARCH_S, Database, new_revision
 from plate_cameras.store.tables.row_batches import replace_by, write_rows
 from plate_cameras.store.tables.schema import list_entries, list_hits, lists
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH
-from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.database import new_revision
 from plate_cameras.store.tables.schema import lists
 
 MAX_LISTS = 100

@@ -1,4 +1,4 @@
-"""Entries of plate lists: their checks, and their CSV file."""
+"""Entries of plate lists: their checks, their CSV file, and their pages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import islice
+
+import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import from_cell, to_cell
 from plate_cameras.events import to_rfc3339
+from plate_cameras.store.finding.pass_query import LIMIT, MOST
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text
 from plate_cameras.store.lists.list_editions import MAX_ENTRIES
-from plate_cameras.store.lists.list_lookup import ListEntry
+from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
+from plate_cameras.store.tables.schema import list_entries
 
 DAY, DAY_S = re.compile(r"\d{4}-\d{2}-\d{2}"), 86400.0
 LAST_S = 253402300799.0
@@ -139,3 +144,51 @@ def _to_unix(column: str, text: str | None) -> float | None:
 def end_of_day(start_s: float) -> float:
     """Return the Unix time at which a day ends that starts at another; the last day has no next."""
     return min(start_s + DAY_S, LAST_S)
+
+
+@dataclass(frozen=True)
+class EntryQuery:
+    """A search among the entries of a list.
+
+    Attributes:
+        part: A part of the text or of the note, in capitals or not; all entries if it is empty.
+        limit: Most entries of a page.
+        cursor: Text of the last entry of the page before.
+    """
+
+    part: str = ""
+    limit: int = LIMIT
+    cursor: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= MOST:
+            raise ParameterError(f"limit: wanted 1 to {MOST}, got {self.limit}")
+
+    def finds(self, entry: ListEntry) -> bool:
+        """Tell whether an entry has the part."""
+        part = self.part.casefold()
+        return part in entry.text.casefold() or part in entry.note.casefold()
+
+
+@dataclass(frozen=True)
+class EntryPage:
+    """Entries, by text.
+
+    Attributes:
+        entries: The entries.
+        cursor: The `cursor` for the next page; `""` after the last.
+    """
+
+    entries: tuple[ListEntry, ...]
+    cursor: str
+
+
+def read_page(connection: sa.Connection, list_id: int, query: EntryQuery) -> EntryPage:
+    """Return some entries of a list, by text. At most `query.limit` of them are in memory."""
+    statement = current_entries(list_id).where(list_entries.c.text > query.cursor)
+    if not query.part:  # else both databases would have to know capitals of all alphabets
+        statement = statement.limit(query.limit + 1)
+    found = filter(query.finds, read_entries(connection, statement))
+    entries = tuple(islice(found, query.limit + 1))
+    shown = entries[: query.limit]
+    return EntryPage(shown, shown[-1].text if len(entries) > query.limit else "")

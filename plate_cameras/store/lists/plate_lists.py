@@ -19,7 +19,6 @@ from plate_cameras.store.finding.pass_query import MOST, Requester
 from plate_cameras.store.finding.search import find_list
 from plate_cameras.store.finding.text_patterns import clean_text
 from plate_cameras.store.lists import list_editions
-from plate_cameras.store.lists.entry_pages import EntryPage, EntryQuery, read_page
 from plate_cameras.store.lists.list_editions import (
     BATCH,
     count_again,
@@ -30,15 +29,17 @@ from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, re
 from plate_cameras.store.lists.list_settings import PlateList, check_number, to_list_row
 from plate_cameras.store.lists.plate_entries import (
     COLUMNS,
+    EntryPage,
+    EntryQuery,
     check_entry,
     parse_csv,
+    read_page,
     to_row,
     write_csv,
 )
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import EVERYTHING, Scope
-from plate_cameras.store.tables.database import SEARCH_S, Database, insert
-from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.database import SEARCH_S, Database, insert, new_revision
 from plate_cameras.store.tables.schema import list_entries, lists
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.people_schema import login_attempts
+from plate_cameras.store.tables.schema import login_attempts
 
 MAX_DELETED = 1000
 

@@ -15,7 +15,7 @@ from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.people_schema import people, sessions
+from plate_cameras.store.tables.schema import people, sessions
 
 ROLES = ("viewer", "editor", "administrator")
 ADMINISTRATOR = ROLES[-1]

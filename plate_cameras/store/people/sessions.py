@@ -12,7 +12,7 @@ from plate_cameras.store.people import audit
 from plate_cameras.store.people.people import Person, to_person
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.people_schema import people, sessions
+from plate_cameras.store.tables.schema import people, sessions
 
 MAX_PER_PERSON = 20
 """Most sessions of one person. A further login ends the oldest."""

@@ -7,6 +7,7 @@ then. A call of SQLite cannot be interrupted: on a disk that hangs it waits as l
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -247,3 +248,15 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     """Take the lock at the start of a transaction that writes, when waiting is still possible."""
     if statement := connection.get_execution_options().get("begin", "BEGIN"):
         connection.exec_driver_sql(statement)
+
+
+BITS = 53
+"""Bits of a revision: JSON's numbers are exact up to there."""
+
+
+def new_revision() -> int:
+    """Return a number by which another process sees that its copy is old.
+
+    It is random. A counter would come again after a deletion, or with a restored backup.
+    """
+    return secrets.randbits(BITS)

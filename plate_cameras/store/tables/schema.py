@@ -1,7 +1,7 @@
 """The tables of the store, for SQLite and PostgreSQL.
 
-New databases get these tables; migrations change those of earlier versions. No number of a row comes
-again after the row was deleted: others remember it.
+New databases get these tables; migrations change those of earlier versions. No number of a row
+comes again after the row was deleted: others remember it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ TIME: sa.Double[float] = sa.Double()
 DIGEST = sa.LargeBinary(32)
 
 
+def _required(kind: Any, *names: str) -> list[sa.Column[Any]]:
+    """Return columns of one type that always have a value."""
+    return [sa.Column(name, kind, nullable=False) for name in names]
+
+
 def _kept() -> sa.Column[float]:
     """Return the column of the time from which a row's age counts by the store's clock.
 
@@ -27,16 +32,25 @@ def _kept() -> sa.Column[float]:
     return sa.Column("kept_s", TIME)
 
 
-def _not_kept(table: str, condition: str = "kept_s IS NULL") -> sa.Index:
+def _partial(name: str, condition: str, *columns: str) -> sa.Index:
+    """Return an index of the rows for which a condition holds."""
     where = sa.text(condition)
-    name = f"ix_{table}_not_kept"
-    return sa.Index(name, "number", sqlite_where=where, postgresql_where=where)
+    return sa.Index(name, *columns, sqlite_where=where, postgresql_where=where)
+
+
+def _not_kept(table: str, condition: str = "kept_s IS NULL") -> sa.Index:
+    return _partial(f"ix_{table}_not_kept", condition, "number")
 
 
 def _pass_number(**options: Any) -> sa.Column[int]:
     return sa.Column(
         "pass_number", NUMBER, sa.ForeignKey("passes.number", ondelete="CASCADE"), **options
     )
+
+
+def _list_id() -> sa.Column[int]:
+    on_list = sa.ForeignKey("lists.id", ondelete="CASCADE")
+    return sa.Column("list_id", NUMBER, on_list, primary_key=True)
 
 
 cameras = sa.Table(
@@ -47,29 +61,16 @@ cameras = sa.Table(
     sa.Column("retention_days", TIME),
 )
 
-_IS_AGREED = sa.text("progress = 'agreed'")
 passes = sa.Table(
     "passes",
     METADATA,
     sa.Column("number", NUMBER, primary_key=True),
     sa.Column("id", TEXT, nullable=False),
     sa.Column("camera", TEXT, sa.ForeignKey("cameras.name"), nullable=False),
-    sa.Column("progress", TEXT, nullable=False),
-    sa.Column("clock", TEXT, nullable=False),
-    sa.Column("first_seen_s", TIME, nullable=False),
-    sa.Column("last_seen_s", TIME, nullable=False),
-    sa.Column("stored_s", TIME, nullable=False),
-    sa.Column("text", TEXT, nullable=False),
-    sa.Column("text_score", TIME, nullable=False),
-    sa.Column("format", TEXT, nullable=False),
-    sa.Column("region_code", TEXT, nullable=False),
-    sa.Column("direction", TEXT, nullable=False),
-    sa.Column("speed_widths_s", TIME, nullable=False),
+    *_required(TEXT, "progress", "clock", "text", "format", "region_code", "direction"),
+    *_required(TIME, "first_seen_s", "last_seen_s", "stored_s", "text_score", "speed_widths_s"),
     sa.Column("frames", sa.Integer, nullable=False),
-    sa.Column("candidates", sa.JSON, nullable=False),
-    sa.Column("zones", sa.JSON, nullable=False),
-    sa.Column("crossings", sa.JSON, nullable=False),
-    sa.Column("best", sa.JSON, nullable=False),
+    *_required(sa.JSON, "candidates", "zones", "crossings", "best"),
     sa.Column("crop", DIGEST),
     sa.Column("frame", DIGEST),
     _kept(),
@@ -83,7 +84,7 @@ passes = sa.Table(
     sa.Index("ix_passes_text", "text", "first_seen_s", "number"),
     sa.Index("ix_passes_crop", "crop"),
     sa.Index("ix_passes_frame", "frame"),
-    sa.Index("ix_passes_agreed", "camera", sqlite_where=_IS_AGREED, postgresql_where=_IS_AGREED),
+    _partial("ix_passes_agreed", "progress = 'agreed'", "camera"),
     sqlite_autoincrement=True,
 )
 """Passes. `run` names the process that told of a pass first, `epoch` is its lease if it had one."""
@@ -113,13 +114,9 @@ readings = sa.Table(
     METADATA,
     _pass_number(primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("time_s", TIME, nullable=False),
+    *_required(TIME, "time_s", "score", "sharpness", "weight"),
     sa.Column("text", TEXT, nullable=False),
-    sa.Column("score", TIME, nullable=False),
-    sa.Column("candidates", sa.JSON, nullable=False),
-    sa.Column("box", sa.JSON, nullable=False),
-    sa.Column("sharpness", TIME, nullable=False),
-    sa.Column("weight", TIME, nullable=False),
+    *_required(sa.JSON, "candidates", "box"),
     sqlite_with_rowid=False,
 )
 
@@ -127,8 +124,7 @@ lists = sa.Table(
     "lists",
     METADATA,
     sa.Column("id", NUMBER, primary_key=True),
-    sa.Column("name", TEXT, nullable=False),
-    sa.Column("note", TEXT, nullable=False),
+    *_required(TEXT, "name", "note"),
     sa.Column("retention_days", TIME),
     sa.Column("revision", NUMBER, nullable=False),
     sa.Column("groups", sa.JSON),
@@ -142,7 +138,7 @@ lists = sa.Table(
 list_entries = sa.Table(
     "list_entries",
     METADATA,
-    sa.Column("list_id", NUMBER, sa.ForeignKey("lists.id", ondelete="CASCADE"), primary_key=True),
+    _list_id(),
     sa.Column("edition", NUMBER, primary_key=True),
     sa.Column("text", TEXT, primary_key=True),
     sa.Column("note", TEXT, nullable=False),
@@ -156,26 +152,23 @@ list_hits = sa.Table(
     "list_hits",
     METADATA,
     _pass_number(primary_key=True),
-    sa.Column("list_id", NUMBER, sa.ForeignKey("lists.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("entry_text", TEXT, nullable=False),
-    sa.Column("note", TEXT, nullable=False),
+    _list_id(),
+    *_required(TEXT, "entry_text", "note"),
     sa.Column("edits", sa.Integer, nullable=False),
     sa.Column("first_seen_s", TIME, nullable=False),
     sa.Index("ix_list_hits_list", "list_id", "first_seen_s", "pass_number"),
     sqlite_with_rowid=False,
 )
 
-_WAITING = sa.text("state = 'waiting'")
+_WAITING = "state = 'waiting'"
 deliveries = sa.Table(
     "deliveries",
     METADATA,
     sa.Column("number", NUMBER, primary_key=True),
-    sa.Column("id", TEXT, nullable=False),
-    sa.Column("sink", TEXT, nullable=False),
+    *_required(TEXT, "id", "sink"),
     _pass_number(nullable=False),
     sa.Column("state", TEXT, nullable=False),
-    sa.Column("created_s", TIME, nullable=False),
-    sa.Column("due_s", TIME, nullable=False),
+    *_required(TIME, "created_s", "due_s"),
     sa.Column("finished_s", TIME),
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("reason", TEXT, nullable=False),
@@ -186,18 +179,8 @@ deliveries = sa.Table(
     sa.Index("ix_deliveries_pass", "pass_number"),
     sa.Index("ix_deliveries_created", "sink", "created_s"),
     sa.Index("ix_deliveries_finished", "finished_s"),
-    sa.Index(
-        "ix_deliveries_due",
-        *("sink", "due_s", "number"),
-        sqlite_where=_WAITING,
-        postgresql_where=_WAITING,
-    ),
-    sa.Index(
-        "ix_deliveries_order",
-        *("sink", "pass_number", "number"),
-        sqlite_where=_WAITING,
-        postgresql_where=_WAITING,
-    ),
+    _partial("ix_deliveries_due", _WAITING, "sink", "due_s", "number"),
+    _partial("ix_deliveries_order", _WAITING, "sink", "pass_number", "number"),
     sqlite_autoincrement=True,
 )
 
@@ -206,9 +189,7 @@ searches = sa.Table(
     METADATA,
     sa.Column("number", NUMBER, primary_key=True),
     sa.Column("time_s", TIME, nullable=False),
-    sa.Column("who", TEXT, nullable=False),
-    sa.Column("why", TEXT, nullable=False),
-    sa.Column("kind", TEXT, nullable=False),
+    *_required(TEXT, "who", "why", "kind"),
     sa.Column("query", sa.JSON, nullable=False),
     sa.Column("count", sa.Integer, nullable=False),
     _kept(),
@@ -263,9 +244,7 @@ camera_areas = sa.Table(
     sa.Column("revision", NUMBER, nullable=False),
     sa.Column("changed_s", TIME, nullable=False),
     sa.Column("changed_by", TEXT, nullable=False),
-    sa.Column("zones", sa.JSON, nullable=False),
-    sa.Column("lines", sa.JSON, nullable=False),
-    sa.Column("masks", sa.JSON, nullable=False),
+    *_required(sa.JSON, "zones", "lines", "masks"),
 )
 """Zones, lines and masks that were drawn in the control room; they replace those of the file."""
 
@@ -273,15 +252,9 @@ gate_openings = sa.Table(
     "gate_openings",
     METADATA,
     sa.Column("number", NUMBER, primary_key=True),
-    sa.Column("id", TEXT, nullable=False),
-    sa.Column("gate", TEXT, nullable=False),
-    sa.Column("camera", TEXT, nullable=False),
-    sa.Column("pass_id", TEXT, nullable=False),
-    sa.Column("text", TEXT, nullable=False),
-    sa.Column("list", TEXT, nullable=False),
-    sa.Column("entry_text", TEXT, nullable=False),
-    sa.Column("outcome", TEXT, nullable=False),
-    sa.Column("reason", TEXT, nullable=False),
+    *_required(
+        TEXT, "id", "gate", "camera", "pass_id", "text", "list", "entry_text", "outcome", "reason"
+    ),
     sa.Column("requested_s", TIME, nullable=False),
     sa.Column("delay_s", TIME),
     _kept(),
@@ -298,3 +271,101 @@ pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text
 """The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
 narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand
 between `^` and `$`, and `number` is its `rowid`."""
+
+
+people = sa.Table(
+    "people",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    *_required(TEXT, "password_hash", "role"),
+    sa.Column("groups", sa.JSON, nullable=False),
+    sa.Column("created_s", TIME, nullable=False),
+    sa.Column("is_disabled", sa.Boolean, nullable=False),
+)
+
+sessions = sa.Table(
+    "sessions",
+    METADATA,
+    sa.Column("token_digest", DIGEST, primary_key=True),
+    sa.Column("person", TEXT, sa.ForeignKey("people.name", ondelete="CASCADE"), nullable=False),
+    *_required(TIME, "created_s", "expires_s"),
+    sa.Column("kept_until_s", TIME),
+    sa.Index("ix_sessions_person", "person"),
+    sa.Index("ix_sessions_expires", "expires_s"),
+)
+
+login_attempts = sa.Table(
+    "login_attempts",
+    METADATA,
+    sa.Column("subject", DIGEST, primary_key=True),
+    sa.Column("used_until_s", TIME, nullable=False),
+    sa.Index("ix_login_attempts_used", "used_until_s"),
+)
+"""Failed logins by hashed name and by hashed address, as the time until which they count."""
+
+
+camera_leases = sa.Table(
+    "camera_leases",
+    METADATA,
+    sa.Column("camera", TEXT, primary_key=True),
+    sa.Column("watcher", TEXT, nullable=False),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    *_required(TIME, "taken_s", "expires_s"),
+    sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Index("ix_camera_leases_watcher", "watcher"),
+)
+"""The watcher that follows each camera; none after it was given back. Each renewal changes `beat`.
+`epoch` grows with each change of owner. The times are the database's, and decide nothing."""
+
+watchers = sa.Table(
+    "watchers",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("seen_s", TIME, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+store_clock = sa.Table(
+    "store_clock",
+    METADATA,
+    sa.Column("boot", TEXT, primary_key=True),
+    *_required(TIME, "value_s", "wall_s", "steady_s", "settled_s"),
+    sa.Column("off_value_s", TIME),
+    sa.Column("off_wall_s", TIME),
+    sa.Column("other_s", TIME),
+)
+"""One mark of the store's clock for each boot of each machine."""
+
+erasures = sa.Table(
+    "erasures",
+    METADATA,
+    sa.Column("number", NUMBER, primary_key=True),
+    *_required(sa.LargeBinary, "salt", "digest"),
+    *_required(TIME, "erased_s", "kept_s"),
+    sa.Column("is_done", sa.Boolean, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Deletions of plates within the last day, by salted digests of the texts."""
+
+erased_passes = sa.Table(
+    "erased_passes",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("kept_s", TIME, nullable=False),
+)
+
+picture_rounds = sa.Table(
+    "picture_rounds",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("number", NUMBER, nullable=False),
+)
+"""One row: how often pictures were removed."""
+
+change_horizon = sa.Table(
+    "change_horizon",
+    METADATA,
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("number", NUMBER, nullable=False),
+)
+"""The highest number of a change that was deleted for its age, in one row."""

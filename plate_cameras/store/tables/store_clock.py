@@ -26,8 +26,7 @@ import sqlalchemy as sa
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.schema import passes
-from plate_cameras.store.tables.upkeep_schema import store_clock
+from plate_cameras.store.tables.schema import passes, store_clock
 
 LOG = logging.getLogger(__name__)
 MARK_EVERY_S = 60.0

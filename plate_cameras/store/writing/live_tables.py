@@ -14,8 +14,7 @@ from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people import audit
-from plate_cameras.store.tables.database import Database, insert
-from plate_cameras.store.tables.revisions import new_revision
+from plate_cameras.store.tables.database import Database, insert, new_revision
 from plate_cameras.store.tables.schema import camera_areas, camera_states, camera_stills
 
 

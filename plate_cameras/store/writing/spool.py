@@ -24,11 +24,11 @@ from plate_cameras.store.writing.spool_files import (
     REJECTED,
     SpoolCounts,
     SpooledFile,
+    SpoolIndex,
     delete_old,
     files_that_show,
     make_name,
 )
-from plate_cameras.store.writing.spool_index import SpoolIndex
 
 Content = bytes
 LOG = logging.getLogger(__name__)

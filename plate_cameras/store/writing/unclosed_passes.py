@@ -17,8 +17,7 @@ from plate_cameras.store.finding.search import read_details
 from plate_cameras.store.leases.camera_leases import read_clock
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import joined_passes, passes
-from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.tables.schema import camera_leases, joined_passes, passes
 from plate_cameras.store.writing.pictures import PictureStore
 
 SETTLED_S = 60.0

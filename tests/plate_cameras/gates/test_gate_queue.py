@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from plate_cameras.gates.conditions import Decision
+from plate_cameras.gates.conditions import Decision, GateSurroundings
 from plate_cameras.gates.gate_queue import (
     ATTEMPT_S,
     OFF_AGAIN_S,
@@ -19,7 +19,6 @@ from plate_cameras.gates.gate_queue import (
 )
 from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
-from plate_cameras.gates.surroundings import GateSurroundings
 from plate_cameras.store.openings.gate_openings import GateOpening
 from tests.plate_cameras.gates.known_vehicles import (
     NOW_S,

@@ -12,8 +12,7 @@ import pytest
 
 from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.gates.modbus_relay import ModbusRelay
-from plate_cameras.gates.registry import make_relay
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError, make_relay
 from tests.plate_cameras.gates.known_vehicles import make_gate, reached
 
 pytest.importorskip("pymodbus", reason="the extra gates is not installed")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from plate_cameras.gates.relay_watch import PREPARE_EVERY_S, PREPARE_S, watch_relay
+from plate_cameras.gates.relay import PREPARE_EVERY_S, PREPARE_S, watch_relay
 from plate_cameras.gates.status import GateStatus
 from tests.plate_cameras.gates.known_vehicles import ScriptedRelay
 from tests.virtual_time import run_virtually

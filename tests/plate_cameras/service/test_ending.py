@@ -10,8 +10,7 @@ import threading
 
 import pytest
 
-from plate_cameras.service.closing import Closing
-from plate_cameras.service.ending import Ending, run_until_asked
+from plate_cameras.service.ending import Closing, Ending, run_until_asked
 from tests.virtual_time import run_virtually
 
 

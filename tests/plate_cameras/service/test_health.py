@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from plate_cameras.background_tasks import TaskStatus
-from plate_cameras.service.health import EVENT_LOOP, STALLED_S, Health
+from plate_cameras.service.background import EVENT_LOOP, STALLED_S, Health
 from tests.virtual_time import run_virtually
 
 

@@ -15,9 +15,8 @@ from rich.console import Console
 
 from plate_cameras.service import printing
 from plate_cameras.service.live_table import CameraTable
-from plate_cameras.service.output import Output
 from plate_cameras.service.pass_table import PassTable
-from plate_cameras.service.printing import Printer, logging_through
+from plate_cameras.service.printing import Output, Printer, logging_through
 from plate_cameras.watching.status import CameraStatus
 from tests.plate_cameras.samples import make_event
 from tests.plate_cameras.service.failing_stream import FailingStream

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from plate_cameras.service.watch_lock import hold_watch
+from plate_cameras.service.run import hold_watch
 
 
 @pytest.mark.parametrize(

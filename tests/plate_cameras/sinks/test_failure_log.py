@@ -2,7 +2,7 @@
 
 import pytest
 
-from plate_cameras.sinks.failure_log import MAX_LINES, WITHIN_S, FailureLog
+from plate_cameras.sinks.sink_status import MAX_LINES, WITHIN_S, FailureLog
 
 
 class Outage:

@@ -16,7 +16,7 @@ from plate_cameras.sources.clip import ClipPlayback
 from plate_cameras.sources.failures import SourceError
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.looks import Look
-from plate_cameras.sources.progress import Progress
+from plate_cameras.sources.status import Progress
 from tests.plate_cameras.clips import RATE, announce_jpeg, announce_png, encode, street
 
 LOOKS_PER_S, FRAMES = 5, 50

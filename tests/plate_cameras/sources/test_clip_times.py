@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plate_cameras.sources.clip_times import ClipTimes
+from plate_cameras.sources.clip import ClipTimes
 
 
 def times(

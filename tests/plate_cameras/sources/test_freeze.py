@@ -1,6 +1,6 @@
 import numpy as np
 
-from plate_cameras.sources.freeze import FreezeDetector
+from plate_cameras.sources.live import FreezeDetector
 
 
 def luma(level: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from plate_cameras.sources.failures import SourceError
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.live import LivePlayback
 from plate_cameras.sources.looks import Look
-from plate_cameras.sources.progress import Progress
+from plate_cameras.sources.status import Progress
 
 WALL, STEADY = 1_800_000_000.0, 5000.0
 RATE, LOOKS_PER_S = 25, 4
@@ -91,8 +91,8 @@ class MovingScene:
 
     def play(self, arrivals: Iterable[Arrival], monkeypatch: pytest.MonkeyPatch) -> None:
         """Play packets; keep each look that is due, with the steady time."""
-        monkeypatch.setattr(live.time, "time", lambda: self.clock.wall)
-        monkeypatch.setattr(live.time, "monotonic", lambda: self.clock.steady)
+        monkeypatch.setattr(live, "unix_s", lambda: self.clock.wall)
+        monkeypatch.setattr(live, "steady_s", lambda: self.clock.steady)
         monkeypatch.setattr(live, "LumaConverter", Flicker)
         monkeypatch.setattr(live, "SelectiveDecoder", EveryFrame)
         playback = LivePlayback(

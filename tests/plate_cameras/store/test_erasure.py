@@ -24,8 +24,13 @@ from plate_cameras.store.openings.gate_openings import GateOpening, to_line
 from plate_cameras.store.openings.opening_log import FILE, REJECTED
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import gate_openings, passes, searches
-from plate_cameras.store.tables.upkeep_schema import erased_passes, erasures
+from plate_cameras.store.tables.schema import (
+    erased_passes,
+    erasures,
+    gate_openings,
+    passes,
+    searches,
+)
 from plate_cameras.store.writing.addressed_events import address
 from plate_cameras.store.writing.live_tables import CameraState, Still
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer

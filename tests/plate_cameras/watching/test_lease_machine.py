@@ -23,7 +23,7 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.leases.camera_leases import CameraLeases, Holding
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
-from plate_cameras.store.tables.upkeep_schema import camera_leases, watchers
+from plate_cameras.store.tables.schema import camera_leases, watchers
 from plate_cameras.watching.leases import CameraSharing, Shared
 from tests.fuzzing.profiles import histories
 from tests.plate_cameras.samples import make_event, make_frame

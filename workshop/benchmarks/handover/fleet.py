@@ -13,7 +13,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.tables.schema import camera_leases
 from workshop.benchmarks.handover.figures import Fault
 
 MAX_WAIT_S = 120.0

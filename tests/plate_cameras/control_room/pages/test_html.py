@@ -11,9 +11,8 @@ import pytest
 
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES
 from plate_cameras.control_room.pages import html
-from plate_cameras.control_room.pages.html import PAGES, Page, render_page
+from plate_cameras.control_room.pages.html import PAGES, Page, read_room_texts, render_page
 from plate_cameras.control_room.pages.routes import FILES
-from plate_cameras.control_room.pages.texts import read_room_texts
 from plate_cameras.gates.reasons import REASONS
 from tests.serving.gateway.http.html_reader import Reader
 

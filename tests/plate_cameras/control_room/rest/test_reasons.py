@@ -4,7 +4,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from orchestrator.errors import ParameterError
-from plate_cameras.control_room.rest.reasons import read_reason
+from plate_cameras.control_room.rest.exchange import read_reason
 
 
 @pytest.mark.parametrize(

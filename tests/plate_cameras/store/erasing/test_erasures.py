@@ -17,8 +17,7 @@ from plate_cameras.store.erasing.erasures import admit, admit_openings, find_era
 from plate_cameras.store.erasing.plate_requests import ids_of
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.tables.schema import picture_removals
-from plate_cameras.store.tables.upkeep_schema import erased_passes
+from plate_cameras.store.tables.schema import erased_passes, picture_removals
 from plate_cameras.store.writing.addressed_events import address
 from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, make_event, make_plate
 

@@ -13,7 +13,7 @@ from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding import pass_finder, search_statements
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
-from plate_cameras.store.finding.text_condition import TextCondition
+from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer

@@ -16,7 +16,7 @@ from plate_cameras.store.leases.camera_leases import (
     share_of,
 )
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.upkeep_schema import camera_leases, watchers
+from plate_cameras.store.tables.schema import camera_leases, watchers
 
 NAMES = ("a", "b", "c", "d", "e")
 

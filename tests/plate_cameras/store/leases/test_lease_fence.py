@@ -19,8 +19,13 @@ from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import deliveries, joined_passes, picture_removals
-from plate_cameras.store.tables.upkeep_schema import camera_leases, erased_passes
+from plate_cameras.store.tables.schema import (
+    camera_leases,
+    deliveries,
+    erased_passes,
+    joined_passes,
+    picture_removals,
+)
 from plate_cameras.store.writing.addressed_events import address
 from tests.plate_cameras.store.stored_events import (
     NOW_S,

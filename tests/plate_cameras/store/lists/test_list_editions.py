@@ -18,9 +18,9 @@ from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import ChangedMeanwhile
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.lists import list_editions, list_settings, plate_entries
-from plate_cameras.store.lists.entry_pages import EntryQuery
 from plate_cameras.store.lists.list_editions import BATCH
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
+from plate_cameras.store.lists.plate_entries import EntryQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.schema import list_entries

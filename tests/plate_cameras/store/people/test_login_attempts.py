@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from plate_cameras.store.people.login_attempts import AttemptLimit, LoginAttempts
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.people_schema import login_attempts
+from plate_cameras.store.tables.schema import login_attempts
 
 ANNA = AttemptLimit("name anna", 3, 10)
 BORIS = AttemptLimit("name boris", 3, 10)

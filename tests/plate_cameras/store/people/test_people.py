@@ -18,8 +18,7 @@ from plate_cameras.store.people.people import LastAdministrator, NameTaken, Pers
 from plate_cameras.store.people.sessions import MAX_PER_PERSON
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.people_schema import sessions
-from plate_cameras.store.tables.schema import searches
+from plate_cameras.store.tables.schema import searches, sessions
 from tests.plate_cameras.store.stored_events import NOW_S
 
 ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north", "юг"))

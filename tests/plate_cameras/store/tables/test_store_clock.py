@@ -18,7 +18,7 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables import store_clock as store_clock_module
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import passes
+from plate_cameras.store.tables.schema import passes, store_clock
 from plate_cameras.store.tables.store_clock import (
     MARK_EVERY_S,
     MIN_OFF_S,
@@ -29,7 +29,6 @@ from plate_cameras.store.tables.store_clock import (
     StoreClock,
     read_boot,
 )
-from plate_cameras.store.tables.upkeep_schema import store_clock
 from tests.plate_cameras.store.stored_events import make_event
 
 START_S = 1_750_000_000.0

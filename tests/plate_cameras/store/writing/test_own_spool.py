@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from plate_cameras.store.errors import StoreUnavailable
+from plate_cameras.store.factory import open_own_spool
 from plate_cameras.store.writing.addressed_events import AddressedEvent
-from plate_cameras.store.writing.own_spool import open_own_spool
 from plate_cameras.store.writing.spool import Spool
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 

@@ -17,8 +17,7 @@ from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.leases.camera_leases import read_clock
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.schema import deliveries, readings
-from plate_cameras.store.tables.upkeep_schema import camera_leases
+from plate_cameras.store.tables.schema import camera_leases, deliveries, readings
 from plate_cameras.store.writing.addressed_events import address
 from plate_cameras.store.writing.pictures import PictureFolder
 from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasses

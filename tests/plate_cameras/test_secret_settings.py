@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plate_cameras.configuration import read_configuration
-from plate_cameras.exposed_passwords import warn_of_readers
+from plate_cameras.secret_settings import warn_of_readers
 
 CAMERA = '[[cameras]]\nname = "gate"\nurl = "{}"\n'
 PLAIN = CAMERA.format("rtsp://10.0.0.5/1")

@@ -1,13 +1,14 @@
-"""Warns of a file of cameras whose passwords other users of the machine can read."""
+"""Secrets of CAMERAS.toml: where they stand, and whether others can read them."""
 
 from __future__ import annotations
 
 import logging
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Configuration, Gate, Sink
 
 LOG = logging.getLogger(__name__)
@@ -37,3 +38,17 @@ def _secrets_of(configuration: Configuration) -> Iterator[str]:
     secrets = [value for name, value in options if SECRET_NAME.search(name)]
     secrets += [one for sink in configuration.sinks for one in sink.secrets]
     yield from (one for one in secrets if not one.startswith(FROM_ENVIRONMENT))
+
+
+def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:
+    """Return a secret; `env:NAME` takes the value of an environment variable.
+
+    Raises:
+        SettingsError: The variable is not set. The message does not contain any secret.
+    """
+    if not value.startswith(FROM_ENVIRONMENT):
+        return value
+    variable = value.removeprefix(FROM_ENVIRONMENT)
+    if not environ.get(variable):
+        raise SettingsError(f"{name}: wanted the environment variable {variable}, it is not set")
+    return environ[variable]
