@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -28,7 +28,7 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.control_room.access.policy import AccessPolicy, Forbidden
 from plate_cameras.control_room.access.principals import NOBODY, Principal, Role
-from plate_cameras.control_room.described import Described
+from plate_cameras.control_room.operations import RoomRoute
 from plate_cameras.control_room.state_ages import StateAges
 from plate_cameras.control_room.store_threads import CALLER, StoreThreads
 from plate_cameras.store.errors import (
@@ -135,31 +135,6 @@ class RoomRequest:
 
     def _scope_now(self) -> Scope:
         return Scope.of(self.principal.groups, self.room.configuration)
-
-
-Handle = Callable[[RoomRequest], Awaitable[Response]]
-
-
-@dataclass(frozen=True)
-class RoomRoute:
-    """A route of the control room.
-
-    Attributes:
-        method: HTTP method.
-        path: Path in Starlette's form.
-        role: Least role of the principal; NOBODY admits everybody.
-        handle: Makes the response.
-        described: Its description for the API's documentation; None if it is not shown there.
-        is_background: Pages ask for it again and again. A person's request leaves no line in the
-            gateway's audit, unless it is rejected. A key's request does.
-    """
-
-    method: str
-    path: str
-    role: Role
-    handle: Handle
-    described: Described | None = None
-    is_background: bool = False
 
 
 def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane) -> list[Route]:

@@ -10,7 +10,10 @@ from starlette.responses import Response
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.host.toml_files import build
 from plate_cameras.configuration import Camera
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
+from plate_cameras.control_room.operations import JPEG as JPEG_FILE
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.documents import to_camera
 from plate_cameras.control_room.rest.exchange import (
     answer,
@@ -24,6 +27,8 @@ from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
 from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.writing.live_tables import Areas
+
+CAMERA = "/v1/cameras/{name}"
 
 
 def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
@@ -40,6 +45,8 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     }
 
 
+@Described("cameras", "All cameras", "cameras", answer=CamerasAnswer, query=NamesQuery)
+@route("GET", "/v1/cameras", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the cameras that the principal may see."""
     page, cursor = page_of(request.cameras, query_of(request, NamesQuery))
@@ -48,12 +55,16 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(CamerasAnswer(cameras=shown, cursor=cursor))
 
 
+@Described("camera", "One camera", "cameras", answer=CameraAnswer)
+@route("GET", CAMERA, Role.VIEWER, is_background=True)
 async def get(request: RoomRequest) -> Response:
     """Return one camera."""
     query_of(request, Query)
     return await _describe(request, camera_of(request))
 
 
+@Described("still", "The last picture of a camera", "cameras", media=JPEG_FILE)
+@route("GET", f"{CAMERA}/still.jpg", Role.VIEWER, is_background=True)
 async def still(request: RoomRequest) -> Response:
     """Return the last still of a camera."""
     query_of(request, Query)
@@ -69,6 +80,10 @@ async def still(request: RoomRequest) -> Response:
     return Response(found.jpeg, media_type="image/jpeg", headers=headers)
 
 
+@Described(
+    "putAreas", "Draw zones, lines and masks", "cameras", answer=CameraAnswer, body=AreasBody
+)
+@route("PUT", f"{CAMERA}/areas", Role.ADMINISTRATOR)
 async def put_areas(request: RoomRequest) -> Response:
     """Put drawn areas in the place of those of the file."""
     requester = requester_of(request, query_of(request, Query))
@@ -78,6 +93,8 @@ async def put_areas(request: RoomRequest) -> Response:
     return await _describe(request, camera)
 
 
+@Described("deleteAreas", "Go back to the areas of the file", "cameras", answer=CameraAnswer)
+@route("DELETE", f"{CAMERA}/areas", Role.ADMINISTRATOR)
 async def delete_areas(request: RoomRequest) -> Response:
     """Go back to the areas of the file."""
     requester = requester_of(request, query_of(request, Query))

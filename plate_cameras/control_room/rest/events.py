@@ -14,7 +14,9 @@ from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
 from plate_cameras.clocks import steady_s
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, RoomRoute, route
 from plate_cameras.control_room.rest.change_feed import ChangeFeed, Listener, Notice
 from plate_cameras.control_room.rest.exchange import query_of, requester_of
 from plate_cameras.control_room.rest.queries import EventsQuery
@@ -28,6 +30,25 @@ HEARTBEAT_S = 15.0
 RETRY_MS = 3000
 RESET = b"id: %d\nevent: reset\ndata: {}\n\n"
 """An event that says: more was missed than is still known. Ask for the passes again."""
+
+
+EVENTS = (
+    "Events `pass.agreed`, `pass.updated`, `pass.closed` with a pass, and `camera` with a camera. "
+    "They come at least once. `reset` says that more was missed than is still known"
+)
+
+
+def make_route(feed: ChangeFeed) -> RoomRoute:
+    """Return the route of the stream of events."""
+    described = Described(
+        "events",
+        "Passes and cameras as they change",
+        "passes",
+        query=EventsQuery,
+        media={EVENT_STREAM: EVENTS},
+    )
+    follow_feed = partial(follow, feed, OpenStreams())
+    return described(route("GET", "/v1/events", Role.VIEWER, is_background=True)(follow_feed))
 
 
 async def follow(feed: ChangeFeed, streams: OpenStreams, request: RoomRequest) -> Response:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.documents import to_opening
 from plate_cameras.control_room.rest.exchange import answer, page_of, query_of, requester_of
 from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery
 from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, OpeningsPage
 
 
+@Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
+@route("GET", "/v1/gates", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the gates whose cameras the principal may see."""
     asked, scope = query_of(request, NamesQuery), request.scope
@@ -28,6 +32,10 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(GatesAnswer(gates=answers, cursor=cursor))
 
 
+@Described(
+    "openings", "Openings of gates, the newest first", "gates", answer=OpeningsPage, query=PageQuery
+)
+@route("GET", "/v1/gates/openings", Role.VIEWER, is_background=True)
 async def list_openings(request: RoomRequest) -> Response:
     """Return a page of openings."""
     asked = query_of(request, PageQuery)

@@ -9,7 +9,10 @@ from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import announced_size
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import CSV as CSV_FILE
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.csv_export import EXPORTS
 from plate_cameras.control_room.rest.exchange import (
     CSV,
@@ -47,9 +50,14 @@ from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.lists.list_settings import PlateList
 from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES, EntryQuery
 
+LIST = "/v1/lists/{name}"
+ENTRIES = f"{LIST}/entries"
+
 NO_CONTENT = 204
 
 
+@Described("lists", "All lists", "lists", answer=ListsAnswer, query=NamesQuery)
+@route("GET", "/v1/lists", Role.VIEWER, is_background=True)
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the lists."""
     asked, lists = query_of(request, NamesQuery), request.room.store.lists
@@ -58,6 +66,15 @@ async def list_all(request: RoomRequest) -> Response:
     return answer(ListsAnswer(lists=tuple(_to_list(request, one) for one in page), cursor=cursor))
 
 
+@Described(
+    "putList",
+    "Create or change a list",
+    "lists",
+    answer=ListAnswer,
+    body=ListBody,
+    problems=("409",),
+)
+@route("PUT", LIST, Role.ADMINISTRATOR)
 async def put_list(request: RoomRequest) -> Response:
     """Create a list, or change its note and retention."""
     requester = requester_of(request, query_of(request, Query))
@@ -71,6 +88,8 @@ async def put_list(request: RoomRequest) -> Response:
     return answer(_to_list(request, await request.room.threads.run(save)))
 
 
+@Described("deleteList", "Delete a list; its passes stay", "lists", status=204)
+@route("DELETE", LIST, Role.ADMINISTRATOR)
 async def delete_list(request: RoomRequest) -> Response:
     """Delete a list with its entries."""
     requester = requester_of(request, query_of(request, Query))
@@ -79,6 +98,15 @@ async def delete_list(request: RoomRequest) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
+@Described(
+    "entries",
+    "The entries of a list",
+    "lists",
+    answer=EntriesAnswer,
+    query=EntriesQuery,
+    media=CSV_FILE,
+)
+@route("GET", ENTRIES, Role.VIEWER)
 async def list_entries(request: RoomRequest) -> Response:
     """Return a page of the entries of a list; a CSV file of all is an export."""
     asked = query_of(request, EntriesQuery)
@@ -113,6 +141,8 @@ async def _export(request: RoomRequest, parts: Iterator[str]) -> Response:
         )
 
 
+@Described("putEntry", "Add or replace an entry", "lists", answer=EntryAnswer, body=EntryBody)
+@route("PUT", f"{ENTRIES}/{{text}}", Role.EDITOR)
 async def put_entry(request: RoomRequest) -> Response:
     """Add an entry to a list, or replace the one with the same text."""
     requester = requester_of(request, query_of(request, Query))
@@ -125,6 +155,8 @@ async def put_entry(request: RoomRequest) -> Response:
     return answer(_to_entry(saved))
 
 
+@Described("deleteEntry", "Remove an entry", "lists", status=204)
+@route("DELETE", f"{ENTRIES}/{{text}}", Role.EDITOR)
 async def delete_entry(request: RoomRequest) -> Response:
     """Remove an entry from a list."""
     requester = requester_of(request, query_of(request, Query))
@@ -135,6 +167,17 @@ async def delete_entry(request: RoomRequest) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
+@Described(
+    "importEntries",
+    "Add the entries of a CSV file",
+    "lists",
+    answer=Imported,
+    query=ImportQuery,
+    text_body=CSV,
+    max_text_bytes=MAX_FILE_BYTES,
+    problems=("409",),
+)
+@route("POST", ENTRIES, Role.EDITOR)
 async def import_entries(request: RoomRequest) -> Response:
     """Add the entries of a CSV file."""
     asked, name = query_of(request, ImportQuery), path_value(request, "name")

@@ -15,8 +15,7 @@ from orchestrator.serving.gateway.extension import (
     describe_models,
     problem,
 )
-from plate_cameras.control_room.described import Described
-from plate_cameras.control_room.endpoint import RoomRoute
+from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, Query
 
 Json = dict[str, Any]

@@ -6,7 +6,11 @@ from typing import Literal
 
 from starlette.responses import Response
 
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import CSV as CSV_FILE
+from plate_cameras.control_room.operations import JPEG as JPEG_FILE
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.csv_export import csv_response
 from plate_cameras.control_room.rest.documents import to_details, to_pass
 from plate_cameras.control_room.rest.exchange import (
@@ -18,7 +22,7 @@ from plate_cameras.control_room.rest.exchange import (
     wants_csv,
 )
 from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
-from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage
+from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage, PassWithReadings
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_counts import CountQuery
 from plate_cameras.store.finding.pass_query import PassQuery
@@ -26,6 +30,15 @@ from plate_cameras.store.finding.pass_query import PassQuery
 JPEG = "image/jpeg"
 
 
+@Described(
+    "passes",
+    "Search passes, the newest first",
+    "passes",
+    answer=PassesPage,
+    query=PassesQuery,
+    media=CSV_FILE,
+)
+@route("GET", "/v1/passes", Role.VIEWER)
 async def search(request: RoomRequest) -> Response:
     """Return a page of passes, or all of them as a CSV file."""
     asked = query_of(request, PassesQuery)
@@ -64,6 +77,8 @@ def to_query(asked: PassesQuery) -> PassQuery:
     )
 
 
+@Described("pass", "A pass with all its readings", "passes", answer=PassWithReadings)
+@route("GET", "/v1/passes/{id}", Role.VIEWER)
 async def get(request: RoomRequest) -> Response:
     """Return a pass with its readings and openings."""
     requester = requester_of(request, query_of(request, Query))
@@ -75,11 +90,15 @@ async def get(request: RoomRequest) -> Response:
     return answer(to_details(details, openings.openings))
 
 
+@Described("cropOfPass", "The crop of a pass", "passes", media=JPEG_FILE)
+@route("GET", "/v1/passes/{id}/crop.jpg", Role.VIEWER, is_background=True)
 async def crop(request: RoomRequest) -> Response:
     """Return the picture of the plate."""
     return await _picture(request, "crop")
 
 
+@Described("frameOfPass", "The frame of a pass", "passes", media=JPEG_FILE)
+@route("GET", "/v1/passes/{id}/frame.jpg", Role.VIEWER)
 async def frame(request: RoomRequest) -> Response:
     """Return the whole frame."""
     return await _picture(request, "frame")
@@ -96,6 +115,14 @@ async def _picture(request: RoomRequest, kind: Literal["crop", "frame"]) -> Resp
     return Response(jpeg, media_type=JPEG, headers=headers)
 
 
+@Described(
+    "countPasses",
+    "Count passes by hour or by camera",
+    "passes",
+    answer=PassCounts,
+    query=CountsQuery,
+)
+@route("GET", "/v1/passes/counts", Role.VIEWER)
 async def count(request: RoomRequest) -> Response:
     """Return a page of the counts of passes by hour or by camera."""
     asked = query_of(request, CountsQuery)

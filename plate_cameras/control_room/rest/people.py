@@ -11,8 +11,8 @@ from orchestrator.errors import ParameterError
 from plate_cameras.control_room.access.passwords import LONGEST, check_password
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
-from plate_cameras.control_room.described import Described
-from plate_cameras.control_room.endpoint import RoomRequest, RoomRoute
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.exchange import (
     body_of,
     page_of,
@@ -23,6 +23,8 @@ from plate_cameras.control_room.rest.exchange import (
 from plate_cameras.control_room.rest.queries import NamesQuery, Query
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people.people import MAX_GROUP_LENGTH, MAX_GROUPS, Person
+
+PERSON = "/v1/people/{name}"
 
 RoleName = Literal["viewer", "editor", "administrator"]
 
@@ -68,6 +70,8 @@ class ShownPeople(BaseModel):
     cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
+@Described("people", "People who may log in", "people", answer=ShownPeople, query=NamesQuery)
+@route("GET", "/v1/people", Role.ADMINISTRATOR)
 async def show_all(request: RoomRequest) -> Response:
     """List people. An administrator of some groups sees the people of these groups alone."""
     asked, people = query_of(request, NamesQuery), request.room.store.people
@@ -77,6 +81,16 @@ async def show_all(request: RoomRequest) -> Response:
     return _to_response(ShownPeople(people=shown, cursor=cursor))
 
 
+@Described(
+    "putPerson",
+    "Add or change a person",
+    "people",
+    answer=ShownPerson,
+    body=PersonChange,
+    creates=True,
+    problems=("409",),
+)
+@route("PUT", PERSON, Role.ADMINISTRATOR)
 async def put(request: RoomRequest) -> Response:
     """Add a person, or change one."""
     sent = await body_of(request, PersonChange, hides_values=True)
@@ -95,6 +109,10 @@ async def put(request: RoomRequest) -> Response:
     return _to_response(ShownPerson.model_validate(person), 201)
 
 
+@Described(
+    "removePerson", "Remove a person; the sessions end", "people", status=204, problems=("409",)
+)
+@route("DELETE", PERSON, Role.ADMINISTRATOR)
 async def remove(request: RoomRequest) -> Response:
     """Remove a person with all sessions."""
     name = path_value(request, "name")
@@ -130,31 +148,3 @@ def _to_response(shown: BaseModel, status: int = 200) -> Response:
         media_type="application/json",
         headers={"cache-control": "no-store"},
     )
-
-
-ROUTES = (
-    RoomRoute(
-        *("GET", "/v1/people", Role.ADMINISTRATOR, show_all),
-        Described(
-            *("people", "People who may log in", "people"), answer=ShownPeople, query=NamesQuery
-        ),
-    ),
-    RoomRoute(
-        *("PUT", "/v1/people/{name}", Role.ADMINISTRATOR, put),
-        Described(
-            *("putPerson", "Add or change a person", "people"),
-            answer=ShownPerson,
-            body=PersonChange,
-            creates=True,
-            problems=("409",),
-        ),
-    ),
-    RoomRoute(
-        *("DELETE", "/v1/people/{name}", Role.ADMINISTRATOR, remove),
-        Described(
-            *("removePerson", "Remove a person; the sessions end", "people"),
-            status=204,
-            problems=("409",),
-        ),
-    ),
-)

@@ -12,7 +12,9 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from plate_cameras.control_room.access.policy import Forbidden
+from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.csv_export import EXPORTS
 from plate_cameras.control_room.rest.exchange import (
     answer,
@@ -33,6 +35,13 @@ CHUNK = 256 * 1024
 ZIP = "application/zip"
 
 
+@Described(
+    "exportPlate",
+    "Everything about one plate, for its owner",
+    "operation",
+    media={ZIP: "Passes as JSON lines, and their pictures"},
+)
+@route("GET", "/v1/plates/{text}/export", Role.ADMINISTRATOR)
 async def export(request: RoomRequest) -> Response:
     """Return all passes of a plate that the principal may see, with their pictures, as a ZIP."""
     requester = requester_of(request, query_of(request, Query), must_tell=True)
@@ -60,6 +69,14 @@ def _write(request: RoomRequest, text: str, requester: Requester) -> BinaryIO:
         return target.open("rb")
 
 
+@Described(
+    "deletePlate",
+    "Delete everything about one plate",
+    "operation",
+    answer=Deletion,
+    query=DeletionQuery,
+)
+@route("DELETE", "/v1/plates/{text}", Role.ADMINISTRATOR)
 async def delete(request: RoomRequest) -> Response:
     """Delete everything about a plate.
 
@@ -78,6 +95,14 @@ async def delete(request: RoomRequest) -> Response:
     return answer(Deletion(**shown))
 
 
+@Described(
+    "audit",
+    "Who has searched for what, and why",
+    "operation",
+    answer=AuditPage,
+    query=AuditPageQuery,
+)
+@route("GET", "/v1/audit", Role.ADMINISTRATOR)
 async def list_searches(request: RoomRequest) -> Response:
     """Return a page of the audit. With groups, it is that of people and keys of these groups."""
     asked = query_of(request, AuditPageQuery)

@@ -14,9 +14,11 @@ from plate_cameras.control_room.access.own_pages import check_own_page
 from plate_cameras.control_room.access.passwords import LONGEST
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
-from plate_cameras.control_room.described import Described
-from plate_cameras.control_room.endpoint import RoomRequest, RoomRoute
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.exchange import body_of
+
+PATH = "/v1/session"
 
 MAX_BYTES = 16 * 1024
 """Largest body of a login, which anybody may send."""
@@ -55,6 +57,16 @@ class Session(BaseModel):
     )
 
 
+@Described(
+    "logIn",
+    "Log in. The answer sets the cookie `plates_session`",
+    "people",
+    answer=Session,
+    body=Credentials,
+    is_searching=False,
+    is_public=True,
+)
+@route("POST", PATH, Role.NOBODY)
 async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
     check_own_page(request.request.http.headers)
@@ -65,6 +77,15 @@ async def log_in(request: RoomRequest) -> Response:
     return _begun(request, login)
 
 
+@Described(
+    "changePassword",
+    "Change the own password; other sessions end",
+    "people",
+    answer=Session,
+    body=NewPassword,
+    is_searching=False,
+)
+@route("PUT", f"{PATH}/password", Role.VIEWER)
 async def change_password(request: RoomRequest) -> Response:
     """Give the person who asks another password. All other sessions of the person end."""
     if not request.request.admitted.slot.client.name.startswith(PERSON_PREFIX):
@@ -100,6 +121,8 @@ def _begun(request: RoomRequest, login: Login) -> Response:
     return response
 
 
+@Described("session", "Who asks, and with which role", "people", answer=Session, is_searching=False)
+@route("GET", PATH, Role.VIEWER, is_background=True)
 async def show(request: RoomRequest) -> Response:
     """Tell who asks."""
     principal, client = request.principal, request.request.admitted.slot.client
@@ -117,6 +140,8 @@ async def show(request: RoomRequest) -> Response:
     )
 
 
+@Described("logOut", "Log out", "people", status=204, is_searching=False)
+@route("DELETE", PATH, Role.VIEWER)
 async def log_out(request: RoomRequest) -> Response:
     """End the session and its cookie. A key stays."""
     await _end(request)
@@ -133,40 +158,3 @@ async def _end(request: RoomRequest) -> None:
 
 def _to_response(session: Session) -> Response:
     return Response(session.model_dump_json(), media_type="application/json", headers=NEVER_STORED)
-
-
-PATH = "/v1/session"
-ROUTES = (
-    RoomRoute(
-        *("POST", PATH, Role.NOBODY, log_in),
-        Described(
-            *("logIn", "Log in. The answer sets the cookie `plates_session`", "people"),
-            answer=Session,
-            body=Credentials,
-            is_searching=False,
-            is_public=True,
-        ),
-    ),
-    RoomRoute(
-        *("GET", PATH, Role.VIEWER, show),
-        Described(
-            *("session", "Who asks, and with which role", "people"),
-            answer=Session,
-            is_searching=False,
-        ),
-        is_background=True,
-    ),
-    RoomRoute(
-        *("DELETE", PATH, Role.VIEWER, log_out),
-        Described("logOut", "Log out", "people", status=204, is_searching=False),
-    ),
-    RoomRoute(
-        *("PUT", f"{PATH}/password", Role.VIEWER, change_password),
-        Described(
-            *("changePassword", "Change the own password; other sessions end", "people"),
-            answer=Session,
-            body=NewPassword,
-            is_searching=False,
-        ),
-    ),
-)

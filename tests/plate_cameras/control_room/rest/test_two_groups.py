@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.serving.gateway.policy import api_keys
 from plate_cameras.control_room import endpoint, extension
-from plate_cameras.control_room.endpoint import RoomRoute
+from plate_cameras.control_room.operations import RoomRoute
 from plate_cameras.control_room.rest import streams
 from plate_cameras.control_room.rest.routes import rest_routes
 from plate_cameras.store.people.people import Person
