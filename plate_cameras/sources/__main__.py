@@ -17,7 +17,7 @@ import cv2
 
 from orchestrator.host.cores import usable_cores
 from plate_cameras.sources.decoder import Decoder
-from plate_cameras.sources.failures import log_fault
+from plate_cameras.sources.network.failures import log_fault
 
 MAX_MEMORY_MB = 1536
 """Memory that a decoder may take for its cameras. Four cameras of 8 megapixels take some 500 MB."""

@@ -15,22 +15,22 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.sources.addresses import Address
-from plate_cameras.sources.failures import (
+from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.network.addresses import Address
+from plate_cameras.sources.network.failures import (
     AGAIN,
     SourceError,
     describe,
     describe_redirect,
 )
-from plate_cameras.sources.limits import Limits
-from plate_cameras.sources.policy import (
+from plate_cameras.sources.network.policy import (
     HTTP,
     MAX_PIXELS,
     MAX_REDIRECTS,
     RTSP,
     follow,
 )
-from plate_cameras.sources.rtsp_guard import RtspGuard
+from plate_cameras.sources.network.rtsp_guard import RtspGuard
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 MIN_OPEN_S = 0.1
@@ -229,7 +229,7 @@ def _find_location(address: Address, error: Exception, limits: Limits) -> str | 
     """Return where a web server redirects to. FFmpeg only tells of a failed connection."""
     if address.kind != HTTP or getattr(error, "errno", None) != errno.EIO:
         return None
-    from plate_cameras.sources.http_client import find_location  # aiohttp is large
+    from plate_cameras.sources.network.http_client import find_location  # aiohttp is large
 
     return find_location(address, limits.read_s)
 

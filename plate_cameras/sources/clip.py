@@ -9,8 +9,8 @@ from av.video.frame import VideoFrame
 
 from plate_cameras.sources.capture import Capture, VideoPacket, seconds_of
 from plate_cameras.sources.clocks import MIN_STEP_S
-from plate_cameras.sources.failures import SourceError
 from plate_cameras.sources.looks import Look, LookSlot
+from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.status import Progress
 
 USUAL_RATE = 25.0

@@ -11,7 +11,6 @@ from typing import BinaryIO
 
 from orchestrator.host.cores import usable_cores
 from plate_cameras.sources.conversion import encode_jpeg
-from plate_cameras.sources.failures import log_fault
 from plate_cameras.sources.looks import Look
 from plate_cameras.sources.messages import (
     HEAD,
@@ -25,6 +24,7 @@ from plate_cameras.sources.messages import (
     pack,
     unpack,
 )
+from plate_cameras.sources.network.failures import log_fault
 from plate_cameras.sources.player import Player
 
 REPORT_EVERY_S = 0.5

@@ -13,11 +13,11 @@ from orchestrator.errors import ServerError
 from orchestrator.host.backoff import exponential_s
 from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.addresses import find_here
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.children import COMMAND, Child
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.messages import Message, Report
+from plate_cameras.sources.network.addresses import find_here
 
 LOG = logging.getLogger(__name__)
 PER_PROCESS = 4

@@ -12,13 +12,13 @@ from orchestrator.host.backoff import exponential_s
 from plate_cameras.clocks import local_now, steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.hours import is_watched
-from plate_cameras.sources.addresses import address_of
 from plate_cameras.sources.capture import Capture, LiveCapture
 from plate_cameras.sources.clip import ClipPlayback
-from plate_cameras.sources.failures import SourceError, log_fault
 from plate_cameras.sources.live import LivePlayback
 from plate_cameras.sources.looks import LookSlot
 from plate_cameras.sources.messages import Ended, Message, Open, Ready, Report
+from plate_cameras.sources.network.addresses import address_of
+from plate_cameras.sources.network.failures import SourceError, log_fault
 from plate_cameras.sources.status import Progress
 
 LOG = logging.getLogger(__name__)

@@ -18,11 +18,11 @@ from av.container import InputContainer
 from av.video.frame import VideoFrame
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.sources.addresses import Address
 from plate_cameras.sources.capture import VideoPacket, prepare
-from plate_cameras.sources.failures import NO_VIDEO, SourceError
-from plate_cameras.sources.http_client import HttpClient, describe_failure
-from plate_cameras.sources.policy import PICTURE_OPTIONS
+from plate_cameras.sources.network.addresses import Address
+from plate_cameras.sources.network.failures import NO_VIDEO, SourceError
+from plate_cameras.sources.network.http_client import HttpClient, describe_failure
+from plate_cameras.sources.network.policy import PICTURE_OPTIONS
 
 MAX_PER_S = 10.0
 """Most pictures a second that are requested. Small cameras cannot send more."""

@@ -133,3 +133,6 @@ def to_areas(camera: Camera, body: AreasBody) -> Areas:
 async def _describe(request: RoomRequest, camera: Camera) -> Response:
     room = request.room
     return answer((await room.threads.run(lambda: read_cameras(room)))[camera.name])
+
+
+ROUTES = (list_all, get, still, put_areas, delete_areas)

@@ -42,3 +42,6 @@ async def list_openings(request: RoomRequest) -> Response:
     scope, openings = requester_of(request, asked).scope, request.room.store.openings
     page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
     return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))
+
+
+ROUTES = (list_all, list_openings)

@@ -209,3 +209,6 @@ def _to_entry(entry: ListEntry) -> EntryAnswer:
         valid_until=None if entry.valid_until_s is None else to_rfc3339(entry.valid_until_s),
         edits=entry.edits,
     )
+
+
+ROUTES = (list_all, put_list, delete_list, list_entries, import_entries, put_entry, delete_entry)

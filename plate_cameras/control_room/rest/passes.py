@@ -142,3 +142,6 @@ async def count(request: RoomRequest) -> Response:
     cursor = page[-1].key if len(counts) > asked.limit else ""
     shown = tuple(map(vars, page))
     return answer(PassCounts.model_validate({"by": asked.by, "counts": shown, "cursor": cursor}))
+
+
+ROUTES = (search, count, get, crop, frame)

@@ -148,3 +148,6 @@ def _to_response(shown: BaseModel, status: int = 200) -> Response:
         media_type="application/json",
         headers={"cache-control": "no-store"},
     )
+
+
+ROUTES = (show_all, put, remove)

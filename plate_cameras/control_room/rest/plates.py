@@ -124,3 +124,6 @@ def _to_entry(one: RecordedSearch) -> AuditEntry:
         query=dict(one.query),
         count=one.count,
     )
+
+
+ROUTES = (export, delete)

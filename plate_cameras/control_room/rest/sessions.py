@@ -158,3 +158,6 @@ async def _end(request: RoomRequest) -> None:
 
 def _to_response(session: Session) -> Response:
     return Response(session.model_dump_json(), media_type="application/json", headers=NEVER_STORED)
+
+
+ROUTES = (log_in, show, log_out, change_password)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from plate_cameras.sources.addresses import parse_address
 from plate_cameras.sources.capture import Capture
-from plate_cameras.sources.failures import SourceError
 from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.network.addresses import parse_address
+from plate_cameras.sources.network.failures import SourceError
 from tests.plate_cameras.clips import encode, street
 
 LIMITS = Limits(open_s=0.5, read_s=0.5)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from plate_cameras.configuration import Camera
 from plate_cameras.sources import live
-from plate_cameras.sources.failures import SourceError
 from plate_cameras.sources.limits import Limits
-from plate_cameras.sources.live import LivePlayback
+from plate_cameras.sources.live import FreezeDetector, LivePlayback
 from plate_cameras.sources.looks import Look
+from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.status import Progress
 
 WALL, STEADY = 1_800_000_000.0, 5000.0
@@ -255,3 +255,33 @@ def test_a_stream_that_sends_a_frame_now_and_then_is_followed(
     now_and_then = [Arrival(29.0 * n, steady_s=29.0) for n in range(5)]
     scene.play(now_and_then, monkeypatch)
     assert len(scene.looks) == 5
+
+
+def luma(level: int) -> np.ndarray:
+    return np.full((135, 240), level, np.uint8)
+
+
+def test_a_picture_that_stays_the_same_is_frozen_after_a_while() -> None:
+    freeze = FreezeDetector(10)
+    assert not freeze.update(luma(1), 0.0)
+    assert [freeze.update(luma(1), time_s) for time_s in (3, 6, 9)] == [True] * 3
+    assert not freeze.is_frozen(9)
+    freeze.update(luma(1), 12)
+    assert freeze.is_frozen(12)
+
+
+def test_two_key_frames_far_apart_are_not_enough() -> None:
+    freeze = FreezeDetector(10)
+    freeze.update(luma(1), 0.0)
+    freeze.update(luma(1), 12.0)
+    assert not freeze.is_frozen(12)
+
+
+def test_any_change_ends_the_freeze() -> None:
+    freeze = FreezeDetector(1)
+    for time_s in range(6):
+        freeze.update(luma(1), time_s)
+    changed = luma(1)
+    changed[0, 0] = 2
+    assert not freeze.update(changed, 7.0)
+    assert not freeze.is_frozen(7.0)

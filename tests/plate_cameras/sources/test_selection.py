@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plate_cameras.sources.addresses import parse_address
 from plate_cameras.sources.capture import Capture, VideoPacket, seconds_of
 from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.selection import PacketSizes, SelectiveDecoder
 from tests.plate_cameras.clips import RATE, encode, street
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plate_cameras.sources.policy import follow
+from plate_cameras.sources.network.policy import follow
 
 CAMERA = "http://admin:p%40ss@10.0.0.5:8080/video?a=1"
 

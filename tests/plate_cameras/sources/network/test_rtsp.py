@@ -17,8 +17,8 @@ from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.limits import Limits
 from tests.plate_cameras.servers import RtspCamera, check_gstreamer, rtsp_camera
+from tests.plate_cameras.sources.network.two_minutes import COUNT, RATE, read_number, write_clip
 from tests.plate_cameras.streams import take, take_until, wait
-from tests.plate_cameras.two_minutes import COUNT, RATE, read_number, write_clip
 
 pytestmark = pytest.mark.server
 LIMITS = Limits(open_s=5, read_s=2, first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=1)

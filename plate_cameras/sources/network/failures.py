@@ -12,8 +12,8 @@ import av
 
 from orchestrator.host.text_lines import to_line
 from plate_cameras.camera_urls import UNNAMED, show
-from plate_cameras.sources.addresses import Address
-from plate_cameras.sources.policy import DEVICE, UNKNOWN
+from plate_cameras.sources.network.addresses import Address
+from plate_cameras.sources.network.policy import DEVICE, UNKNOWN
 
 
 class SourceError(Exception):

@@ -21,8 +21,8 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.sources.addresses import Address, make_tls_context
-from plate_cameras.sources.policy import PORTS
+from plate_cameras.sources.network.addresses import Address, make_tls_context
+from plate_cameras.sources.network.policy import PORTS
 
 REDIRECT = re.compile(rb"RTSP/\S*\s+\+?0*3\d\d(?!\d)")
 """The begin of an answer that redirects, as FFmpeg reads it: without carriage returns."""

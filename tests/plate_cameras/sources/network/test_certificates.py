@@ -14,8 +14,8 @@ from plate_cameras.sources.limits import Limits
 from tests.client.certificates import Certificate, make_certificate
 from tests.plate_cameras.clips import street
 from tests.plate_cameras.servers import check_gstreamer, http_camera, rtsp_camera
+from tests.plate_cameras.sources.network.two_minutes import read_number, write_clip
 from tests.plate_cameras.streams import take, wait
-from tests.plate_cameras.two_minutes import read_number, write_clip
 
 pytestmark = pytest.mark.server
 LIMITS = Limits(open_s=5, read_s=5, first_pause_s=0.1, longest_pause_s=0.5)

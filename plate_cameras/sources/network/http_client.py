@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 import aiohttp
 from yarl import URL
 
-from plate_cameras.sources.addresses import Address, make_tls_context
-from plate_cameras.sources.failures import (
+from plate_cameras.sources.network.addresses import Address, make_tls_context
+from plate_cameras.sources.network.failures import (
     AGAIN,
     CLOSED,
     NO_DATA,
@@ -21,7 +21,7 @@ from plate_cameras.sources.failures import (
     describe_redirect,
     describe_status,
 )
-from plate_cameras.sources.policy import MAX_REDIRECTS, follow
+from plate_cameras.sources.network.policy import MAX_REDIRECTS, follow
 
 REDIRECTS = (301, 302, 303, 307, 308)
 MAX_BYTES = 20_000_000
