@@ -13,6 +13,7 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.sources.status import SourceStatus
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 
 ADVANCE_EVERY_S = 1.0
@@ -37,7 +38,7 @@ class FrameStream(Protocol):
         """Take over settings that need no other stream."""
 
     @property
-    def status(self) -> Any: ...
+    def status(self) -> SourceStatus: ...
 
 
 class Tracker(Protocol):
@@ -50,6 +51,12 @@ class Tracker(Protocol):
     def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
     def advance(self, moment_s: float) -> Sequence[PassEvent]: ...
     def close(self) -> Sequence[PassEvent]: ...
+
+    @property
+    def open_passes(self) -> int: ...
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other settings."""
 
 
 @dataclass

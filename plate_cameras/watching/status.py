@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from plate_cameras.watching.camera_loop import CameraLoop
 
@@ -11,25 +10,6 @@ FAILED = "failed"
 """State of a camera between an exception and the next start."""
 UP = ("playing", "off")
 """States of a camera that is seen, or is off by its schedule."""
-
-
-class StreamStatus(Protocol):
-    """The part of a source's status that is shown."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def dropped(self) -> int: ...
-    @property
-    def dropped_share(self) -> float: ...
-    @property
-    def reconnects(self) -> int: ...
-    @property
-    def deaths(self) -> int: ...
-    @property
-    def last_error(self) -> str: ...
-    @property
-    def delay_s(self) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -76,7 +56,7 @@ class CameraStatus:
     @classmethod
     def of(cls, loop: CameraLoop) -> CameraStatus:
         """Return the state of a camera that is followed."""
-        stream: StreamStatus = loop.stream.status
+        stream = loop.stream.status
         return cls(
             name=loop.camera.name,
             state=FAILED if loop.failure else stream.state,

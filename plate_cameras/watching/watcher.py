@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks, describe
@@ -58,16 +57,8 @@ OF_THE_STREAM = (
 """Settings that need another stream; a camera whose other settings change keeps its stream."""
 
 
-class ConfigurableTracker(Tracker, Protocol):
-    """A tracker whose camera may get other settings."""
-
-    @property
-    def open_passes(self) -> int: ...
-    def configure(self, camera: Camera) -> None: ...
-
-
 OpenStream = Callable[[Camera], FrameStream]
-MakeTracker = Callable[[Camera], ConfigurableTracker]
+MakeTracker = Callable[[Camera], Tracker]
 
 
 @dataclass
@@ -75,7 +66,7 @@ class _Watched:
     """One camera. Its loop and its tracker are new ones after each failure."""
 
     loop: CameraLoop
-    tracker: ConfigurableTracker
+    tracker: Tracker
     task: asyncio.Task[None] | None = None
     is_started: bool = False
     is_settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -179,7 +170,7 @@ class Watcher:
             _task_of(camera.name), lambda: self._run(watched), ends=True
         )
 
-    def _open(self, camera: Camera) -> tuple[CameraLoop, ConfigurableTracker]:
+    def _open(self, camera: Camera) -> tuple[CameraLoop, Tracker]:
         """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
         stream: FrameStream
         try:

@@ -27,49 +27,9 @@ from plate_cameras.control_room.pages.html import (
     render_page,
 )
 
-STYLES = ("room.css", "forms.css", "live.css", "search.css", "pass.css", "lists.css", "cameras.css")
-SCRIPTS = (
-    "api.js",
-    "areas.js",
-    "camera_cards.js",
-    "cameras.js",
-    "chime.js",
-    "counts.js",
-    "dialogs.js",
-    "downloads.js",
-    "drafts.js",
-    "entries.js",
-    "entry_row.js",
-    "evidence.js",
-    "gates.js",
-    "header.js",
-    "heat_map.js",
-    "imports.js",
-    "language.js",
-    "lists.js",
-    "live.js",
-    "live_rows.js",
-    "login.js",
-    "neighbours.js",
-    "openings.js",
-    "own_password.js",
-    "pass.js",
-    "passes.js",
-    "people.js",
-    "plate_requests.js",
-    "query.js",
-    "readings.js",
-    "reasons.js",
-    "search.js",
-    "session.js",
-    "stage.js",
-    "states.js",
-    "stream.js",
-    "times.js",
-    "tones.js",
-)
-FILES = {**dict.fromkeys(STYLES, "text/css"), **dict.fromkeys(SCRIPTS, "text/javascript")}
-"""Content types by file name."""
+FOLDER = Path(__file__).parent
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+"""Content types of the files that pages load."""
 LANGUAGE_COOKIE = "plates_language"
 """Cookie with the language that the reader has chosen, so that it holds on the next page."""
 YEAR_S = 365 * 86400
@@ -82,10 +42,16 @@ def page_routes() -> list[Route]:
         SettingsError: A text of the pages is missing or wrong.
     """
     texts = read_room_texts()
-    files = file_routes("/control/", Path(__file__).parent, FILES)
+    files = file_routes("/control/", FOLDER, find_files())
     # The same files as the first page has; a gateway without plates serves no first page.
     shared = file_routes("/page/", PAGE_FOLDER, PAGE_FILES)
     return [*(_page_route(page, texts) for page in PAGES), *files, *shared]
+
+
+def find_files() -> dict[str, str]:
+    """Return the content types of all styles and scripts, by file name."""
+    found = sorted(file for file in FOLDER.iterdir() if file.suffix in TYPES)
+    return {file.name: TYPES[file.suffix] for file in found}
 
 
 def _page_route(page: Page, texts: dict[str, RoomTexts]) -> Route:

@@ -43,7 +43,7 @@ async def search(request: RoomRequest) -> Response:
     """Return a page of passes, or all of them as a CSV file."""
     asked = query_of(request, PassesQuery)
     requester = requester_of(request, asked, must_tell=True)
-    query = to_query(asked)
+    query = PassQuery(**asked.model_dump(exclude={"format", "reason"}))
     if wants_csv(request, asked.format):
         return await csv_response(request, query, requester)
 
@@ -53,28 +53,6 @@ async def search(request: RoomRequest) -> Response:
         return PassesPage(passes=passes, cursor=page.cursor)
 
     return await answer_in_thread(request, read)
-
-
-def to_query(asked: PassesQuery) -> PassQuery:
-    """Return a query of the API as one of the store.
-
-    Raises:
-        ParameterError: Its parts do not fit together.
-    """
-    return PassQuery(
-        text=asked.text,
-        parts=asked.part,
-        edits=asked.edits,
-        cameras=asked.camera,
-        from_s=asked.from_s,
-        until_s=asked.until_s,
-        region_code=asked.region,
-        list_name=asked.list,
-        zones=asked.zone,
-        direction=asked.direction,
-        limit=asked.limit,
-        cursor=asked.cursor,
-    )
 
 
 @Described("pass", "A pass with all its readings", "passes", answer=PassWithReadings)

@@ -97,12 +97,22 @@ class PassesQuery(Period):
         description="The whole text; `*` stands for any characters, `?` for one",
         examples=["A123*"],
     )
-    part: Parts = Field((), description="Part of the text; may be repeated", examples=[["123"]])
+    parts: Parts = Field(
+        (), alias="part", description="Part of the text; may be repeated", examples=[["123"]]
+    )
     edits: int = Field(0, ge=0, le=2, description="Most characters that differ", examples=[1])
-    camera: Names = Field((), description="Camera; may be repeated", examples=[["gate"]])
-    region: str = Field("", max_length=10, description="Code of the region", examples=["77"])
-    list: str = Field("", max_length=200, description="List that was hit", examples=["residents"])
-    zone: Names = Field((), description="Zone; may be repeated", examples=[["entry"]])
+    cameras: Names = Field(
+        (), alias="camera", description="Camera; may be repeated", examples=[["gate"]]
+    )
+    region_code: str = Field(
+        "", alias="region", max_length=10, description="Code of the region", examples=["77"]
+    )
+    list_name: str = Field(
+        "", alias="list", max_length=200, description="List that was hit", examples=["residents"]
+    )
+    zones: Names = Field(
+        (), alias="zone", description="Zone; may be repeated", examples=[["entry"]]
+    )
     direction: Literal["", "towards", "away"] = Field(
         "", description="Motion of the vehicle", examples=["towards"]
     )

@@ -12,7 +12,6 @@ import pytest
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES
 from plate_cameras.control_room.pages import html
 from plate_cameras.control_room.pages.html import PAGES, Page, read_room_texts, render_page
-from plate_cameras.control_room.pages.routes import FILES
 from plate_cameras.gates.reasons import REASONS
 from tests.serving.gateway.http.html_reader import Reader
 
@@ -78,8 +77,3 @@ def test_every_reason_of_a_gate_is_said_with_its_values(language: str) -> None:
     said = TEXTS[language].script
     told = {code: VALUE.findall(said[f"because_{code}"]) for code in REASONS}
     assert told == {code: VALUE.findall(sentence) for code, sentence in REASONS.items()}
-
-
-def test_every_file_is_served() -> None:
-    files = {file.name for file in FOLDER.iterdir() if file.suffix in (".js", ".css")}
-    assert files == {*FILES}

@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from orchestrator.serving.gateway.http.page.html import CSP
-from plate_cameras.control_room.pages.routes import FILES, page_routes
+from plate_cameras.control_room.pages.routes import find_files, page_routes
 
 PATHS = ["/live", "/passes", "/passes/any", "/lists", "/cameras", "/gates", "/people", "/login"]
 
@@ -17,7 +17,7 @@ def client() -> TestClient:
     return TestClient(Starlette(routes=page_routes()))
 
 
-@pytest.mark.parametrize("path", [*PATHS, *(f"/control/{name}" for name in FILES)])
+@pytest.mark.parametrize("path", [*PATHS, *(f"/control/{name}" for name in find_files())])
 def test_pages_and_files_are_guarded(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 200
@@ -53,4 +53,4 @@ def test_a_chosen_language_is_kept(client: TestClient) -> None:
 
 
 def test_files_stay_small(client: TestClient) -> None:
-    assert sum(len(client.get(f"/control/{name}").content) for name in FILES) < 150_000
+    assert sum(len(client.get(f"/control/{name}").content) for name in find_files()) < 150_000
