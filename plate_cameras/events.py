@@ -47,8 +47,8 @@ def describe_pass(passed: Pass) -> dict[str, Any]:
         ],
         "direction": passed.direction,
         "crossings": [
-            {"line": one.line, "side": one.side, "time": to_rfc3339(one.time_s)}
-            for one in passed.crossings
+            {"line": crossing.line, "side": crossing.side, "time": to_rfc3339(crossing.time_s)}
+            for crossing in passed.crossings
         ],
         "speed_widths_s": round(passed.speed_widths_s, 2),
         "zones": [*passed.zones],

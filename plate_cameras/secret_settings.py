@@ -31,13 +31,13 @@ def warn_of_readers(file: Path, configuration: Configuration) -> None:
 def _secrets_of(configuration: Configuration) -> Iterator[str]:
     """Return the addresses and options that hold a password."""
     users: tuple[Sink | Gate, ...] = (*configuration.sinks, *configuration.gates)
-    urls = [one.url for one in configuration.cameras] + [one.url for one in users]
+    urls = [camera.url for camera in configuration.cameras] + [one.url for one in users]
     urls.append(configuration.store.url or "")
     yield from filter(LOGIN.search, urls)
-    options = [one for user in users for one in user.options.items()]
+    options = [item for user in users for item in user.options.items()]
     secrets = [value for name, value in options if SECRET_NAME.search(name)]
-    secrets += [one for sink in configuration.sinks for one in sink.secrets]
-    yield from (one for one in secrets if not one.startswith(FROM_ENVIRONMENT))
+    secrets += [secret for sink in configuration.sinks for secret in sink.secrets]
+    yield from (secret for secret in secrets if not secret.startswith(FROM_ENVIRONMENT))
 
 
 def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:

@@ -111,7 +111,9 @@ class RoomRequest:
     @property
     def cameras(self) -> list[Camera]:
         """The configured cameras that the principal may see."""
-        return [one for one in self.room.configuration.cameras if self.scope.sees(one.name)]
+        return [
+            camera for camera in self.room.configuration.cameras if self.scope.sees(camera.name)
+        ]
 
     async def body(self) -> bytes:
         """Return the body. It may come slowly, so the principal's rights are checked again.
@@ -140,8 +142,8 @@ class RoomRequest:
 def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane) -> list[Route]:
     """Return a route for each path, which admits its callers through the gateway's policy."""
     by_path: dict[str, dict[str, RoomRoute]] = {}
-    for one in routes:
-        by_path.setdefault(one.path, {})[one.method] = one
+    for route in routes:
+        by_path.setdefault(route.path, {})[route.method] = route
     return [_to_route(path, methods, room, service) for path, methods in by_path.items()]
 
 

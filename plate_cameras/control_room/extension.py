@@ -67,7 +67,9 @@ class ControlRoomExtension:
 
     def broken_parts(self) -> list[str]:
         """Return the names of tasks that have failed; the log says why."""
-        failed = (one for one in self._tasks.statuses if one.last_error or not one.is_up)
+        failed = (
+            status for status in self._tasks.statuses if status.last_error or not status.is_up
+        )
         return [f"control room: {one.name}" for one in failed]
 
     async def _run_tasks(self) -> None:

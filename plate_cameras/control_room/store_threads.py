@@ -159,7 +159,7 @@ class StoreThreads:
         self, store: PassStore, kinds: tuple[CallKind, ...] = (QUICK, SEARCH, BULK)
     ) -> None:
         self._store = store
-        self._pools = {one.name: _Pool(one) for one in kinds}
+        self._pools = {kind.name: _Pool(kind) for kind in kinds}
 
     async def run(self, call: Callable[[], ResultT], kind: CallKind = QUICK) -> ResultT:
         """Return what a call returns.

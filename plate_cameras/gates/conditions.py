@@ -147,7 +147,9 @@ def is_settled(passed: Pass, threshold: float) -> bool:
 
     A pass that has agreed may change its text later. Then the new text must agree, too.
     """
-    agreeing = sum(best_text(one.plate)[0] == passed.text for one in passed.observations)
+    agreeing = sum(
+        best_text(observation.plate)[0] == passed.text for observation in passed.observations
+    )
     return bool(passed.text) and passed.text_score >= threshold and agreeing >= MIN_AGREEING
 
 
@@ -165,7 +167,11 @@ def first_readable_s(passed: Pass) -> float | None:
     """Return the steady time of the first frame that shows the text; None if it is not known."""
     if passed.clock == "file" or passed.last_moment_s is None:
         return None
-    times = (one.time_s for one in passed.observations if best_text(one.plate)[0] == passed.text)
+    times = (
+        observation.time_s
+        for observation in passed.observations
+        if best_text(observation.plate)[0] == passed.text
+    )
     # Both times are of the stream's own clock, so their difference is a duration.
     since_s = passed.last_seen_s - next(times, passed.last_seen_s)
     return passed.last_moment_s - max(since_s, 0.0)
@@ -173,7 +179,7 @@ def first_readable_s(passed: Pass) -> float | None:
 
 def _has_crossed(gate: Gate, passed: Pass) -> bool:
     """Tell whether the vehicle is beyond one of the lines: a vehicle may shunt."""
-    last = {one.line: one.side for one in passed.crossings}
+    last = {crossing.line: crossing.side for crossing in passed.crossings}
     sides = [last[line] for line in gate.lines if line in last]
     return bool(sides) and (not gate.side or gate.side in sides)
 

@@ -97,10 +97,13 @@ class GateController:
             configuration: The gates and cameras.
             relays: Relays of the gates that are new or have changed, by name.
         """
-        gates = {one.name: one for one in configuration.gates}
+        gates = {gate.name: gate for gate in configuration.gates}
         self._follow_cameras(configuration)
         self._lists.count_openings(
-            max((max(one.hold_off_s, one.open_s, one.pulse_s) for one in gates.values()), default=0)
+            max(
+                (max(gate.hold_off_s, gate.open_s, gate.pulse_s) for gate in gates.values()),
+                default=0,
+            )
         )
         stopped = [name for name in self._queues if name in relays or name not in gates]
         for name in stopped:  # before anything else runs: no gate opens by settings that have gone
@@ -111,13 +114,13 @@ class GateController:
             self._start(GateQueue(gates[name], relay, self._around), waiting)
         for queue in former.values():
             _refuse_all(queue, "gone_gate")
-        if RECONSIDERING not in [one.name for one in self._tasks.statuses]:
+        if RECONSIDERING not in [status.name for status in self._tasks.statuses]:
             self._tasks.start(RECONSIDERING, self._reconsider_now_and_then)
 
     def changed(self, gates: Sequence[Gate]) -> list[Gate]:
         """Return the gates that have no queue with the same settings."""
         known = {name: queue.gate for name, queue in self._queues.items()}
-        return [one for one in gates if known.get(one.name) != one]
+        return [gate for gate in gates if known.get(gate.name) != gate]
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event, and open the gates whose conditions hold now."""

@@ -54,7 +54,9 @@ class HoldOffs:
 
     def opened_ago_s(self, gate: Gate, texts: Iterable[str], now_s: float) -> float | None:
         """Return how long ago a gate was opened for a plate; None if its hold-off is over."""
-        times = [self._plates[gate.name, one] for one in texts if (gate.name, one) in self._plates]
+        times = [
+            self._plates[gate.name, text] for text in texts if (gate.name, text) in self._plates
+        ]
         ago_s = now_s - max(times, default=float("-inf"))
         return ago_s if ago_s < gate.hold_off_s else None
 

@@ -73,9 +73,9 @@ class OpeningRecorder:
             traceback = None if isinstance(error, StoreError) else error
             LOG.error("records of gates wait in memory: %s", error, exc_info=traceback)
             return False
-        for one in openings:
+        for opening in openings:
             with suppress(ValueError):  # lost meanwhile
-                self._waiting.remove(one)
+                self._waiting.remove(opening)
         return True
 
     def _write(self, openings: Sequence[GateOpening]) -> None:

@@ -76,7 +76,7 @@ async def close_interrupted(
 ) -> None:
     """Close the passes that were open when the last watch was killed, once the spool is empty."""
     note = note or make_note(EFFECTS[INTERRUPTED])
-    names = [one.name for one in configuration.cameras]
+    names = [camera.name for camera in configuration.cameras]
     is_more = True
 
     def close_some() -> None:
@@ -163,7 +163,7 @@ class Health:
     def find_dead(self) -> list[str]:
         """Return the names of tasks that do not run although they should."""
         stalled = [EVENT_LOOP] if self._clock() - self._beat_s > STALLED_S else []
-        return [*stalled, *(one.name for one in self.statuses if not one.is_up)]
+        return [*stalled, *(status.name for status in self.statuses if not status.is_up)]
 
     async def beat(self) -> None:
         """Give signs that the event loop runs, until the task is cancelled."""

@@ -148,9 +148,9 @@ def logging_through(printer: Printer) -> Iterator[None]:
     root = logging.getLogger()
     streams = (sys.stderr, sys.__stderr__)
     replaced = [
-        one
-        for one in root.handlers
-        if isinstance(one, logging.StreamHandler) and one.stream in streams
+        handler
+        for handler in root.handlers
+        if isinstance(handler, logging.StreamHandler) and handler.stream in streams
     ]
     added = [_PrinterHandler(printer, one) for one in replaced]
     for old, new in zip(replaced, added, strict=True):

@@ -238,7 +238,7 @@ class Session:
         if store is None or not self._watch.is_shared:
             return None
         shared = Shared(
-            lambda: [one.name for one in self._configuration.cameras],
+            lambda: [camera.name for camera in self._configuration.cameras],
             self._follow_some,
             self._watcher.count_open,
             self._configuration.cameras_per_watcher,
@@ -254,7 +254,11 @@ class Session:
         async with self._applying:
             reporter, configuration = self._reporter, self._configuration
             drawn = reporter.drawn(configuration) if reporter else configuration
-            own = [one for one in drawn.cameras if not self._sharing or one.name in self._followed]
+            own = [
+                camera
+                for camera in drawn.cameras
+                if not self._sharing or camera.name in self._followed
+            ]
             await self._watcher.follow(own)
 
     async def _follow_some(self, names: Collection[str]) -> None:

@@ -99,4 +99,6 @@ class SinkRunner:
 async def close_all(receivers: Receivers | None) -> None:
     """Close receivers that are not needed after all."""
     if receivers:
-        await asyncio.gather(*(one.close() for one in receivers.values()), return_exceptions=True)
+        await asyncio.gather(
+            *(receiver.close() for receiver in receivers.values()), return_exceptions=True
+        )

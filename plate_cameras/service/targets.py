@@ -44,7 +44,7 @@ def read_target(
     Raises:
         SettingsError: A file is missing or wrong, or a source is not of this kind.
     """
-    files = [one for one in sources if one.lower().endswith(TOML)]
+    files = [source for source in sources if source.lower().endswith(TOML)]
     if files and len(sources) > 1:
         raise SettingsError(f"wanted one file of cameras alone, got {len(sources)} sources")
     if files:
@@ -54,7 +54,7 @@ def read_target(
         configuration = read_configuration(file)
         warn_of_readers(file, configuration)
         return Target(configuration, file)
-    cameras = [_make_camera(one, is_once=is_once, looks_per_s=looks_per_s) for one in sources]
+    cameras = [_make_camera(source, is_once=is_once, looks_per_s=looks_per_s) for source in sources]
     return Target(Configuration(_with_own_names(cameras)))
 
 

@@ -103,10 +103,10 @@ class Deliverer:
     def describe_waiting(self) -> list[str]:
         """Return a line for each sink whose receiver has not accepted all events."""
         return [
-            f"sink {one.name}: {one.waiting} events wait for the next run"
-            + (f": {one.last_error}" if one.last_error else "")
-            for one in self.statuses
-            if one.waiting
+            f"sink {status.name}: {status.waiting} events wait for the next run"
+            + (f": {status.last_error}" if status.last_error else "")
+            for status in self.statuses
+            if status.waiting
         ]
 
     async def _end(self) -> None:

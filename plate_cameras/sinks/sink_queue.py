@@ -208,8 +208,8 @@ class SinkQueue:
             await wait_through(senders, STOP_LIMIT_S)
             raise
         finally:
-            for one in senders:
-                one.cancel()
+            for sender in senders:
+                sender.cancel()
             await wait_through(senders, STOP_LIMIT_S)
         return attempts
 

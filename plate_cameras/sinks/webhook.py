@@ -101,7 +101,7 @@ class WebhookReceiver:
         clock: Callable[[], float] = unix_s,
     ) -> None:
         self._url = _check_url(sink)
-        self._secrets = [_read_secret(sink.name, one, environ) for one in sink.secrets]
+        self._secrets = [_read_secret(sink.name, secret, environ) for secret in sink.secrets]
         self._is_public_only = not sink.private_addresses
         self._resolver = resolver
         self._clock = clock

@@ -128,7 +128,9 @@ class DecoderGroup:
         Cameras whose process ends again get one each. So the one that ends it is alone with that.
         """
         streams = [*self.streams.values()]
-        deaths = {one: one.note_death() for one in streams if guilty in (None, one.number)}
+        deaths = {
+            stream: stream.note_death() for stream in streams if guilty in (None, stream.number)
+        }
         if guilty in self.streams:
             self._delay(self.streams[guilty], max(deaths.values()))
         elif len(streams) > 1 and max(deaths.values(), default=0) >= MAX_DEATHS:

@@ -89,7 +89,7 @@ class FrameTap:
     def offer(self, frame: Frame, plates: Plates) -> None:
         """Keep a frame if one is wanted."""
         if self.is_wanted:
-            boxes = tuple(one.xyxy for one in plates)
+            boxes = tuple(plate.xyxy for plate in plates)
             self.kept, self.is_wanted = AnsweredFrame(frame, boxes), False
 
     def take(self) -> AnsweredFrame | None:

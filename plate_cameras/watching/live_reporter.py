@@ -113,7 +113,7 @@ class LiveReporter:
         """Write what is due. States are due every `STATES_S`, and when one has changed."""
         frames = [frame for loop in self._loops() if (frame := self._tap(loop)) is not None]
         statuses = [CameraStatus.of(loop) for loop in self._loops()]
-        shown = {one.name: (one.state, one.error) for one in statuses}
+        shown = {status.name: (status.state, status.error) for status in statuses}
         is_due = steady_s() - self._told_s >= STATES_S or shown != self._told
         if is_due or frames:
             erased = await asyncio.to_thread(self._write, statuses if is_due else [], frames)
@@ -143,10 +143,10 @@ class LiveReporter:
         """Write states and stills. Return the cameras whose last text was deleted."""
         now_s = unix_s()
         erased = self._live.write_states(
-            [CameraState(one.name, self._watcher, now_s, asdict(one)) for one in statuses]
+            [CameraState(status.name, self._watcher, now_s, asdict(status)) for status in statuses]
         )
-        stills = (Still(one.frame.camera, now_s, to_still(one, self._blur)) for one in frames)
-        self._live.write_stills([one for one in stills if one.jpeg])
+        stills = (Still(frame.frame.camera, now_s, to_still(frame, self._blur)) for frame in frames)
+        self._live.write_stills([still for still in stills if still.jpeg])
         return erased
 
     async def _look_at_areas(self) -> bool:

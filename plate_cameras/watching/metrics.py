@@ -74,13 +74,13 @@ class SnapshotCollector:
             yield _count(PREFIX + name, text, "camera", now.cameras, name)
         for name, text in GAUGES.items():
             yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
-        up = {one.name: float(one.is_up) for one in now.cameras}
+        up = {camera.name: float(camera.is_up) for camera in now.cameras}
         yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
-        served = {one.name: float(one.is_service_up) for one in now.cameras}
+        served = {camera.name: float(camera.is_service_up) for camera in now.cameras}
         yield _gauge(f"{PREFIX}service_up", "1 if the service answered the last frame.", served)
         for name, text in SINK_COUNTERS.items():
             yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
-        disabled = {one.name: float(one.is_disabled) for one in now.sinks}
+        disabled = {sink.name: float(sink.is_disabled) for sink in now.sinks}
         text = "1 if the receiver wants no more events."
         yield _gauge("plates_sink_disabled", text, disabled, "sink")
         yield _describe_failures(now.sinks)
@@ -92,7 +92,7 @@ class SnapshotCollector:
         yield CounterMetricFamily("plates_leases_lost", text, now.leases_lost)
         text = "Events that were not stored, because another watcher had the camera."
         yield CounterMetricFamily("plates_lease_events_rejected", text, now.events_rejected)
-        waiting = {one.name: float(one.waiting) for one in now.sinks}
+        waiting = {sink.name: float(sink.waiting) for sink in now.sinks}
         text = "Events that the receiver has not accepted yet."
         yield _gauge("plates_sink_waiting", text, waiting, "sink")
         text = "Events that a full spool has deleted."
@@ -110,19 +110,19 @@ class SnapshotCollector:
 def _describe_tasks(tasks: Sequence[TaskStatus]) -> Iterator[Metric]:
     text = "Failures of a task. It is started again."
     failures = CounterMetricFamily("plates_watch_task_failures", text, labels=["task"])
-    for one in tasks:
-        failures.add_metric([one.name], one.failures)
+    for task in tasks:
+        failures.add_metric([task.name], task.failures)
     yield failures
     text = "1 if the task runs, or has done its work."
-    up = {one.name: float(one.is_up) for one in tasks}
+    up = {task.name: float(task.is_up) for task in tasks}
     yield _gauge("plates_watch_task_up", text, up, "task")
 
 
 def _describe_failures(sinks: Sequence[SinkStatus]) -> Metric:
     text = "1 while deliveries fail, by the reason of the last failure."
     failing = GaugeMetricFamily("plates_sink_failing", text, labels=["sink", "reason"])
-    for one in sinks:
-        failing.add_metric([one.name, one.failure], float(bool(one.failure)))
+    for sink in sinks:
+        failing.add_metric([sink.name, sink.failure], float(bool(sink.failure)))
     return failing
 
 
@@ -165,15 +165,15 @@ def _describe_gates(gates: Sequence[GateStatus]) -> Iterator[Metric]:
     openings = CounterMetricFamily("plates_gate_openings", text, labels=["gate", "outcome"])
     text = "Seconds from the first readable frame to the relay's answer."
     delays = HistogramMetricFamily("plates_gate_delay_s", text, labels=["gate"])
-    for one in gates:
-        for outcome, count in one.outcomes.items():
-            openings.add_metric([one.name, outcome], count)
+    for gate in gates:
+        for outcome, count in gate.outcomes.items():
+            openings.add_metric([gate.name, outcome], count)
         bounds = [*map(str, BOUNDS_S), "+Inf"]
-        buckets = [*zip(bounds, accumulate(one.delays.counts), strict=True)]
-        delays.add_metric([one.name], buckets, one.delays.sum_s)
+        buckets = [*zip(bounds, accumulate(gate.delays.counts), strict=True)]
+        delays.add_metric([gate.name], buckets, gate.delays.sum_s)
     yield from (openings, delays)
     text = "Vehicles that wait for their turn."
     yield _gauge("plates_gate_waiting", text, {g.name: float(g.waiting) for g in gates}, "gate")
     text = "1 if the relay answers, or is only asked when a vehicle comes."
-    up = {one.name: float(not one.error) for one in gates}
+    up = {gate.name: float(not gate.error) for gate in gates}
     yield _gauge("plates_gate_up", text, up, "gate")

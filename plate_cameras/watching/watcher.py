@@ -51,8 +51,12 @@ class UnopenedStream:
 
 LOG = logging.getLogger(__name__)
 OF_THE_STREAM = (
-    *("url", "verify_tls", "tls_ca_file"),
-    *("looks_per_s", "motion_threshold", "schedule"),
+    "url",
+    "verify_tls",
+    "tls_ca_file",
+    "looks_per_s",
+    "motion_threshold",
+    "schedule",
 )
 """Settings that need another stream; a camera whose other settings change keeps its stream."""
 

@@ -147,7 +147,7 @@ def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
         tasks.start("yard", yard)
         await asyncio.gather(camera.has_settled.wait(), yard.has_settled.wait())
         await tasks.stop("gate")
-        assert [one.name for one in tasks.statuses] == ["yard"]
+        assert [status.name for status in tasks.statuses] == ["yard"]
         tasks.start("gate", camera)
 
     run(act)
@@ -249,7 +249,7 @@ def test_the_same_failure_is_logged_once_and_always_counted(
         assert tasks.statuses[0].failures == 4
 
     run(act)
-    assert [one.levelname for one in caplog.records] == ["ERROR"]
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
 def test_a_round_that_fails_is_counted_and_each_reason_is_told_once(

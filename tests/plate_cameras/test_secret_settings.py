@@ -54,5 +54,5 @@ def test_a_file_with_passwords_that_all_may_read_is_warned_of(
     file.write_text(text)
     file.chmod(mode)
     warn_of_readers(file, read_configuration(file))
-    assert [one.levelname for one in caplog.records] == ["WARNING"] * is_warned
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * is_warned
     assert "word" not in caplog.text.replace("passwords", "")

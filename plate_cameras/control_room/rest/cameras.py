@@ -38,10 +38,10 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     fresh = room.ages.fresh(states)
     return {
         name: to_camera(
-            one, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
+            camera, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
         )
-        for one in room.configuration.cameras
-        for name in [one.name]
+        for camera in room.configuration.cameras
+        for name in [camera.name]
     }
 
 

@@ -50,7 +50,7 @@ class Notice:
 
     def to_sse(self, scope: Scope) -> bytes:
         """Return the event as a server sends it to listeners with a scope."""
-        hits = tuple(one for one in self.hits if scope.uses(one.list))
+        hits = tuple(hit for hit in self.hits if scope.uses(hit.list))
         return self._whole if hits == self.hits else self._render(hits)
 
     @cached_property
@@ -135,8 +135,8 @@ class ChangeFeed:
                 await self._poll()
                 await asyncio.sleep(POLL_S)
         finally:
-            for one in [*self._listeners]:
-                one.end()
+            for listener in [*self._listeners]:
+                listener.end()
 
     @contextmanager
     def listen(self) -> Iterator[Listener]:
@@ -198,8 +198,8 @@ class ChangeFeed:
                 self._tell(Notice.of_camera(camera))
 
     def _tell(self, notice: Notice) -> None:
-        for one in [*self._listeners]:
-            one.offer(notice)
+        for listener in [*self._listeners]:
+            listener.offer(notice)
 
 
 def _shown(camera: CameraAnswer) -> tuple[object, ...]:

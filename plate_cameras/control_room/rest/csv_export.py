@@ -26,8 +26,21 @@ from plate_cameras.store.finding.pass_query import MOST, PassPage, PassQuery, Re
 EXPORTS = OpenStreams(most=4, most_of_one=2)
 """Exports read the database as fast as they can, so few may run at once."""
 PLAIN = (
-    *("id", "camera", "first_seen", "last_seen", "text", "text_native", "text_score", "format"),
-    *("region_code", "region", "direction", "speed_widths_s", "frames", "progress", "clock"),
+    "id",
+    "camera",
+    "first_seen",
+    "last_seen",
+    "text",
+    "text_native",
+    "text_score",
+    "format",
+    "region_code",
+    "region",
+    "direction",
+    "speed_widths_s",
+    "frames",
+    "progress",
+    "clock",
 )
 COLUMNS = (*PLAIN, "zones", "lists", "stored")
 FILE = "passes.csv"

@@ -29,11 +29,27 @@ from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAre
 
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
 SAME = (
-    *("id", "camera", "progress", "clock", "text", "format", "region_code", "direction"),
-    *("zones", "frames"),
+    "id",
+    "camera",
+    "progress",
+    "clock",
+    "text",
+    "format",
+    "region_code",
+    "direction",
+    "zones",
+    "frames",
 )
 SAME_OF_OPENING = (
-    *("gate", "camera", "pass_id", "text", "list", "entry_text", "outcome", "reason", "delay_s"),
+    "gate",
+    "camera",
+    "pass_id",
+    "text",
+    "list",
+    "entry_text",
+    "outcome",
+    "reason",
+    "delay_s",
 )
 """Fields that the store and the API have in the same form."""
 
@@ -49,7 +65,7 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
     return PassWithReadings.model_validate(
         _fields(details.found, details.hits)
         | {
-            "readings": tuple(_to_reading(one, best_s) for one in details.readings),
+            "readings": tuple(_to_reading(reading, best_s) for reading in details.readings),
             "openings": tuple(map(to_opening, openings)),
         }
     )
@@ -112,8 +128,12 @@ def _fields(found: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
         "region": region.name if region else "",
         "candidates": _candidates(found.candidates),
         "crossings": tuple(
-            {"line": one["line"], "side": one["side"], "time": to_rfc3339(one["time_s"])}
-            for one in found.crossings
+            {
+                "line": crossing["line"],
+                "side": crossing["side"],
+                "time": to_rfc3339(crossing["time_s"]),
+            }
+            for crossing in found.crossings
         ),
         "speed_widths_s": round(found.speed_widths_s, 2),
         "best": {
@@ -122,7 +142,7 @@ def _fields(found: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
             "width": width,
             "height": height,
         },
-        "lists": tuple(vars(one) for one in hits),
+        "lists": tuple(vars(hit) for hit in hits),
         "crop": _picture(found, "crop"),
         "frame": _picture(found, "frame"),
     }

@@ -83,7 +83,9 @@ class View:
 
     def render(self, notices: Iterable[Notice]) -> bytes:
         """Return those events among others that are shown."""
-        return b"".join(one.to_sse(self.scope) for one in notices if self._shows(one.camera))
+        return b"".join(
+            notice.to_sse(self.scope) for notice in notices if self._shows(notice.camera)
+        )
 
     def _shows(self, camera: str) -> bool:
         return self.scope.sees(camera) and (not self.cameras or camera in self.cameras)
@@ -167,7 +169,7 @@ async def _live(listener: Listener, view: View, sent: set[int]) -> AsyncGenerato
         notices = await listener.next(max(0.0, due_s - steady_s()))
         if listener.has_ended:
             return
-        chunk = view.render(one for one in notices if one.number not in sent)
+        chunk = view.render(notice for notice in notices if notice.number not in sent)
         if chunk or steady_s() >= due_s:
             due_s = steady_s() + HEARTBEAT_S
             yield chunk or b": heartbeat\n\n"

@@ -141,7 +141,7 @@ def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, .
     Raises:
         ParameterError: The cursor names nothing that is there.
     """
-    names, start = [one.name for one in items], 0
+    names, start = [item.name for item in items], 0
     if asked.cursor:
         if asked.cursor not in names:
             raise ParameterError(f"cursor: wanted one of a page, got {asked.cursor!r}")

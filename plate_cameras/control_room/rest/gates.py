@@ -18,7 +18,9 @@ from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, Ope
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the gates whose cameras the principal may see."""
     asked, scope = query_of(request, NamesQuery), request.scope
-    gates = [one for one in request.room.configuration.gates if any(map(scope.sees, one.cameras))]
+    gates = [
+        gate for gate in request.room.configuration.gates if any(map(scope.sees, gate.cameras))
+    ]
     page, cursor = page_of(gates, asked)
     answers = tuple(
         GateAnswer(

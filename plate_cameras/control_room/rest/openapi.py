@@ -66,7 +66,7 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
             operation = _operation(route.path, route.described)
             paths.setdefault(route.path, {})[route.method.lower()] = operation
             kinds = (route.described.answer, route.described.body)
-            models |= {one.__name__: one for one in kinds if one}
+            models |= {kind.__name__: kind for kind in kinds if kind}
     return ApiPart(
         tags=[{"name": name, "description": about} for name, about in TAGS.items()],
         paths=paths,
@@ -91,7 +91,10 @@ def _operation(path: str, described: Described) -> Json:
         "summary": described.summary,
         "parameters": [*_parameters(path, described)],
         "responses": {str(one): _answer(described) for one in successes}
-        | {one: {"$ref": f"#/components/responses/RoomProblem{one}"} for one in failures},
+        | {
+            failure: {"$ref": f"#/components/responses/RoomProblem{failure}"}
+            for failure in failures
+        },
     }
     if described.is_public:
         operation["security"] = []

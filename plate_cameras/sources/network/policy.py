@@ -17,9 +17,28 @@ UPGRADE = (("http", 80), ("https", 443))
 """The one redirect to another port that is followed: from HTTP to HTTPS, both at their own port."""
 PICTURES = ("jpeg_pipe", "png_pipe", "webp_pipe", "bmp_pipe")
 FORMATS = (
-    *("mpjpeg", "mjpeg", "h264", "hevc", "m4v", "mpegvideo", "obu", "ivf"),
-    *("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "live_flv", "asf", "ogg", "mxf", "nut"),
-    *("dhav", "wav", *PICTURES),
+    "mpjpeg",
+    "mjpeg",
+    "h264",
+    "hevc",
+    "m4v",
+    "mpegvideo",
+    "obu",
+    "ivf",
+    "mov",
+    "matroska",
+    "avi",
+    "mpegts",
+    "mpeg",
+    "flv",
+    "live_flv",
+    "asf",
+    "ogg",
+    "mxf",
+    "nut",
+    "dhav",
+    "wav",
+    *PICTURES,
 )
 """FFmpeg's names of the formats of clips and of streams over HTTP. None of them names other
 addresses: playlists (HLS, DASH, concat), SDP and patterns of file names are left out."""

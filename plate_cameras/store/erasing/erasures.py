@@ -111,7 +111,7 @@ def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[A
     pictures = (
         one for passed in dropped for one in (passed.best.crop_jpeg, passed.best.frame_jpeg)
     )
-    note_removals(connection, (digest_of(one) for one in pictures if one))
+    note_removals(connection, (digest_of(picture) for picture in pictures if picture))
     return admitted
 
 
@@ -123,7 +123,7 @@ def admit_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -
         is_erased = _matcher(known, one.requested_s)
         return not any(is_erased(str(text)) for text in (one.text, one.entry_text))
 
-    return [one for one in openings if is_kept(one)] if known else [*openings]
+    return [opening for opening in openings if is_kept(opening)] if known else [*openings]
 
 
 def find_erased(connection: sa.Connection, texts: Iterable[str]) -> set[str]:
@@ -176,7 +176,7 @@ def _matcher(
 
 
 def _texts(passed: Pass) -> list[str]:
-    return [one.plate.text for one in passed.observations]
+    return [observation.plate.text for observation in passed.observations]
 
 
 def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
@@ -197,4 +197,4 @@ def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
 def _others(
     candidates: tuple[tuple[str, float], ...], is_erased: Callable[[str], bool]
 ) -> tuple[tuple[str, float], ...]:
-    return tuple(one for one in candidates if not is_erased(one[0]))
+    return tuple(candidate for candidate in candidates if not is_erased(candidate[0]))

@@ -246,7 +246,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     if not text:
         return re.compile(r"(?!)")
     characters = ("".join({one, RESPELLED.get(one, one)}) for one in to_latin(text))
-    spelled = SEPARATORS.join(f"[{re.escape(one)}]" for one in characters)
+    spelled = SEPARATORS.join(f"[{re.escape(character)}]" for character in characters)
     return re.compile(rf"(?<!\w){spelled}(?!\w)", re.IGNORECASE)
 
 

@@ -188,12 +188,12 @@ class ChangeReader:
         self.last = log.newest()
         earliest = max(0, self.last - OPEN)
         self._note_gaps(earliest, self.last, log.numbers(earliest, self.last))
-        self._gaps = [one for one in self._gaps if one.before > oldest]
+        self._gaps = [gap for gap in self._gaps if gap.before > oldest]
 
     @property
     def settled(self) -> int:
         """The number up to which nothing is missing. A listener may begin after it again."""
-        return min((one.first for one in self._gaps), default=self.last + 1) - 1
+        return min((gap.first for gap in self._gaps), default=self.last + 1) - 1
 
     def read(self) -> list[PassChange]:
         """Return the changes that have become visible since the last call, `PAGE` at most.
@@ -203,7 +203,7 @@ class ChangeReader:
         """
         oldest, _ = self._log.transactions()  # before the changes: what has ended is visible then
         changes = self._log.read(self.last, [(one.first, one.last) for one in self._gaps])
-        seen = {one.number for one in changes}
+        seen = {change.number for change in changes}
         newest = max(self.last, *seen) if seen else self.last
         if newest > self.last:
             self._note_gaps(self.last, newest, seen)
@@ -212,7 +212,7 @@ class ChangeReader:
         self._gaps = [one for one in left if one.before > oldest or one.last > read_to]
         self.last = newest
         settled = self.settled
-        return [replace(one, settled=min(settled, one.number)) for one in changes]
+        return [replace(change, settled=min(settled, change.number)) for change in changes]
 
     def _note_gaps(self, after: int, until: int, seen: set[int]) -> None:
         """Note the numbers between two that were not seen."""

@@ -111,7 +111,9 @@ class PassFinder:
     def _follow(self, walks: Sequence[Walk], query: PassQuery) -> list[Any]:
         self._allow(sorting=False)
         statements = [walk_statement(walk, query, self.conditions) for walk in walks]
-        return [row for one in statements for row in self.connection.execute(one).mappings()]
+        return [
+            row for statement in statements for row in self.connection.execute(statement).mappings()
+        ]
 
     def _allow(self, *, sorting: bool) -> None:
         """Set what PostgreSQL's planner may do in this transaction."""

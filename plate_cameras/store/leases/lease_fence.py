@@ -39,7 +39,10 @@ _JOINED_EPOCH = (
     .scalar_subquery()
 )
 STORED = (
-    *(passes.c.id, passes.c.first_seen_s, passes.c.progress, passes.c.epoch),
+    passes.c.id,
+    passes.c.first_seen_s,
+    passes.c.progress,
+    passes.c.epoch,
     _JOINED_EPOCH.label("joined_epoch"),
 )
 
@@ -71,28 +74,28 @@ class LeaseFence:
             connection: The transaction that writes them.
             events: Events, those of each camera under one lease.
         """
-        claimed = [one for one in events if one.event.claim]
+        claimed = [event for event in events if event.event.claim]
         if not claimed:
             return [*events]
         epochs = _read_epochs(connection, {one.event.passed.camera for one in claimed})
         stored = _read_stored(connection, {one.event.passed.id for one in claimed})
         admitted, unused = [], []
-        for one in events:
-            passed, claim = one.event.passed, one.event.claim
+        for event in events:
+            passed, claim = event.event.passed, event.event.claim
             epoch = epochs.get(passed.camera)
             if epoch is None or claim is None:
-                admitted.append(one)
+                admitted.append(event)
             elif claim.epoch == epoch or claim.is_certain:
-                if passed.id not in stored and (other := _join(connection, one, claim)):
+                if passed.id not in stored and (other := _join(connection, event, claim)):
                     stored[passed.id] = other
-                    unused.append(one)  # the other pass may keep its own pictures
+                    unused.append(event)  # the other pass may keep its own pictures
                 known = stored.get(passed.id)
                 if known is None or _latest_epoch(known) <= claim.epoch:
-                    admitted.append(_under(known, one))
+                    admitted.append(_under(known, event))
                 else:
-                    unused.append(one)
+                    unused.append(event)
             else:
-                unused.append(one)
+                unused.append(event)
                 self.rejected += 1
         _note_pictures(connection, unused)
         return admitted
@@ -161,7 +164,9 @@ def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
 
 def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
     """Return the condition that the text of one pass was read in frames of the other."""
-    counts = Counter(one.plate.text for one in passed.observations if one.plate.text)
+    counts = Counter(
+        observation.plate.text for observation in passed.observations if observation.plate.text
+    )
     texts = {passed.text, *(text for text, count in counts.items() if count >= MIN_READ)}
     read = sa.select(sa.func.count()).select_from(readings)
     read = read.where(readings.c.pass_number == passes.c.number, readings.c.text == passed.text)
@@ -182,7 +187,7 @@ def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
 
 def _note_pictures(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
     """Note pictures that were kept before; retention removes those that no pass shows."""
-    best = [one.event.passed.best for one in events]
+    best = [event.event.passed.best for event in events]
     pictures = [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg) if picture]
     if digests := sorted({digest_of(picture) for picture in pictures}):
         statement = insert(connection, picture_removals).on_conflict_do_nothing()

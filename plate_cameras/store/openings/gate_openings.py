@@ -89,7 +89,9 @@ def write_openings(
         statement = insert(connection, gate_openings).on_conflict_do_nothing(
             index_elements=[gate_openings.c.id]
         )
-        connection.execute(statement, [asdict(one) | {"kept_s": kept_s} for one in openings])
+        connection.execute(
+            statement, [asdict(opening) | {"kept_s": kept_s} for opening in openings]
+        )
 
 
 def read_page(

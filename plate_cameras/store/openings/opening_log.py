@@ -161,7 +161,7 @@ class OpeningLog:
         try:
             self._insert(openings)
         except RejectedValue:
-            return [line for one in openings for line in self._try_alone(one)]
+            return [line for opening in openings for line in self._try_alone(opening)]
         return []
 
     def _try_alone(self, opening: GateOpening) -> Iterator[bytes]:

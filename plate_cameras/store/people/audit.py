@@ -74,7 +74,7 @@ class AuditQuery:
 def read(connection: sa.Connection, query: AuditQuery, scope: Scope) -> list[RecordedSearch]:
     """Return entries, the newest first: of those who had groups of the scope, and no others."""
     columns = searches.c
-    read = [columns[one.name] for one in fields(RecordedSearch)]
+    read = [columns[field.name] for field in fields(RecordedSearch)]
     statement = sa.select(*read).order_by(columns.number.desc()).limit(query.limit)
     if query.from_s is not None:
         statement = statement.where(columns.time_s >= query.from_s)

@@ -212,7 +212,7 @@ def _check_change(
     rows = {one.name: one for one in map(to_person, connection.execute(found).mappings())}
     if name not in rows or not scope.includes(rows[name].groups):
         raise UnknownName(f"there is no person {name[:100]!r}")
-    administrators = [one.name for one in rows.values() if one.administers_all]
+    administrators = [row.name for row in rows.values() if row.administers_all]
     if keeps_administrator and administrators == [name]:
         raise LastAdministrator(
             f"{name} is the last administrator of all cameras; make somebody else one first, or "

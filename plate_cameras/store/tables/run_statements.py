@@ -59,9 +59,11 @@ def match_pieces(pieces: EditPieces) -> sa.ColumnElement[str]:
     """Return the condition of SQLite's FTS5 that a text is perhaps similar."""
     if pieces.frequent is None or not pieces.companions:
         return sa.literal(_any(pieces.pieces))
-    long = [one for one in pieces.companions if len(one) >= GRAM]
+    long = [companion for companion in pieces.companions if len(companion) >= GRAM]
     terms: list[sa.ColumnElement[str]] = [sa.literal(_any(long))] if long else []
-    terms += [_any_that_begins(one) for one in pieces.companions if len(one) < GRAM]
+    terms += [
+        _any_that_begins(companion) for companion in pieces.companions if len(companion) < GRAM
+    ]
     condition = sa.literal(f"{_quote(pieces.pieces[pieces.frequent])} AND (") + terms[0]
     for term in terms[1:]:
         condition = condition + " OR " + term

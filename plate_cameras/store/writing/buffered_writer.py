@@ -187,7 +187,7 @@ class BufferedWriter:
         is_trial = self._failures and not self._is_unclear
         files = self.spool.oldest(1 if is_trial else BATCH)
         try:
-            self._write([one.event for one in files])
+            self._write([file.event for file in files])
         except StoreUnavailable:
             raise
         except Exception:
@@ -202,25 +202,25 @@ class BufferedWriter:
         """
         doubtful: list[tuple[SpooledFile, Exception]] = []
         is_usable = False
-        for one in files:
+        for file in files:
             try:
-                self._write([one.event])
+                self._write([file.event])
             except RejectedValue as error:
-                self.spool.reject(one.file, error)
+                self.spool.reject(file.file, error)
             except StoreUnavailable:
                 raise
             except Exception as doubt:
-                doubtful.append((one, doubt))
+                doubtful.append((file, doubt))
             else:
                 is_usable = True
-                self._discard([one])
+                self._discard([file])
         if doubtful and not is_usable:
             raise doubtful[0][1]
         for one, reason in doubtful:
             self.spool.reject(one.file, f"{type(reason).__name__}: {reason}")
 
     def _discard(self, files: Sequence[SpooledFile]) -> None:
-        self.spool.discard([one.file for one in files])
+        self.spool.discard([file.file for file in files])
         self.spool.counts.replayed += len(files)
 
 
@@ -233,8 +233,8 @@ def _keep_cameras(database: Database, configured: Sequence[Camera]) -> None:
         if len(configured) == 1:
             LOG.error("%r: its lists and retention are not used: %s", configured[0].name, error)
             return
-        for one in configured:
-            _keep_cameras(database, [one])
+        for camera in configured:
+            _keep_cameras(database, [camera])
 
 
 def _write_cameras(connection: sa.Connection, configured: Sequence[Camera]) -> None:
@@ -242,7 +242,7 @@ def _write_cameras(connection: sa.Connection, configured: Sequence[Camera]) -> N
     values = {name: statement.excluded[name] for name in ("lists", "retention_days")}
     upsert = statement.on_conflict_do_update(index_elements=[cameras.c.name], set_=values)
     rows = [
-        {"name": one.name, "lists": [*one.lists], "retention_days": one.retention_days}
-        for one in configured
+        {"name": camera.name, "lists": [*camera.lists], "retention_days": camera.retention_days}
+        for camera in configured
     ]
     connection.execute(upsert, rows)

@@ -63,7 +63,7 @@ def _to_pass(table: JsonObject, crop_jpeg: bytes, frame_jpeg: bytes) -> Pass:
         **{
             **table,
             "candidates": _pairs(table["candidates"]),
-            "crossings": tuple(LineCrossing(**one) for one in table["crossings"]),
+            "crossings": tuple(LineCrossing(**crossing) for crossing in table["crossings"]),
             "zones": tuple(table["zones"]),
             "observations": tuple(map(_to_observation, table["observations"])),
             "best": BestFrame(

@@ -106,7 +106,7 @@ class LiveTables:
         Returns:
             The names of cameras whose watcher still has such a text.
         """
-        rows = [{**vars(one), "document": dict(one.document)} for one in states]
+        rows = [{**vars(state), "document": dict(state.document)} for state in states]
         if not rows:
             return []
         with self._database.writing() as connection:
@@ -122,7 +122,7 @@ class LiveTables:
         """Replace the stills of cameras, in one transaction."""
         if stills:
             with self._database.writing() as connection:
-                _replace(connection, camera_stills, [vars(one) for one in stills])
+                _replace(connection, camera_stills, [vars(still) for still in stills])
 
     def states(self) -> dict[str, CameraState]:
         """Return the states by the names of the cameras."""
@@ -198,7 +198,7 @@ def _replace(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[
 
 
 def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
-    return [asdict(one) for one in areas]
+    return [asdict(area) for area in areas]
 
 
 def _to_drawn(row: Mapping[Any, Any]) -> DrawnAreas:

@@ -27,7 +27,8 @@ def to_pass_row(addressed: AddressedEvent) -> Row:
         "candidates": _round_scores(passed.candidates),
         "zones": [*passed.zones],
         "crossings": [
-            {"line": one.line, "side": one.side, "time_s": one.time_s} for one in passed.crossings
+            {"line": crossing.line, "side": crossing.side, "time_s": crossing.time_s}
+            for crossing in passed.crossings
         ],
         "best": {"time_s": best.observation.time_s, "box": _box(best.observation)}
         | {"size_wh": [*best.size_wh]},

@@ -153,7 +153,9 @@ def _shows(content: bytes, text: str) -> bool:
         passed = decode(content).event.passed
     except RejectedValue:  # damaged; its text may still be there
         return True
-    read = not passed.text and any(one.plate.text == text for one in passed.observations)
+    read = not passed.text and any(
+        observation.plate.text == text for observation in passed.observations
+    )
     return passed.text == text or read
 
 

@@ -118,7 +118,7 @@ class UnclosedPasses:
 
 def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
     found = details.found
-    looks = tuple(_to_observation(one, found.format) for one in details.readings)
+    looks = tuple(_to_observation(reading, found.format) for reading in details.readings)
     shown = StoredReading(found.best["time_s"], "", 0.0, (), tuple(found.best["box"]), 0.0, 0.0)
     looks = looks or (_to_observation(shown, found.format),)
     best = min(looks, key=lambda one: abs(one.time_s - found.best["time_s"]))
@@ -133,7 +133,7 @@ def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
         Pass(
             **same,
             progress="closed",
-            crossings=tuple(LineCrossing(**one) for one in found.crossings),
+            crossings=tuple(LineCrossing(**crossing) for crossing in found.crossings),
             observations=looks,
             best=BestFrame(
                 best, size_wh, _read(pictures, found.crop), _read(pictures, found.frame)

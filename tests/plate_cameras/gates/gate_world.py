@@ -125,7 +125,7 @@ class WorldStore:
         if self.is_away:
             raise StoreUnavailable("the database is away")
         self.read = {**self.entries}
-        fuzzy = tuple(one for one in self.entries.values() if one.edits)
+        fuzzy = tuple(entry for entry in self.entries.values() if entry.edits)
         known = LoadedList(1, "residents", self.revision, {**self.entries}, fuzzy)
         lookup._loaded = {1: known}
 
@@ -138,7 +138,7 @@ class WorldStore:
         return [(one, age_s) for one, age_s in aged if age_s <= within_s]
 
     def write(self, openings: Sequence[GateOpening]) -> None:
-        self.kept |= {one.id: one for one in openings}
+        self.kept |= {opening.id: opening for opening in openings}
 
     def unix_s_now(self) -> float:
         return self.unix_s + (self.loop.time() if self.loop else 0.0)
@@ -263,7 +263,7 @@ class GateWorld:
             "entry": self.find_entry(gate, vehicle.text, entries) is not None,
             "hours": self.is_hour_of(gate.schedule),
             "seen": self.now_s - vehicle.shown_s <= OLDEST_FRAME_S + ROUNDING_S,
-            "asked": not any(one.pass_id == vehicle.pass_id for one in self.requests),
+            "asked": not any(request.pass_id == vehicle.pass_id for request in self.requests),
         }
         return next((name for name, holds in checks.items() if not holds), "")
 
@@ -287,12 +287,13 @@ class GateWorld:
     def is_held_off(self, texts: Sequence[str], more_s: float = 0.0) -> bool:
         longest_s = self.gate.hold_off_s + more_s - ROUNDING_S
         return any(
-            self.now_s - one.at_s < longest_s and {*one.texts} & {*texts} for one in self.requests
+            self.now_s - request.at_s < longest_s and {*request.texts} & {*texts}
+            for request in self.requests
         )
 
     def is_open(self) -> bool:
         open_s = max(self.gate.open_s, self.gate.pulse_s) - ROUNDING_S
-        return any(self.now_s - one.at_s < open_s for one in self.requests)
+        return any(self.now_s - request.at_s < open_s for request in self.requests)
 
     def judge_attempt(self, gate: Gate, request: OpeningRequest) -> None:
         """Note what is wrong with an attempt to open a gate now."""

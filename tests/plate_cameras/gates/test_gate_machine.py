@@ -161,11 +161,11 @@ class GateMachine(RuleBasedStateMachine):
         turns_s = len(world.vehicles) * max(gate.open_s, gate.pulse_s)
         world.wait(turns_s + GETS_IN_S)
         entries, waiting = world.store.entries, []
-        for one in world.vehicles.values():
-            entry = world.find_entry(gate, one.text, entries)
-            if entry and not world.obstacle(gate, one, entries):
+        for vehicle in world.vehicles.values():
+            entry = world.find_entry(gate, vehicle.text, entries)
+            if entry and not world.obstacle(gate, vehicle, entries):
                 waiting.append(
-                    (one, world.is_held_off((one.text, entry.text), turns_s + GETS_IN_S))
+                    (vehicle, world.is_held_off((vehicle.text, entry.text), turns_s + GETS_IN_S))
                 )
         assert [one for one, is_held_off in waiting if not is_held_off] == []
 
@@ -175,12 +175,12 @@ class GateMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_pass_was_asked_for_once(self) -> None:
-        asked = [one.pass_id for one in self.world.requests]
+        asked = [request.pass_id for request in self.world.requests]
         assert len(asked) == len({*asked})
 
     @invariant()
     def no_task_has_failed(self) -> None:
-        assert [one for one in self.world.controller.tasks.statuses if one.failures] == []
+        assert [status for status in self.world.controller.tasks.statuses if status.failures] == []
 
 
 TestGateMachine = GateMachine.TestCase

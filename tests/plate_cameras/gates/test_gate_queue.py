@@ -95,7 +95,7 @@ class Driveway:
             await asyncio.sleep(wait_s)
 
         self.run(act, **changes)
-        return [(one.outcome, one.reason) for one in self.openings]
+        return [(opening.outcome, opening.reason) for opening in self.openings]
 
     def decide(self, _: object, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
         self.decided_at_s.append(asyncio.get_running_loop().time())
@@ -169,7 +169,7 @@ def test_it_is_decided_again_before_each_attempt() -> None:
 
     driveway.run(act)
     assert driveway.relay.switched == ["on"]
-    assert [(one.outcome, one.reason) for one in driveway.openings] == [
+    assert [(opening.outcome, opening.reason) for opening in driveway.openings] == [
         ("failed", "cannot connect")
     ]
 
@@ -200,7 +200,7 @@ def test_an_attempt_that_is_cancelled_counts_as_one_that_may_have_opened() -> No
         await asyncio.sleep(1)
 
     queue = driveway.run(act, is_stopped=False)
-    assert [(one.outcome, one.reason) for one in driveway.openings] == [
+    assert [(opening.outcome, opening.reason) for opening in driveway.openings] == [
         ("unknown", "the request was interrupted")
     ]
     assert driveway.hold_offs.has_asked(queue.gate, "p1")
@@ -283,7 +283,7 @@ def test_a_refusal_is_recorded_once() -> None:
         await asyncio.sleep(1)
 
     driveway.run(act)
-    assert [one.reason for one in driveway.openings] == ["outside the gate's schedule"]
+    assert [opening.reason for opening in driveway.openings] == ["outside the gate's schedule"]
 
 
 def test_a_failure_is_recorded_once_while_its_vehicle_tries_again() -> None:
@@ -296,7 +296,7 @@ def test_a_failure_is_recorded_once_while_its_vehicle_tries_again() -> None:
         await asyncio.sleep(5)
 
     driveway.run(act)
-    assert [one.outcome for one in driveway.openings] == ["failed"]
+    assert [opening.outcome for opening in driveway.openings] == ["failed"]
 
 
 def test_the_relay_is_switched_off_after_the_pulse() -> None:
@@ -395,7 +395,7 @@ def test_a_relay_that_stays_on_does_not_hold_up_the_next_vehicle() -> None:
         await asyncio.sleep(OFF_AGAIN_S + 2)
 
     driveway.run(act, pulse_s=1)
-    assert [one.outcome for one in driveway.openings] == ["opened", "failed", "opened"]
+    assert [opening.outcome for opening in driveway.openings] == ["opened", "failed", "opened"]
     assert relay.switched[-1] == "off"
 
 

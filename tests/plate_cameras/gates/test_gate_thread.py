@@ -65,7 +65,7 @@ def test_a_gate_opens_beside_the_caller_and_is_recorded(
         await gates.stop()
 
     asyncio.run(act())
-    assert [one.outcome for one in store.openings.page(EVERYTHING).openings] == ["opened"]
+    assert [opening.outcome for opening in store.openings.page(EVERYTHING).openings] == ["opened"]
     assert relay.is_closed
 
 
@@ -102,7 +102,7 @@ def test_wrong_settings_change_nothing(store: PassStore) -> None:
         wrong = make_gate(name="south", options={"colour": "red"})
         with pytest.raises(SettingsError, match="colour"):
             await gates.apply(Configuration(CAMERAS, gates=(wrong,)))
-        names.append([one.name for one in gates.statuses])
+        names.append([status.name for status in gates.statuses])
         await gates.stop()
 
     asyncio.run(act())
@@ -119,9 +119,9 @@ def test_gates_that_are_prepared_change_nothing_until_they_take_over(
         gates = GateThread(store, lambda _: None)
         await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
         prepared = await gates.prepare(Configuration(CAMERAS, gates=(make_gate(name="south"),)))
-        names.append([one.name for one in gates.statuses])
+        names.append([status.name for status in gates.statuses])
         await gates.commit(prepared)
-        names.append([one.name for one in gates.statuses])
+        names.append([status.name for status in gates.statuses])
         await gates.stop()
 
     asyncio.run(act())

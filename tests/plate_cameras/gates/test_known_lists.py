@@ -119,7 +119,7 @@ def test_a_failure_that_lasts_is_told_once_for_each_reason(
     shelf.read()
     shelf.failure = KeyError("strange")
     shelf.read()
-    assert [one.exc_info is None for one in caplog.records] == [True, False]
+    assert [record.exc_info is None for record in caplog.records] == [True, False]
     shelf.failure = None
     shelf.read()
     shelf.failure, shelf.now_s = KeyError("strange"), 200.0

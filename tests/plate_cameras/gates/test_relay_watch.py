@@ -42,5 +42,5 @@ def test_a_relay_that_does_not_answer_the_check_is_told() -> None:
 def test_a_relay_that_stays_away_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     told = watch(Broken(["away", "away", "elsewhere"]), 1, *[PREPARE_EVERY_S] * 3)
     assert told == ["away", "away", "elsewhere", ""]
-    logged = [one.message for one in caplog.records]
+    logged = [record.message for record in caplog.records]
     assert logged == ["gate north: away", "gate north: elsewhere"]

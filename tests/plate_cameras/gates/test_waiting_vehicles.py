@@ -233,7 +233,7 @@ def test_a_request_that_may_have_been_done_counts_as_an_opening(
     world.wait(5)
 
     assert [outcome for outcome, _ in outcomes(world)] == ["unknown", "refused"]
-    assert [one.pass_id for one in world.requests] == [first]
+    assert [request.pass_id for request in world.requests] == [first]
 
 
 def test_a_relay_that_comes_back_lets_the_vehicle_in(world: GateWorld) -> None:
@@ -265,7 +265,7 @@ def test_vehicles_wait_in_the_order_of_their_arrival_also_over_an_edit(world: Ga
     world.reload(open_s=5.0)
     world.wait(20)
 
-    assert [one.pass_id for one in world.requests[1:]] == [second, third]
+    assert [request.pass_id for request in world.requests[1:]] == [second, third]
 
 
 def test_a_gate_that_is_taken_out_refuses_those_who_wait(world: GateWorld) -> None:

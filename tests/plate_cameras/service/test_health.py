@@ -13,7 +13,7 @@ def test_dead_tasks_of_all_owners_are_named() -> None:
     dead = TaskStatus("camera gate", is_running=False)
     health = Health([lambda: [TaskStatus("writer"), dead], lambda: [TaskStatus("gates thread")]])
     assert health.find_dead() == ["camera gate"]
-    assert [one.name for one in health.statuses] == ["writer", "camera gate", "gates thread"]
+    assert [status.name for status in health.statuses] == ["writer", "camera gate", "gates thread"]
 
 
 def test_an_event_loop_that_stands_still_is_dead() -> None:

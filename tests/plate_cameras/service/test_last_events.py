@@ -43,7 +43,7 @@ def test_the_last_events_are_delivered_before_the_end(
     log = tmp_path / "log.jsonl"
     assert run_once(tmp_path, log) == 0
     events = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [one["type"] for one in events] == ["pass.agreed", "pass.closed"]
+    assert [event["type"] for event in events] == ["pass.agreed", "pass.closed"]
     assert "wait for the next run" not in capsys.readouterr().err
 
 

@@ -39,7 +39,7 @@ def test_every_event_is_a_line_of_json() -> None:
     table = PassTable(is_json=True, is_all=False)
     lines = to_lines(table, make_event("agreed"), make_event("closed"))
     documents = [json.loads(line) for line in lines]
-    assert [one["type"] for one in documents] == ["pass.agreed", "pass.closed"]
+    assert [document["type"] for document in documents] == ["pass.agreed", "pass.closed"]
     assert table.summarize() == "1 pass"
 
 

@@ -57,9 +57,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
     monkeypatch.setattr(sink_runner, "Deliverer", ScriptedDeliverer)
 
     def make(configuration: Configuration) -> dict[str, object]:
-        if any(one.url == "" for one in configuration.sinks):
+        if any(sink.url == "" for sink in configuration.sinks):
             raise SettingsError("wanted an address")
-        return {one.name: object() for one in configuration.sinks}
+        return {sink.name: object() for sink in configuration.sinks}
 
     monkeypatch.setattr(sink_runner, "make_receivers", make)
     return deliverers

@@ -26,8 +26,10 @@ class MemoryOutbox:
     def add(self, deliveries: Iterable[Delivery]) -> None:
         """Add deliveries. An id that a sink has already had is ignored."""
         with self._lock:
-            for one in deliveries:
-                self._entries.setdefault((one.sink, one.id), _Entry(one, one.created_s))
+            for delivery in deliveries:
+                self._entries.setdefault(
+                    (delivery.sink, delivery.id), _Entry(delivery, delivery.created_s)
+                )
 
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         """Take deliveries that are due, see `Outbox`."""
@@ -43,8 +45,8 @@ class MemoryOutbox:
 
     def confirm(self, deliveries: Iterable[Delivery], now_s: float) -> None:
         """Record that deliveries were accepted, see `Outbox`."""
-        for one in deliveries:
-            self._end(one)
+        for delivery in deliveries:
+            self._end(delivery)
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt, see `Outbox`."""

@@ -177,7 +177,7 @@ def test_a_queue_that_fails_is_counted_and_started_again(
     async def run() -> None:
         async with running(deliverer):
             await until(lambda: bool(erp.received and log.received))
-            failures = {one.name: one.failures for one in deliverer.tasks}
+            failures = {task.name: task.failures for task in deliverer.tasks}
             assert failures == {"sink erp": 1, "sink log": 0}
 
     asyncio.run(asyncio.wait_for(run(), 20))

@@ -27,7 +27,7 @@ def test_what_works_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_begin_change_and_end_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     Outage().note("", "away", "away", "busy", "busy", "", "")
-    assert [(one.levelname, one.getMessage()) for one in caplog.records] == [
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("ERROR", "sink erp cannot deliver: away"),
         ("ERROR", "sink erp cannot deliver: busy"),
         ("WARNING", "sink erp delivers again"),

@@ -51,7 +51,7 @@ def test_a_file_of_nothing_but_a_torn_line_becomes_empty(tmp_path: Path) -> None
 def test_a_large_file_is_renamed_and_the_oldest_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "passes.jsonl"
     append(path, *range(5), rotate_bytes="1", kept_files="2")
-    assert sorted(one.name for one in tmp_path.iterdir()) == [
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
         "passes.jsonl",
         "passes.jsonl.1",
         "passes.jsonl.2",
@@ -112,7 +112,7 @@ def test_a_file_that_somebody_has_moved_is_made_again(tmp_path: Path, synced: li
 def test_only_the_user_may_read_new_files(tmp_path: Path) -> None:
     path = tmp_path / "passes.jsonl"
     append(path, 1, 2, rotate_bytes="1")
-    assert [one.stat().st_mode & 0o777 for one in tmp_path.iterdir()] == [0o600, 0o600]
+    assert [file.stat().st_mode & 0o777 for file in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_torn_line_is_not_kept_in_an_older_file(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_file_is_renamed_only_when_a_line_does_not_fit(tmp_path: Path) -> None
     append(path, 1)
     size = path.stat().st_size
     append(path, 2, rotate_bytes=str(2 * size))
-    assert [one.name for one in tmp_path.iterdir()] == ["passes.jsonl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["passes.jsonl"]
     append(path, 3, rotate_bytes=str(3 * size - 1))
     assert read_ids(tmp_path / "passes.jsonl.1") == ["pass-1-closed", "pass-2-closed"]
 

@@ -168,13 +168,13 @@ def test_what_a_camera_announces_takes_little_memory_and_others_go_on(
 
 def test_a_frame_that_becomes_a_giant_is_left_out() -> None:
     frames = [jpeg(), jpeg(30000), jpeg(seed=2), jpeg(16000)]
-    parts = [PART % len(one) + one + b"\r\n" for one in frames]
+    parts = [PART % len(frame) + frame + b"\r\n" for frame in frames]
 
     async def run() -> tuple[CameraStream, int]:
         async with decoders() as group:
             stream = group.open(Camera("gate", Sender(START, *parts, pause_s=0.2).url))
             looks = await take(stream, 3)
-            assert {one.size_wh for one in looks} == {(320, 180)}
+            assert {look.size_wh for look in looks} == {(320, 180)}
             return stream, peak_mb(group.groups[0].pid)
 
     stream, peak = asyncio.run(run())

@@ -156,11 +156,11 @@ def test_other_vehicles_stay_when_a_plate_is_deleted(filled: PassStore, url: str
     assert rows_of(url, number) == [(OTHERS + 1,)]
     kept = filled.get("misread", REQUESTER)
     assert kept.found.candidates == (("Y903XK77", 0.9),)
-    assert [one.text for one in kept.readings] == ["", "Y903XK77", "Y903XK77"]
+    assert [reading.text for reading in kept.readings] == ["", "Y903XK77", "Y903XK77"]
     assert find_ids(filled, PassQuery("Y903XK77")) == ["misread"]
     documents = {one.id: one.document for one in filled.outbox.claim("webhook", 999, NOW_S, 60)}
     candidates = documents["misread_closed_0"]["data"]["candidates"]
-    assert [one["text"] for one in candidates] == ["Y903XK77"]
+    assert [candidate["text"] for candidate in candidates] == ["Y903XK77"]
     asked = rows_of(url, searches.c.number, searches.c.why, searches.c.query)[:4]
     assert [query for _, _, query in asked] == [
         {"text": "deleted"},
@@ -357,7 +357,7 @@ def test_a_late_pass_of_another_vehicle_is_kept_without_the_text(store: PassStor
 
     details = store.get("misread", REQUESTER)
     assert details.found.candidates == (("Y903XK77", 0.9),)
-    assert [one.text for one in details.readings] == ["", "Y903XK77", "Y903XK77"]
+    assert [reading.text for reading in details.readings] == ["", "Y903XK77", "Y903XK77"]
     (delivery,) = store.outbox.claim(WEBHOOK.name, 9, 4e9, 60)
     assert TEXT not in str(delivery.document)
 

@@ -268,7 +268,7 @@ def test_several_claimers_get_different_deliveries(url: str, tmp_path: Path) -> 
 
     def claim(store: PassStore) -> list[str]:
         claimed = (store.outbox.claim("webhook", 2, 4e9, 60) for _ in range(5))
-        return [one.id for deliveries in claimed for one in deliveries]
+        return [delivery.id for deliveries in claimed for delivery in deliveries]
 
     with ThreadPoolExecutor(4) as threads:
         claimed = [one for ids in threads.map(claim, stores) for one in ids]

@@ -54,4 +54,4 @@ def test_a_frozen_watcher_loses_its_cameras_and_stores_no_pass_twice(
     assert len(hand_over_s(fault, looks)) == CAMERAS / 2
     assert counts.looked_at > 0
     assert (counts.lost, counts.doubled, counts.delivered_twice) == ((), 0, 0)
-    assert [one.returncode for one in fleet.watchers.values()] == [0, 0]
+    assert [watcher.returncode for watcher in fleet.watchers.values()] == [0, 0]

@@ -155,9 +155,9 @@ def test_hits_of_lists_that_others_use_are_not_shown(filled: PassStore) -> None:
     store.write([make_event("gate-3", text="C001CC77")], [])
     scope = replace(GATE_ONLY.scope, lists=frozenset({"guests"}))
     requester = replace(GATE_ONLY, scope=scope)
-    assert [one.note for one in store.get("gate-3", requester).hits] == ["note of guests"]
+    assert [hit.note for hit in store.get("gate-3", requester).hits] == ["note of guests"]
     (hits,) = store.search(PassQuery(text="C001CC77"), requester).hits.values()
-    assert [one.note for one in hits] == ["note of guests"]
+    assert [hit.note for hit in hits] == ["note of guests"]
     with pytest.raises(UnknownName, match="there is no list 'staff'"):
         store.search(PassQuery(list_name="staff"), requester)
 

@@ -42,7 +42,7 @@ def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None
         "box": [10.0, 20.0, 110.0, 45.0],
         "size_wh": [640, 480],
     }
-    assert [one.time_s for one in details.readings] == [NOW_S - 60, NOW_S - 59]
+    assert [reading.time_s for reading in details.readings] == [NOW_S - 60, NOW_S - 59]
     assert details.readings[0].candidates == (("A123BC77", 0.95), ("B777BB77", 0.03))
     assert details.readings[0].box == (10.0, 20.0, 110.0, 45.0)
     assert (details.readings[0].sharpness, details.readings[0].weight) == (0.7, 0.5)

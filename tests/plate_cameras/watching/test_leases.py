@@ -274,7 +274,7 @@ def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
     member = play(act)
     assert member.followed == [["gate"]]
     assert member.sharing.failures == 3
-    (told,) = [one for one in caplog.records if "cannot change" in one.message]
+    (told,) = [record for record in caplog.records if "cannot change" in record.message]
     assert bool(told.exc_info) != isinstance(fault, PlateError)
 
 
@@ -319,7 +319,7 @@ def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
         assert member.sharing.last_error == ""
 
     assert play(act).followed == [["gate"]]
-    (told,) = [one for one in caplog.records if "cannot be renewed" in one.message]
+    (told,) = [record for record in caplog.records if "cannot be renewed" in record.message]
     assert bool(told.exc_info) != isinstance(fault, PlateError)
 
 
@@ -434,7 +434,7 @@ def test_no_two_watchers_of_a_machine_have_one_name() -> None:
     shared = Shared(lambda: [], member.follow, member.count_open)
     names = {CameraSharing(member.leases, shared).watcher for _ in range(20)}
     assert len(names) == 20
-    assert {one.rpartition("-")[0] for one in names} == {f"{socket.gethostname()}-{os.getpid()}"}
+    assert {name.rpartition("-")[0] for name in names} == {f"{socket.gethostname()}-{os.getpid()}"}
 
 
 def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:

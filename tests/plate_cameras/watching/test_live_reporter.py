@@ -75,9 +75,9 @@ class Site:
             tasks = [asyncio.create_task(one.run()) for one in (self.reporter, self.loop)]
             while not is_done():
                 await asyncio.sleep(0.01)
-                assert not any(one.done() for one in tasks)
-            for one in tasks:
-                one.cancel()
+                assert not any(task.done() for task in tasks)
+            for task in tasks:
+                task.cancel()
 
         _run(run())
 

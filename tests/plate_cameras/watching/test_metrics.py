@@ -40,8 +40,8 @@ STATE = Snapshot(
 def read_samples(page: str) -> dict[tuple[str, str], float]:
     """Return the values by the names of the series and their only label."""
     families = text_string_to_metric_families(page)
-    samples = [one for family in families for one in family.samples]
-    return {(one.name, "".join(one.labels.values())): one.value for one in samples}
+    samples = [sample for family in families for sample in family.samples]
+    return {(sample.name, "".join(sample.labels.values())): sample.value for sample in samples}
 
 
 @pytest.fixture(scope="module")

@@ -171,7 +171,7 @@ def test_a_camera_that_fails_is_followed_again_with_a_new_stream(
     site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
     assert [event.kind for event in site.received[:1]] == ["closed"]
     assert (bad.is_closed, good.is_closed) == (True, True)
-    assert [(one.name, one.failures) for one in site.statuses] == [("camera gate", 1)]
+    assert [(status.name, status.failures) for status in site.statuses] == [("camera gate", 1)]
     assert "KeyError" in caplog.text
 
 

@@ -129,10 +129,10 @@ def _to_app(options: GatewayOptions) -> ASGIApp:
     @asynccontextmanager
     async def opened() -> AsyncIterator[ASGIApp]:
         service, extension = DataPlane(options), open_control_room(options)
-        duties = [asyncio.create_task(one) for one in extension.duties()]
+        duties = [asyncio.create_task(duty) for duty in extension.duties()]
         yield make_app(service, extension)
-        for one in duties:
-            one.cancel()
+        for duty in duties:
+            duty.cancel()
         await asyncio.wait(duties)
         await extension.close()
         await service.close()

@@ -59,7 +59,7 @@ def test_the_navigation_marks_its_page(page: Page) -> None:
 
 def test_the_languages_have_the_same_texts() -> None:
     first, second = (TEXTS[language] for language in LANGUAGES)
-    parts = [one.name for one in fields(first) if one.name not in ("language", "shared")]
+    parts = [field.name for field in fields(first) if field.name not in ("language", "shared")]
     assert [{*getattr(first, part)} for part in parts] == [
         {*getattr(second, part)} for part in parts
     ]

@@ -117,7 +117,7 @@ class Room:
     def kinds(self) -> list[tuple[str, str, str, int]]:
         """Return who, why, kind and count of the audit, the newest first."""
         entries = self.get("/v1/audit")["searches"]
-        return [(one["who"], one["why"], one["kind"], one["count"]) for one in entries]
+        return [(entry["who"], entry["why"], entry["kind"], entry["count"]) for entry in entries]
 
 
 @contextmanager

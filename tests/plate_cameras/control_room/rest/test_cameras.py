@@ -85,7 +85,7 @@ def test_areas_are_drawn_and_go_back_to_the_file(room: Room) -> None:
         Zone("lane", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),
     )
     back = room.client.delete("/v1/cameras/gate/areas").json()
-    assert [one["name"] for one in back["zones"]] == ["entry"]
+    assert [zone["name"] for zone in back["zones"]] == ["entry"]
     assert back["areas_from"] == "file"
 
 
@@ -123,7 +123,7 @@ def test_an_administrator_of_a_group_reads_the_audit_of_its_people_and_keys(fill
 def test_a_camera_of_another_group_is_not_there(room: Room) -> None:
     room.store.live.write_stills([Still("yard", NOW_S, b"a still")])
     room.enter_as(OF_THE_EAST)
-    assert [one["name"] for one in room.get("/v1/cameras")["cameras"]] == ["gate"]
+    assert [camera["name"] for camera in room.get("/v1/cameras")["cameras"]] == ["gate"]
     assert room.client.get("/v1/cameras/yard").status_code == 404
     assert room.client.get("/v1/cameras/yard/still.jpg").status_code == 404
     assert room.client.put("/v1/cameras/yard/areas", json=AREAS).status_code == 404
@@ -164,6 +164,6 @@ def test_the_audit_comes_in_pages(filled: Room) -> None:
     filled.get("/v1/passes?text=B*")
     first = filled.get("/v1/audit?limit=1")
     second = filled.get(f"/v1/audit?limit=1&cursor={first['cursor']}")
-    texts = [one["query"]["text"] for one in first["searches"] + second["searches"]]
+    texts = [search["query"]["text"] for search in first["searches"] + second["searches"]]
     assert texts == ["B*", "A1*"]
     assert filled.get("/v1/audit?until=2025-06-15")["searches"] == []

@@ -65,7 +65,7 @@ def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[s
         return bytes(caller.content)
 
     blocks = asyncio.run(act()).decode().split("\n\n")
-    return [dict(re.findall(r"^(\w+): (.*)$", one, re.MULTILINE)) for one in blocks if one]
+    return [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in blocks if block]
 
 
 def write(room: Room, count: int) -> None:

@@ -46,7 +46,7 @@ def test_a_list_whose_name_has_a_slash_is_reached(room: Room) -> None:
     path = "/v1/lists/night%2Fentries%2Fshift"
     assert room.client.put(path, json={}).json()["name"] == "night/entries/shift"
     assert room.client.put(f"{path}/entries/A123BC77", json={}).status_code == 200
-    assert [one["text"] for one in room.get(f"{path}/entries")["entries"]] == ["A123BC77"]
+    assert [entry["text"] for entry in room.get(f"{path}/entries")["entries"]] == ["A123BC77"]
     assert room.client.delete(f"{path}/entries/A123BC77").status_code == 204
     assert room.client.delete(path).status_code == 204
     assert room.get("/v1/lists") == {"lists": [], "cursor": ""}
@@ -93,7 +93,7 @@ def test_an_entry_is_put_and_removed(filled: Room) -> None:
 def test_a_time_that_cannot_be_shown_is_rejected(filled: Room, body: dict[str, str]) -> None:
     answer = filled.client.put(f"{LIST}/entries/B777BB77", json=body)
     assert (answer.status_code, answer.json()["reason"]) == (400, "parameter")
-    assert [one["text"] for one in filled.get(f"{LIST}/entries")["entries"]] == ["A123BC77"]
+    assert [entry["text"] for entry in filled.get(f"{LIST}/entries")["entries"]] == ["A123BC77"]
 
 
 def test_entries_are_imported_and_exported(filled: Room) -> None:
@@ -114,11 +114,11 @@ def test_entries_come_in_pages_and_by_a_part(filled: Room) -> None:
     file = "text,note\nB777BB77,Дом 5\nC001CC77,дом 7\n"
     filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)
     first = filled.get(f"{LIST}/entries?limit=2")
-    assert [one["text"] for one in first["entries"]] == ["A123BC77", "B777BB77"]
+    assert [entry["text"] for entry in first["entries"]] == ["A123BC77", "B777BB77"]
     second = filled.get(f"{LIST}/entries?limit=2&cursor={first['cursor']}")
-    assert ([one["text"] for one in second["entries"]], second["cursor"]) == (["C001CC77"], "")
+    assert ([entry["text"] for entry in second["entries"]], second["cursor"]) == (["C001CC77"], "")
     houses = filled.get(f"{LIST}/entries?part=дом&limit=1")
-    assert ([one["text"] for one in houses["entries"]], houses["cursor"]) == (
+    assert ([entry["text"] for entry in houses["entries"]], houses["cursor"]) == (
         ["B777BB77"],
         "B777BB77",
     )
@@ -204,7 +204,7 @@ def test_each_change_stands_in_the_audit(room: Room) -> None:
     client.delete(LIST)
     kinds = [("save list", 1), ("put entry", 1), ("import list", 2), ("remove entry", 1)]
     kinds += [("draw areas", 1), ("erase areas", 1), ("delete list", 1)]
-    assert room.kinds()[::-1] == [("local", "moved in", *one) for one in kinds]
+    assert room.kinds()[::-1] == [("local", "moved in", *kind) for kind in kinds]
     entries = room.get("/v1/audit")["searches"]
     assert entries[-2]["query"] == {"list_name": "residents", "text": "A123BC77"}
 

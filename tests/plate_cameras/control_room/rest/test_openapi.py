@@ -32,7 +32,7 @@ def test_every_route_is_described_beside_those_of_recognition(room: Room) -> Non
     assert {*paths["/v1/session"]} == {"post", "get", "delete"}
     assert paths.keys() >= PART_OF_THE_ROOM
     assert {"/v1/recognize", "/v1/passes", "/v1/events", "/v1/audit"} <= paths.keys()
-    names = [one["operationId"] for methods in paths.values() for one in methods.values()]
+    names = [method["operationId"] for methods in paths.values() for method in methods.values()]
     assert len(names) == len({*names})
 
 

@@ -92,7 +92,7 @@ def test_a_list_that_is_not_there_is_told(room: Room) -> None:
 
 def test_a_single_pass_has_its_readings(filled: Room) -> None:
     shown = filled.get("/v1/passes/gate-1")
-    assert [one["is_best"] for one in shown["readings"]] == [False, True]
+    assert [reading["is_best"] for reading in shown["readings"]] == [False, True]
     assert shown["readings"][1]["xyxy"] == [10.0, 20.0, 110.0, 45.0]
     assert shown["openings"] == []
     assert shown["lists"][0]["list"] == "residents"

@@ -28,7 +28,7 @@ def test_an_export_has_only_openings_of_cameras_that_are_shown(filled: Room) -> 
     answer = filled.client.get(f"{PLATE}/export")
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         openings = [*map(json.loads, archive.read("openings.jsonl").splitlines())]
-    assert [one["camera"] for one in openings] == ["gate"]
+    assert [opening["camera"] for opening in openings] == ["gate"]
 
 
 def test_a_deletion_leaves_nothing_but_other_plates(filled: Room) -> None:

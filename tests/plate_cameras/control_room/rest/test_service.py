@@ -62,7 +62,7 @@ class Events:
     def read(self, count: int) -> list[tuple[str, str]]:
         """Return kinds and passes of the next events."""
         blocks = [self.read_block() for _ in range(count)]
-        return [(one["event"], json.loads(one["data"])["id"]) for one in blocks]
+        return [(block["event"], json.loads(block["data"])["id"]) for block in blocks]
 
 
 @pytest.fixture(scope="module")
@@ -145,20 +145,20 @@ def test_streams_hold_no_slots_of_recognition_and_are_limited(running: Running) 
     assert answers[-1].headers["retry-after"]
     body, lengths = infer_call(GREY)
     assert running.ask("POST", INFER, body, **lengths)[0] == 200
-    for one in running.connections:
-        one.close()
+    for connection in running.connections:
+        connection.close()
     until(lambda: open_stream(running).status == 200, "a stream in the place of a closed one")
 
 
 def test_streams_that_begin_at_the_same_time_are_limited(running: Running) -> None:
     connections = [running.connect() for _ in range(MAX_PER_PERSON + 4)]
-    for one in connections:
-        one.request("GET", "/v1/events")
-    statuses = [one.getresponse().status for one in connections]
+    for connection in connections:
+        connection.request("GET", "/v1/events")
+    statuses = [connection.getresponse().status for connection in connections]
     assert 0 < statuses.count(200) <= MAX_PER_PERSON  # other tests may hold some
     assert set(statuses) == {200, 429}
-    for one in connections:
-        one.close()
+    for connection in connections:
+        connection.close()
 
 
 def open_stream(running: Running) -> http.client.HTTPResponse:
@@ -199,7 +199,7 @@ def test_the_async_client_goes_on_after_an_event(running: Running, store: PassSt
             events = client.events(after=after)
             async with aclosing(events):
                 return await anext(
-                    one async for one in events if one.passed and one.passed.id == wanted
+                    event async for event in events if event.passed and event.passed.id == wanted
                 )
 
     begin = int(Events(running).number)

@@ -176,7 +176,7 @@ def test_many_failures_of_a_name_have_to_wait(room: Room) -> None:
     of_name, *_ = limits_of("anna", "127.0.0.1")
     room.store.login_attempts.take([replace(of_name, interval_s=8 * INTERVAL_S)])
     answers = [room.client.post("/v1/session", json=WRONG) for _ in range(3)]
-    assert [one.status_code for one in answers] == [401, 401, 429]
+    assert [answer.status_code for answer in answers] == [401, 401, 429]
     assert 1 <= int(answers[-1].headers["retry-after"]) <= INTERVAL_S
     assert room.client.post("/v1/session", json=RIGHT).status_code == 429
     other = {"name": "boris", "password": PASSWORD}
@@ -195,7 +195,7 @@ def test_a_stranger_elsewhere_does_not_keep_a_person_from_logging_in(tmp_path: P
         of_name, *_ = limits_of("anna", "203.0.113.1")
         room.store.login_attempts.take([replace(of_name, interval_s=9 * INTERVAL_S)])
         answers = [room.client.post("/v1/session", json=WRONG, headers=stranger) for _ in range(2)]
-        assert [one.status_code for one in answers] == [401, 429]
+        assert [answer.status_code for answer in answers] == [401, 429]
         assert room.client.post("/v1/session", json=RIGHT, headers=anna).status_code == 200
 
 
@@ -217,7 +217,7 @@ def test_logins_that_succeed_need_not_wait(room: Room) -> None:
     of_name, *_ = limits_of("anna", "127.0.0.1")
     room.store.login_attempts.take([replace(of_name, interval_s=9 * INTERVAL_S)])
     answers = [room.client.post("/v1/session", json=RIGHT) for _ in range(3)]
-    assert [one.status_code for one in answers] == [200, 200, 200]
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
 
 
 FOREIGN = {"origin": "https://evil.example"}

@@ -213,7 +213,7 @@ def test_an_unused_list_belongs_to_the_groups_of_those_who_made_it(room: Room) -
 def test_the_audit_of_a_group_has_its_own_lines_alone(room: Room) -> None:
     room.client.get("/v1/passes?text=A1*", headers=key_of("viewer"))
     audit = room.client.get("/v1/audit?limit=1000", headers=key_of("administrator")).json()
-    who = {one["who"] for one in audit["searches"]}
+    who = {search["who"] for search in audit["searches"]}
     assert "key:south-viewer" in who
     assert who <= {f"key:south-{role}" for role in ROLES}
 

@@ -80,7 +80,7 @@ COLLECTIONS = [
 
 @pytest.mark.parametrize(("operation", "schema"), COLLECTIONS)
 def test_each_collection_comes_in_pages(operation: dict[str, Any], schema: dict[str, Any]) -> None:
-    names = {one.get("name") for one in operation["parameters"]}
+    names = {parameter.get("name") for parameter in operation["parameters"]}
     assert names >= {"limit", "cursor"}
     assert "cursor" in schema["properties"]
 

@@ -115,7 +115,7 @@ def test_the_pictures_of_dropped_events_are_noted_for_removal(store: PassStore) 
     with store.writer.database.reading() as connection:
         noted = {*connection.execute(sa.select(picture_removals.c.digest)).scalars()}
     pictures = b"crop a", b"frame a", b"crop alone"
-    assert noted == {erasures.digest_of(one) for one in pictures}
+    assert noted == {erasures.digest_of(picture) for picture in pictures}
 
 
 def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:

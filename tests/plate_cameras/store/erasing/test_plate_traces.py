@@ -63,7 +63,7 @@ def test_another_vehicle_s_pass_loses_only_the_readings_of_the_plate(store: Pass
     details = store.get("a", REQUESTER)
     assert details.found.candidates == ((OTHER, 0.9),)
     rest = (("B777BB77", 0.03),)
-    assert [(one.text, one.score, one.candidates) for one in details.readings] == [
+    assert [(reading.text, reading.score, reading.candidates) for reading in details.readings] == [
         ("", 0.0, ()),
         (OTHER, 0.95, ((OTHER, 0.9),)),
         (OTHER, 0.95, ((OTHER, 0.95), *rest)),
@@ -126,11 +126,11 @@ def test_notes_of_lists_and_reasons_of_gates_lose_the_plate(store: PassStore) ->
     erase(store)
 
     assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
-    assert {one.text: one.note for one in store.lists.entries("residents", EVERYTHING)} == {
+    assert {entry.text: entry.note for entry in store.lists.entries("residents", EVERYTHING)} == {
         OTHER: "once deleted",
         "B007KM17": "",
     }
-    assert [one.note for one in store.get("a", REQUESTER).hits] == ["once deleted"]
+    assert [hit.note for hit in store.get("a", REQUESTER).hits] == ["once deleted"]
     (kept,) = store.openings.page(EVERYTHING).openings
     assert kept == replace(opening, reason="deleted stands before it")
 

@@ -51,8 +51,8 @@ def test_a_change_shows_the_pass_as_it_is_now_with_its_hits(store: PassStore) ->
     store.lists.import_csv("residents", "text,note\nA123BC77,flat 12\n")
     store.write([make_event("a", kind="agreed"), make_event("a", text="A123BC77")], [])
     changes = reader.read()
-    assert [one.found.progress for one in changes] == ["closed", "closed"]
-    assert [one.found.text for one in changes] == ["A123BC77", "A123BC77"]
+    assert [change.found.progress for change in changes] == ["closed", "closed"]
+    assert [change.found.text for change in changes] == ["A123BC77", "A123BC77"]
 
 
 def test_an_event_that_is_written_again_changes_nothing_older(store: PassStore) -> None:

@@ -51,7 +51,7 @@ def test_a_similar_text_has_a_piece_unchanged(
     similar = damage(text, edits)
 
     unchanged = [at for at, piece in enumerate(cut.pieces) if piece in similar]
-    companions = [one for one in cut.companions if one in similar]
+    companions = [companion for companion in cut.companions if companion in similar]
     assert unchanged
     assert unchanged != [cut.frequent] or companions or not cut.companions
 

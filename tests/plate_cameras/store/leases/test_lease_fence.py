@@ -226,7 +226,7 @@ def test_a_pass_and_its_gates_are_found_by_both_ids(leased: PassStore) -> None:
     of_passes = [GateOpening(**what, pass_id=pass_id) for pass_id in ("old", "new", "another")]
     leased.openings.write(of_passes)
     page = leased.openings.page(EVERYTHING, pass_id="old")
-    assert sorted(one.pass_id for one in page.openings) == ["new", "old"]
+    assert sorted(opening.pass_id for opening in page.openings) == ["new", "old"]
 
 
 def test_a_second_id_is_forgotten_with_its_pass(leased: PassStore, url: str) -> None:

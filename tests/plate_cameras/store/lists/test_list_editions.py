@@ -46,7 +46,7 @@ def listed(store: PassStore) -> PassStore:
 
 
 def texts_of(store: PassStore) -> list[str]:
-    return [one.text for one in store.lists.entries("residents", EVERYTHING)]
+    return [entry.text for entry in store.lists.entries("residents", EVERYTHING)]
 
 
 @contextmanager
@@ -266,7 +266,7 @@ def test_entries_come_in_pages(
     entries = [ListEntry("A1"), ListEntry("A2", "дом 5"), ListEntry("B1"), ListEntry("B2")]
     store.lists.put("residents", entries)
     page = store.lists.page("residents", query, EVERYTHING)
-    assert ([one.text for one in page.entries], page.cursor) == (found, cursor)
+    assert ([entry.text for entry in page.entries], page.cursor) == (found, cursor)
 
 
 def test_a_page_has_an_upper_number() -> None:
@@ -355,7 +355,7 @@ def test_lists_are_read_without_the_lock_of_a_writer(store: PassStore) -> None:
     finally:
         event.remove(sa.Engine, "after_cursor_execute", note)
     assert locked == [False]
-    assert [one.text for one in store.get("a", REQUESTER).hits] == ["A123BC77"]
+    assert [hit.text for hit in store.get("a", REQUESTER).hits] == ["A123BC77"]
 
 
 def test_an_entry_that_goes_while_a_pass_is_written_is_no_hit(tmp_path: Path) -> None:

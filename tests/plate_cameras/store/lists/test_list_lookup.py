@@ -114,7 +114,8 @@ def state_of(lookup: ListLookup) -> dict[str, dict[str, ListEntry]]:
 def stored_entries(store: PassStore) -> dict[str, dict[str, ListEntry]]:
     names = store.lists.names()
     return {
-        name: {one.text: one for one in store.lists.entries(name, EVERYTHING)} for name in names
+        name: {entry.text: entry for entry in store.lists.entries(name, EVERYTHING)}
+        for name in names
     }
 
 
@@ -219,8 +220,8 @@ def test_an_error_leaves_the_lists_as_they_were(store: PassStore) -> None:
 def test_a_text_matches_the_nearest_valid_entry(
     entries: list[ListEntry], text: str, hit: tuple[str, int] | None
 ) -> None:
-    exact = {one.text: one for one in entries}
-    loaded = LoadedList(1, "residents", 1, exact, tuple(one for one in entries if one.edits))
+    exact = {entry.text: entry for entry in entries}
+    loaded = LoadedList(1, "residents", 1, exact, tuple(entry for entry in entries if entry.edits))
     found = loaded.match(text, NOW_S)
     assert (found and (found.entry.text, found.edits)) == hit
 
@@ -233,7 +234,7 @@ def test_each_list_of_a_camera_has_its_own_hit(store: PassStore) -> None:
     lookup = ListLookup()
     store.refresh(lookup)
     hits = lookup.match("gate", "A123BC77", NOW_S)
-    assert sorted(one.list for one in hits.values()) == ["guests", "residents"]
+    assert sorted(hit.list for hit in hits.values()) == ["guests", "residents"]
     assert lookup.match("gate", "", NOW_S) == {}
     assert lookup.match("yard", "A123BC77", NOW_S) == {}
 

@@ -114,7 +114,7 @@ def test_a_csv_file_may_replace_all_entries(listed: PassStore) -> None:
     listed.lists.put("residents", [ListEntry("K777KK50")])
     listed.lists.import_csv("residents", "\ufefftext\nA123BC77\n", replacing=True)
 
-    assert [one.text for one in listed.lists.entries("residents", EVERYTHING)] == ["A123BC77"]
+    assert [entry.text for entry in listed.lists.entries("residents", EVERYTHING)] == ["A123BC77"]
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,8 @@ def test_pages_follow_each_other(store: PassStore) -> None:
 
     first = store.openings.page(EVERYTHING, 2)
     second = store.openings.page(EVERYTHING, 2, first.cursor)
-    assert [one.id for one in first.openings] == ["2", "1"]
-    assert ([one.id for one in second.openings], second.cursor) == (["0"], "")
+    assert [opening.id for opening in first.openings] == ["2", "1"]
+    assert ([opening.id for opening in second.openings], second.cursor) == (["0"], "")
 
 
 YARD = Scope(("west",), frozenset({"yard"}))
@@ -81,9 +81,11 @@ YARD = Scope(("west",), frozenset({"yard"}))
 def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
     store.openings.write([OPENING, replace(OPENING, id="two", camera="yard", pass_id="b")])
 
-    assert [one.id for one in store.openings.page(YARD).openings] == ["two"]
+    assert [opening.id for opening in store.openings.page(YARD).openings] == ["two"]
     assert store.openings.page(Scope(("empty",), frozenset())).openings == ()
-    assert [one.id for one in store.openings.page(EVERYTHING, pass_id="a").openings] == ["one"]
+    assert [opening.id for opening in store.openings.page(EVERYTHING, pass_id="a").openings] == [
+        "one"
+    ]
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 0}, {"cursor": "x"}])
@@ -156,7 +158,12 @@ def test_openings_wait_in_a_file_and_none_is_lost(
         assert len((tmp_path / "spool" / FILE).read_bytes().splitlines()) == 3
     store.openings.write([OPENING])
 
-    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["2", "1", "one", "0"]
+    assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == [
+        "2",
+        "1",
+        "one",
+        "0",
+    ]
     assert (tmp_path / "spool" / FILE).read_bytes() == b""
 
 
@@ -237,7 +244,7 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
 
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
-    assert [one.id for one in store.openings.page(EVERYTHING).openings] == ["other"]
+    assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == ["other"]
 
 
 def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:

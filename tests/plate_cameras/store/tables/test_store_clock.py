@@ -255,7 +255,7 @@ def test_a_difference_is_told_once(database: Database, caplog: pytest.LogCapture
     with caplog.at_level(logging.WARNING):
         machine.run(HOUR_S)
 
-    assert [one.message.partition(" from")[0] for one in caplog.records] == [
+    assert [record.message.partition(" from")[0] for record in caplog.records] == [
         "the wall clock is +86400 s"
     ]
     assert machine.clock.ahead_s == pytest.approx(DAY_S)

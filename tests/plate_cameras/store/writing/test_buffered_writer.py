@@ -36,7 +36,7 @@ class PickyWriter(PassWriter):
         self.tried: list[str] = []
 
     def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:
-        ids = [one.event.passed.id for one in events]
+        ids = [event.event.passed.id for event in events]
         self.tried.append("".join(ids))
         if self.failing.intersection(ids):
             raise self.error
@@ -348,7 +348,9 @@ def test_one_event_is_tried_while_the_database_is_away_and_pauses_grow(
     away.tried.clear()
     assert store.writer.replay() == 0
     assert away.tried == [1, 4]
-    logged = [one.message.partition(" ")[2] for one in caplog.records if "passes" in one.message]
+    logged = [
+        record.message.partition(" ")[2] for record in caplog.records if "passes" in record.message
+    ]
     assert logged == [
         f"wait in {store.writer.spool.folder}: the database is away",
         "can be kept again; 4 events wait in the spool",
@@ -374,7 +376,7 @@ def test_a_fault_of_ours_is_logged_with_its_traceback(
     make_picky("a", error=error)
     store.write([make_event("a")], [])
 
-    (told,) = [one for one in caplog.records if "passes wait in" in one.message]
+    (told,) = [record for record in caplog.records if "passes wait in" in record.message]
     assert bool(told.exc_info) == has_traceback
     assert str(error) in store.writer.last_error
 

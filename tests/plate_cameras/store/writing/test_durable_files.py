@@ -18,7 +18,7 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 def list_files(folder: Path) -> list[str]:
-    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
 
 
 def test_no_files_make_no_folder(tmp_path: Path, threads: ThreadPoolExecutor) -> None:

@@ -440,7 +440,7 @@ def test_what_cannot_be_deleted_or_put_aside_is_logged_once(
         spool.discard(files)
     spool.reject(second, "a test")
 
-    told = [one.message for one in caplog.records if "cannot be" in one.message]
+    told = [record.message for record in caplog.records if "cannot be" in record.message]
     assert [one.split(": ")[1] for one in told] == ["cannot be deleted", "cannot be put aside"]
     assert f"{second.name}: the event is put aside in rejected: a test" in caplog.text
     spool.close()

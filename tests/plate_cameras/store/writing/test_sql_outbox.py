@@ -26,7 +26,7 @@ def claim(store: PassStore, now_s: float = NOW_S, limit: int = 10) -> list[Deliv
 
 
 def ids(deliveries: list[Delivery]) -> list[str]:
-    return [one.id for one in deliveries]
+    return [delivery.id for delivery in deliveries]
 
 
 def test_an_empty_outbox_gives_nothing(store: PassStore) -> None:
