@@ -40,6 +40,7 @@ def test_an_event_returns_as_it_was(event: AddressedEvent) -> None:
         pytest.param(encode(EVENT)[:-1], id="a byte is missing"),
         pytest.param(encode(EVENT)[:100], id="cut in its first line"),
         pytest.param(b"[]\n", id="another document"),
+        pytest.param(encode(EVENT).replace(b'"closed"', b'"opened"', 1), id="another kind"),
     ],
 )
 def test_a_damaged_file_is_told(content: bytes) -> None:
