@@ -50,6 +50,11 @@ class BestFrame:
     frame_jpeg: bytes = field(repr=False)
     others: tuple[Xyxy, ...] = ()
 
+    @property
+    def pictures(self) -> tuple[bytes, ...]:
+        """The JPEG files that there are."""
+        return tuple(filter(None, (self.crop_jpeg, self.frame_jpeg)))
+
 
 @dataclass(frozen=True)
 class LineCrossing:

@@ -20,12 +20,11 @@ from functools import cache
 import sqlalchemy as sa
 
 from plate_cameras.passes import Observation, Pass
-from plate_cameras.store.erasing.picture_removals import lock_writers, note_removals
+from plate_cameras.store.erasing.picture_removals import lock_writers, note_pictures
 from plate_cameras.store.openings.gate_openings import GateOpening
-from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.database import Database, upsert
 from plate_cameras.store.tables.schema import erased_passes, erasures, joined_passes, passes
 from plate_cameras.store.writing.addressed_events import AddressedEvent
-from plate_cameras.store.writing.pictures import digest_of
 
 LOG = logging.getLogger(__name__)
 KEPT_S = 86400.0
@@ -81,12 +80,9 @@ def remember(
         second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
         both = sa.union(passes_of, second.where(passes.c.id.in_(passes_of)))
         ids = connection.execute(both).scalars().all()
-        again = insert(connection, erased_passes).on_conflict_do_update(
-            index_elements=["id"], set_={"kept_s": kept_s}
-        )
         for start in range(0, len(ids), PASSES_AT_ONCE):
             some = ids[start : start + PASSES_AT_ONCE]
-            connection.execute(again, [{"id": one, "kept_s": kept_s} for one in some])
+            upsert(connection, erased_passes, [{"id": one, "kept_s": kept_s} for one in some], "id")
     return number
 
 
@@ -108,10 +104,7 @@ def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[A
         else:
             event = replace(one.event, passed=_without(passed, is_erased))
             admitted.append(replace(one, event=event))
-    pictures = (
-        one for passed in dropped for one in (passed.best.crop_jpeg, passed.best.frame_jpeg)
-    )
-    note_removals(connection, (digest_of(picture) for picture in pictures if picture))
+    note_pictures(connection, dropped)
     return admitted
 
 

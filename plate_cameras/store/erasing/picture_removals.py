@@ -13,9 +13,10 @@ from itertools import islice
 
 import sqlalchemy as sa
 
+from plate_cameras.passes import Pass
 from plate_cameras.store.tables.database import LONG_S, POSTGRESQL, Database, insert
 from plate_cameras.store.tables.schema import passes, picture_removals, picture_rounds
-from plate_cameras.store.writing.pictures import PictureStore
+from plate_cameras.store.writing.pictures import PictureStore, digest_of
 
 ADVISORY_LOCK = 0x70696373
 """Number of the lock in PostgreSQL. Writers of passes share it."""
@@ -49,6 +50,12 @@ def note_removals(connection: sa.Connection, digests: Iterable[bytes]) -> None:
     """Note pictures that some pass may show no longer."""
     if rows := [{"digest": digest} for digest in sorted({*digests})]:
         connection.execute(insert(connection, picture_removals).on_conflict_do_nothing(), rows)
+
+
+def note_pictures(connection: sa.Connection, dropped: Iterable[Pass]) -> None:
+    """Note the pictures of passes that are not stored, but were kept before."""
+    shown = (picture for one in dropped for picture in one.best.pictures)
+    note_removals(connection, map(digest_of, shown))
 
 
 def remove_pictures(database: Database, pictures: PictureStore) -> int:

@@ -10,16 +10,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.passes import LeaseClaim, Pass
-from plate_cameras.store.tables.database import insert
+from plate_cameras.store.erasing.picture_removals import note_pictures
 from plate_cameras.store.tables.schema import (
     camera_leases,
     joined_passes,
     passes,
-    picture_removals,
     readings,
 )
 from plate_cameras.store.writing.addressed_events import AddressedEvent
-from plate_cameras.store.writing.pictures import digest_of
 
 SEAM_S = 30.0
 """Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A
@@ -97,7 +95,7 @@ class LeaseFence:
             else:
                 unused.append(event)
                 self.rejected += 1
-        _note_pictures(connection, unused)
+        note_pictures(connection, (one.event.passed for one in unused))
         return admitted
 
 
@@ -183,12 +181,3 @@ def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
     progress = "closed" if stored.progress == "closed" else passed.progress
     joined = replace(passed, id=stored.id, first_seen_s=first_s, progress=progress)
     return replace(one, event=replace(one.event, passed=joined))
-
-
-def _note_pictures(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
-    """Note pictures that were kept before; retention removes those that no pass shows."""
-    best = [event.event.passed.best for event in events]
-    pictures = [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg) if picture]
-    if digests := sorted({digest_of(picture) for picture in pictures}):
-        statement = insert(connection, picture_removals).on_conflict_do_nothing()
-        connection.execute(statement, [{"digest": digest} for digest in digests])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -189,6 +189,15 @@ def insert(connection: sa.Connection, table: sa.Table) -> postgresql.Insert | sq
     if connection.dialect.name == POSTGRESQL:
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+def upsert(
+    connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]], key: str
+) -> None:
+    """Insert rows, or replace the values of those that have the same key."""
+    statement = insert(connection, table)
+    values = {name: statement.excluded[name] for name in rows[0] if name != key}
+    connection.execute(statement.on_conflict_do_update(index_elements=[key], set_=values), rows)
 
 
 def among(dialect: str, column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.store.errors import StoreError
-from plate_cameras.store.tables.database import Database, insert
+from plate_cameras.store.tables.database import Database, upsert
 from plate_cameras.store.tables.schema import passes, store_clock
 
 LOG = logging.getLogger(__name__)
@@ -236,8 +236,6 @@ def _without_off(own: Mark, newest_s: float | None) -> Mark:
 
 
 def _write(connection: sa.Connection, mark: Mark) -> None:
-    row = vars(mark)
-    statement = insert(connection, store_clock).values(row)
-    connection.execute(statement.on_conflict_do_update(index_elements=["boot"], set_=row))
+    upsert(connection, store_clock, [vars(mark)], "boot")
     forgotten = store_clock.c.value_s < mark.value_s - BOOTS_KEPT_S
     connection.execute(sa.delete(store_clock).where(forgotten))

@@ -15,7 +15,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.erasing.picture_removals import lock_pictures, read_round
 from plate_cameras.store.errors import RejectedValue, StoreError, StoreUnavailable
-from plate_cameras.store.tables.database import SEARCH_S, Database, insert
+from plate_cameras.store.tables.database import SEARCH_S, Database, upsert
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import cameras
 from plate_cameras.store.tables.store_clock import KeptClock
@@ -238,11 +238,8 @@ def _keep_cameras(database: Database, configured: Sequence[Camera]) -> None:
 
 
 def _write_cameras(connection: sa.Connection, configured: Sequence[Camera]) -> None:
-    statement = insert(connection, cameras)
-    values = {name: statement.excluded[name] for name in ("lists", "retention_days")}
-    upsert = statement.on_conflict_do_update(index_elements=[cameras.c.name], set_=values)
     rows = [
         {"name": camera.name, "lists": [*camera.lists], "retention_days": camera.retention_days}
         for camera in configured
     ]
-    connection.execute(upsert, rows)
+    upsert(connection, cameras, rows, "name")

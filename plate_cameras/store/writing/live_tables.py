@@ -14,7 +14,7 @@ from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people import audit
-from plate_cameras.store.tables.database import Database, insert, new_revision
+from plate_cameras.store.tables.database import Database, new_revision, upsert
 from plate_cameras.store.tables.schema import camera_areas, camera_states, camera_stills
 
 
@@ -169,10 +169,7 @@ class LiveTables:
         row |= {"changed_s": self._clock(), "changed_by": requester.who}
         row |= {name: _to_json(getattr(areas, name)) for name in ("zones", "lines", "masks")}
         with self._database.writing() as connection:
-            statement = insert(connection, camera_areas).values(row)
-            values = {one.name: one for one in statement.excluded if one.name != "camera"}
-            key = [camera_areas.c.camera]
-            connection.execute(statement.on_conflict_do_update(index_elements=key, set_=values))
+            upsert(connection, camera_areas, [row], "camera")
             self._record(connection, requester, "draw areas", camera)
 
     def erase(self, camera: str, requester: Requester) -> None:
@@ -189,12 +186,9 @@ class LiveTables:
 
 
 def _replace(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    statement = insert(connection, table)
-    values = {one.name: one for one in statement.excluded if one.name != "camera"}
-    upsert = statement.on_conflict_do_update(index_elements=[table.c.camera], set_=values)
     # All writers lock the rows in the same order. Retention gives them the store's time again.
     ordered = sorted(rows, key=lambda row: str(row["camera"]))
-    connection.execute(upsert, [{**row, "kept_s": None} for row in ordered])
+    upsert(connection, table, [{**row, "kept_s": None} for row in ordered], "camera")
 
 
 def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
