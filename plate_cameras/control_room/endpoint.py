@@ -98,11 +98,6 @@ class RoomRequest:
     principal: Principal
     room: ControlRoom
 
-    @property
-    def is_head(self) -> bool:
-        """True if only headers are wanted."""
-        return self.request.http.method == "HEAD"
-
     @cached_property
     def scope(self) -> Scope:
         """The cameras that the principal may see, with what belongs to them."""

@@ -231,11 +231,6 @@ class PassStore:
         """
         return self._deletions.delete_expired(now_s)
 
-    def pseudonymize_audit(self, key: bytes, until_s: float) -> int:
-        """Replace the texts of searches before a Unix time; see `audit.pseudonymize`."""
-        with self._database.writing() as connection:
-            return audit.pseudonymize(connection, key, until_s)
-
     def storage(self) -> StorageStatus:
         """Return the state of the database, the spool and their disks."""
         folders = {"spool": self.writer.spool.folder}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,11 +11,6 @@ import sqlalchemy as sa
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.schema import searches
-
-PSEUDONYM = "hmac:"
-"""Start of a text that is replaced by its pseudonym."""
-PERSONAL = ("text", "parts", "cursor")
-BATCH = 500
 
 
 def record(
@@ -97,33 +90,3 @@ def _is_within(connection: sa.Connection, groups: Sequence[str]) -> sa.ColumnEle
         each = sa.func.json_array_elements_text(searches.c.groups).table_valued("value")
     other = sa.exists().select_from(each).where(each.c.value.not_in(groups))
     return sa.and_(sa.func.json_array_length(searches.c.groups) > 0, sa.not_(other))
-
-
-def pseudonymize(connection: sa.Connection, key: bytes, until_s: float) -> int:
-    """Replace the texts of earlier searches by pseudonyms; who, why, when and count stay.
-
-    A pseudonym is the text's HMAC-SHA256 under a key. The same text has the same pseudonym, so that
-    repeated searches still show. Nobody without the key can find out the text by trying all plates.
-
-    Returns:
-        The number of searches that were changed.
-    """
-    changed = 0
-    earlier = sa.select(searches.c.number, searches.c.query).where(searches.c.time_s < until_s)
-    for number, query in connection.execute(earlier).all():
-        hidden = {name: _hide(name, value, key) for name, value in query.items()}
-        if hidden != query:
-            update = sa.update(searches).where(searches.c.number == number)
-            connection.execute(update.values(query=hidden))
-            changed += 1
-    return changed
-
-
-def _hide(name: str, value: Any, key: bytes) -> Any:
-    if name not in PERSONAL:
-        return value
-    if isinstance(value, list):
-        return [_hide(name, one, key) for one in value]
-    if value.startswith(PSEUDONYM):
-        return value
-    return PSEUDONYM + hmac.new(key, value.encode(), hashlib.sha256).hexdigest()[:32]

@@ -104,16 +104,3 @@ def test_each_question_is_recorded(filled: PassStore, url: str, tmp_path: Path) 
         ("officer", "case 12", "export plate", {"text": "deleted"}, 2),
         ("officer", "case 12", "delete plate", {}, 2),
     ]
-
-
-def test_the_audit_can_be_pseudonymized(filled: PassStore, url: str) -> None:
-    for text in ("A123BC77", "A123BC77", "A128BC77"):
-        filled.search(PassQuery(text, cameras=("gate",)), REQUESTER)
-
-    assert filled.pseudonymize_audit(b"key", NOW_S) == 0
-    assert filled.pseudonymize_audit(b"key", NOW_S + 1) == 3
-    assert filled.pseudonymize_audit(b"key", NOW_S + 1) == 0
-    texts = [query["text"] for _, _, _, query, _ in read_audit(url)]
-    assert texts[0] == texts[1] != texts[2]
-    assert str(texts[0]).startswith("hmac:")
-    assert {query["cameras"][0] for _, _, _, query, _ in read_audit(url)} == {"gate"}  # type: ignore[index]
