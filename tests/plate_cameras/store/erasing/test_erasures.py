@@ -19,6 +19,7 @@ from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.schema import erased_passes, picture_removals
 from plate_cameras.store.writing.addressed_events import address
+from plate_cameras.store.writing.pictures import digest_of
 from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, make_event, make_plate
 
 TEXT, OTHER, THIRD = "Y908XE77", "Y903XK77", "B007KM17"
@@ -115,7 +116,7 @@ def test_the_pictures_of_dropped_events_are_noted_for_removal(store: PassStore) 
     with store.writer.database.reading() as connection:
         noted = {*connection.execute(sa.select(picture_removals.c.digest)).scalars()}
     pictures = b"crop a", b"frame a", b"crop alone"
-    assert noted == {erasures.digest_of(picture) for picture in pictures}
+    assert noted == {digest_of(picture) for picture in pictures}
 
 
 def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:
