@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from plate_cameras.store.tables.upkeep_schema import camera_leases
 
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.tables.database import Database
@@ -20,7 +21,6 @@ from plate_cameras.store.tables.schema import (
     picture_removals,
     readings,
 )
-from plate_cameras.store.tables.upkeep_schema import camera_leases
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import digest_of
