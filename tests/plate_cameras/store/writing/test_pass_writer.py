@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from plate_cameras.store.tables.upkeep_schema import camera_leases
 
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import (
+    camera_leases,
     cameras,
     deliveries,
     pass_changes,
