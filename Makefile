@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -20,11 +20,8 @@ help:
 	@echo "make mutants     MODULE=orchestrator.reading.grammar: the changes of its code that its tests miss"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
-	@echo "make bench-compositions  BLS model, ensemble and one Python model compared"
-	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make bench-peers         the same pipeline behind other servers, beside ours"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
-	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make camera-faults  break plates watch, and what is around it: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
@@ -87,12 +84,6 @@ OPTIONS ?=
 bench-commits: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.commits $(BASE) $(OPTIONS)
 
-bench-compositions: .venv/.workshop .venv/.examples
-	$(BIN)/python -m workshop.benchmarks.compositions
-
-bench-gateway: .venv/.workshop
-	$(BIN)/python -m workshop.benchmarks.gateway
-
 # FastAPI is a package of the group dev.
 bench-peers: .venv/.dev
 	$(BIN)/plates bench --peers
@@ -103,9 +94,6 @@ gpu-check: .venv/.workshop
 # OPTIONS=--rehearse does the same on a CPU, in a small way.
 gpu-first-light: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.first_light $(OPTIONS)
-
-scale-out: .venv/.workshop
-	$(BIN)/python -m workshop.benchmarks.scale_out
 
 soak: .venv/.workshop
 	$(BIN)/plates soak

@@ -16,10 +16,9 @@ from tritonclient.utils import InferenceServerException
 
 from examples.ocr import __main__ as example
 from examples.ocr.__main__ import FORMS, REPOSITORY, main, read_text
-from examples.ocr.pages import PAGES
+from examples.ocr.pages import PAGES, Page
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
-from workshop.rendering.pages import Page
 
 pytestmark = pytest.mark.server
 

@@ -6,7 +6,14 @@ from tests.plate_cameras.servers import check_gstreamer
 from workshop.benchmarks.camera_faults import observation
 from workshop.benchmarks.camera_faults.__main__ import choose, run
 
-FEW = ("kill-decoder", "kill-postgresql", "relay-dies", "clock-back-40-days", "end-watch")
+FEW = (
+    "kill-decoder",
+    "kill-postgresql",
+    "relay-dies",
+    "clock-back-40-days",
+    "end-watch",
+    "suspend-sharing",
+)
 
 
 def test_no_fault_loses_a_vehicle_or_opens_a_gate_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,28 +103,27 @@ def subtract(after: Counters, before: Counters) -> Counters:
     return {key: value - before.get(key, 0.0) for key, value in after.items()}
 
 
-def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
+def look_inside(counted: Counters) -> Inside | None:
     """Return the parts of the time of a picture; None when no picture was counted.
 
     Args:
         counted: The increase from before the first call of a load until after its last call. In a
             shorter time, calls in progress would be counted without their parts, or parts without
             their calls.
-        model: The called model.
     """
-    pictures = counted.get(f"{model} request_success", 0.0)
+    pictures = counted.get(f"{MODEL} request_success", 0.0)
     watched = counted.get(f"{PICTURE} stage_count", 0.0)
     if not pictures and not watched:
         return None
     stages = STAGES if watched else ()
     return Inside(
-        whole=times_of(model, counted, pictures) if pictures else None,
-        networks={n: times_of(n, counted, pictures) for n in NETWORKS} if pictures else {},
+        whole=_times_of(MODEL, counted, pictures) if pictures else None,
+        networks={n: _times_of(n, counted, pictures) for n in NETWORKS} if pictures else {},
         stages_ms={n: 1e3 * counted.get(f"{n} stage_sum", 0.0) / watched for n in stages},
     )
 
 
-def times_of(model: str, counted: Counters, pictures: float) -> ModelTimes:
+def _times_of(model: str, counted: Counters, pictures: float) -> ModelTimes:
     """Return the mean part of a model in each picture."""
 
     def of(name: str) -> float:

@@ -13,7 +13,6 @@ from orchestrator.serving.supervisor.capacity import Capacity
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.mps import with_mps
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.repository_writer import RepositoryWriter
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
 from workshop.benchmarks.metrics import read_url
@@ -67,23 +66,12 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
 
 
 @contextmanager
-def start_server(
-    options: ServerOptions, models: RepositoryWriter | None = None, model: str = MODEL
-) -> Iterator[MeasuredServer]:
-    """Run a server on free ports for the length of a `with` block.
-
-    Args:
-        options: Its options; their ports are ignored.
-        models: Writes its models; ours without it.
-        model: The model whose settings are in the facts.
-    """
-    with (
-        with_mps(on_free_ports(prepare(options))) as options,
-        run_server(options, models) as server,
-    ):
+def start_server(options: ServerOptions) -> Iterator[MeasuredServer]:
+    """Run a server on free ports for the length of a `with` block."""
+    with with_mps(on_free_ports(prepare(options))) as options, run_server(options) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
-            _read_facts(address, model),
+            _read_facts(address),
             device=options.device,
             engine=options.choose_engine().value,
             capacity=options.capacity(),
@@ -109,8 +97,8 @@ def choose_options(plan: Plan) -> ServerOptions:
     )
 
 
-def _read_facts(address: Address, model: str = MODEL) -> ServerFacts:
+def _read_facts(address: Address) -> ServerFacts:
     """Ask the server about itself."""
     url = f"http://{address.http}/v2"
-    config = read_url(f"{url}/models/{model}/config", json.loads)
+    config = read_url(f"{url}/models/{MODEL}/config", json.loads)
     return ServerFacts(read_url(url, json.loads)["version"], config.get("parameters", {}))

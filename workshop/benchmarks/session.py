@@ -15,7 +15,7 @@ from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Key, Plan, list_keys
 from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s
 from workshop.benchmarks.server import MeasuredServer, ServerFacts, choose_options, open_server
-from workshop.benchmarks.transports import REGION, PictureRequest, connect
+from workshop.benchmarks.transports import REGION, connect
 
 SETTLED_S = 0.05
 """The delay after an answer until the server has counted it, in seconds."""
@@ -46,28 +46,21 @@ class Session:
             assert self.worker is not None
             return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
-        request = PictureRequest(picture)
-        measured = measure_served(request, self.server, key.transport, key.concurrency, seconds)
+        measured = _measure_served(picture, self.server, key, seconds)
         if reason := self.server.describe_end():
             raise ServerError(reason)
         return measured
 
 
-def measure_served(
-    request: PictureRequest,
-    server: MeasuredServer,
-    transport: str,
-    concurrency: int,
-    seconds: float,
-) -> Round:
+def _measure_served(picture: Picture, server: MeasuredServer, key: Key, seconds: float) -> Round:
     """Measure one cell of a server; CPU and memory only if the server is ours."""
     own = server.own
     pids = find_tree(own.process.pid) if own else frozenset()
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
     before = scrape(server.address.metrics)
     measured = measure_round(
-        lambda: connect(transport, request, server.address, server.admin_key),
-        concurrency,
+        lambda: connect(key.transport, picture, server.address, server.admin_key),
+        key.concurrency,
         seconds,
         usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),
         look=watch.look,

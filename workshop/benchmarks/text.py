@@ -34,7 +34,7 @@ def format_report(report: BenchReport) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def format_rows(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+def _format_rows(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     """Return a table, or an empty text without rows; floats are shown as figures."""
     lines = [
         [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
@@ -58,7 +58,7 @@ def _head(report: BenchReport) -> str:
 def _ratios(ratios: Sequence[Ratio]) -> str:
     pictures = list(dict.fromkeys(one.picture for one in ratios))
     values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
-    return format_rows(
+    return _format_rows(
         ("ratios", *pictures),
         (
             (f"{title}, x{count}", *(values.get((title, count, picture)) for picture in pictures))
@@ -72,7 +72,7 @@ def _against(against: Comparison | None) -> str:
     if against is None:
         return ""
     header = (f"new / {against.date}, median of the cells", *(row.title for row in COMPARED))
-    table = format_rows(header, ((way, *astuple(one)) for way, one in against.medians.items()))
+    table = _format_rows(header, ((way, *astuple(one)) for way, one in against.medians.items()))
     warnings = [f"differs: {line}" for line in against.differences]
     return "\n".join([table or "no cell in common", *warnings])
 
@@ -86,7 +86,7 @@ def _cells(report: BenchReport) -> str:
     )  # fmt: skip
     more = [f"{row.title} n/o" for row in COMPARED] if changes else []
     nothing = (None,) * len(more)
-    return format_rows(
+    return _format_rows(
         (*header, *more),
         ((*_cell(cell), *changes.get(cell.key, nothing)) for cell in report.cells),
     )
@@ -115,7 +115,7 @@ def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
 
 
 def _stages(cells: Sequence[CellFigures]) -> str:
-    return format_rows(
+    return _format_rows(
         ("stages, ms a picture", "", "", *STAGES, "all"),
         (
             (*_place(cell), *(times[name] for name in STAGES), sum(times.values()))
@@ -127,7 +127,7 @@ def _stages(cells: Sequence[CellFigures]) -> str:
 
 def _networks(cells: Sequence[CellFigures]) -> str:
     columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
-    return format_rows(
+    return _format_rows(
         ("served, ms a picture", "", "", "queue", "run", *columns),
         (
             (*_place(cell), *_times(cell.inside.whole, cell.inside.networks))

@@ -6,13 +6,12 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException, shared_memory
 
-from orchestrator.contract import MODEL, OUTPUTS
+from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ServerError
 from orchestrator.host.loopback import PAST_PROXY
 from orchestrator.serving.supervisor.options import ADMIN_METADATA
@@ -28,46 +27,33 @@ REGION = f"plates_bench_{os.getpid()}_"
 _numbers = itertools.count()
 
 
-@dataclass(frozen=True)
-class PictureRequest:
-    """The content of every call: a picture, the model, and the outputs that are asked for.
+def build_request(picture: Picture, transport: str, region: str = "") -> Request:
+    """Return the request for a transport, with its picture in the region if named.
 
-    The first output must have one row for each plate.
+    The first output has one row for each plate.
     """
-
-    picture: Picture
-    model: str = MODEL
-    outputs: tuple[str, ...] = tuple(OUTPUTS)
-
-    def build(self, transport: str, region: str = "") -> Request:
-        """Return the request for a transport, with its picture in the region if named."""
-        picture = self.picture
-        inputs = [
-            file(picture.encoded)
-            if transport == HTTP_ENCODED
-            else pixels(picture.bgr, region=region)
-        ]
-        if transport in OVER_GRPC:
-            return kserve_grpc(inputs, model=self.model, outputs=self.outputs)
-        return kserve_http(inputs, model=self.model, outputs=self.outputs)
+    is_file = transport == HTTP_ENCODED
+    inputs = [file(picture.encoded) if is_file else pixels(picture.bgr, region=region)]
+    build = kserve_grpc if transport in OVER_GRPC else kserve_http
+    return build(inputs, outputs=tuple(OUTPUTS))
 
 
 @contextmanager
 def connect(
-    transport: str, wanted: PictureRequest, address: Address, admin_key: str = ""
+    transport: str, picture: Picture, address: Address, admin_key: str = ""
 ) -> Iterator[Send]:
     """Open one caller's connection; gives a function that makes one call and counts the plates.
 
     Args:
         transport: One of the transports of a plan.
-        wanted: The content of every call.
+        picture: The picture of every call.
         address: The addresses of the server.
         admin_key: The administrators' key, which the server needs for shared memory regions.
     """
     with ExitStack() as stack:
         is_shared = transport == GRPC_SHM
-        share = _share(wanted.picture, address, admin_key) if is_shared else None
-        request = wanted.build(transport, stack.enter_context(share) if share else "")
+        share = _share(picture, address, admin_key) if is_shared else None
+        request = build_request(picture, transport, stack.enter_context(share) if share else "")
         connection = stack.enter_context(closing(Connection(address.http, address.grpc)))
 
         def send(number: int) -> Outcome:

@@ -81,9 +81,8 @@ def test_stages_are_divided_by_the_pictures_that_had_any() -> None:
     assert look_inside(LOAD).stages_ms == wanted
 
 
-def test_another_model_has_its_own_times_and_no_stages() -> None:
-    counted = count("plates_ensemble", request_success=2, queue_duration_us=4_000)
-    inside = look_inside(counted, "plates_ensemble")
+def test_a_server_without_a_stopwatch_has_no_stages() -> None:
+    inside = look_inside(count(MODEL, request_success=2, queue_duration_us=4_000))
     assert inside.whole.queue_ms == 2
     assert inside.stages_ms == {}
 

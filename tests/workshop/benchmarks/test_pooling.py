@@ -32,7 +32,6 @@ def test_cpu_is_divided_by_all_calls() -> None:
     load = pool([Round(1.0, (1.0,) * n, cpu_s=Cpu(server=0.3, client=n / 100)) for n in (1, 2)])
     assert load.cpu_ms.server == pytest.approx(200)
     assert load.cpu_ms.client == pytest.approx(10)
-    assert load.cpu_ms.balancer is None
     assert [one.cpu_ms for one in load.by_round] == pytest.approx([300, 150])
 
 

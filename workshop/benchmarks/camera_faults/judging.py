@@ -16,9 +16,9 @@ from workshop.benchmarks.camera_faults.evidence import (
     find_several_ids,
 )
 from workshop.benchmarks.camera_faults.report import CameraPromise, CameraRow, Ending, Moments
+from workshop.benchmarks.camera_faults.timetable import Street
 from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
 from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
-from workshop.benchmarks.handover.timetable import Street
 
 MIN_LOOKS = 2
 """Looks at which a pass can be agreed."""

@@ -19,7 +19,7 @@ gi.require_version("GstRtspServer", "1.0")
 from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 
 from workshop.benchmarks.camera_faults.scene import PAUSE_S, STAYS_S  # noqa: E402
-from workshop.benchmarks.handover.timetable import (  # noqa: E402
+from workshop.benchmarks.camera_faults.timetable import (  # noqa: E402
     BITS,
     BLOCK,
     CODE_PX,

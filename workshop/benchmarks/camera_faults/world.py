@@ -20,10 +20,10 @@ from workshop.benchmarks.camera_faults import gstreamer
 from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program
 from workshop.benchmarks.camera_faults.scene import PAUSE_S, STAYS_S
+from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
 from workshop.benchmarks.faults import settings as preloaded
 from workshop.benchmarks.faults.settings import CannotBeMadeError
-from workshop.benchmarks.handover.timetable import Sight, Street
 from workshop.benchmarks.postgresql_server import MISSING, PostgresqlServer, find_programs
 
 CAMERAS = 2

@@ -25,7 +25,7 @@ from workshop.benchmarks.plan import HTTP_ENCODED
 from workshop.benchmarks.pooling import RoundFigures, pool
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.service import Launch, Service, run_service
-from workshop.benchmarks.transports import PictureRequest, connect
+from workshop.benchmarks.transports import connect
 
 PASSES = 2
 """The measurements of each cell and side in a round. The sides take turns: A B, then B A."""
@@ -148,15 +148,14 @@ def measure(plan: Plan, start: Start) -> Results:
 
 def measure_pair(plan: Plan, services: Services, number: int) -> list[Sample]:
     """Measure every cell of one round; only one server is under load at a time."""
-    requests = {name: PictureRequest(one) for name, one in plan.pictures.items()}
     for service in services.values():
-        for request in requests.values():
-            _load(service, request, max(plan.calls), WARM_UP_S)
+        for picture in plan.pictures.values():
+            _load(service, picture, max(plan.calls), WARM_UP_S)
     samples = []
     for pass_ in range(PASSES):
         for cell in shuffle(plan.cells, number, lambda cell: cell):
             for side in order_sides(number + pass_):
-                one = _load(services[side], requests[cell.picture], cell.calls, plan.seconds)
+                one = _load(services[side], plan.pictures[cell.picture], cell.calls, plan.seconds)
                 samples.append(_sum_up(one, number, side, cell))
     return samples
 
@@ -166,10 +165,10 @@ def order_sides(turn: int) -> tuple[str, ...]:
     return SIDES if turn % 2 == 0 else SIDES[::-1]
 
 
-def _load(service: Service, request: PictureRequest, calls: int, seconds: float) -> Round:
+def _load(service: Service, picture: Picture, calls: int, seconds: float) -> Round:
     pids = find_tree(service.pid)
     measured = measure_round(
-        lambda: connect(HTTP_ENCODED, request, service.gateway),
+        lambda: connect(HTTP_ENCODED, picture, service.gateway),
         calls,
         seconds,
         usage=lambda: Cpu(server=read_cpu_s(pids)),

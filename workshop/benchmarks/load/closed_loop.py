@@ -32,7 +32,6 @@ class Outcome(NamedTuple):
     status: str = ANSWERED
     is_wrong: bool = False
     error: str = ""
-    retries: int = 0
     plates: int | None = None
 
 
@@ -64,7 +63,6 @@ class Call:
     status: str = ANSWERED
     is_wrong: bool = False
     error: str = ""
-    retries: int = 0
     plates: int | None = None
 
     @property

@@ -25,12 +25,11 @@ LOOK_S = 0.2
 class Cpu:
     """CPU time of each side, in the unit of the field that holds it; None if it is not measured.
 
-    The client is the process of the callers. The balancer is between the client and the servers.
+    The client is the process of the callers.
     """
 
     server: float | None = None
     client: float | None = None
-    balancer: float | None = None
 
     def minus(self, before: Cpu) -> Cpu:
         """Return the CPU time used since an earlier reading."""

@@ -1,1 +1,1 @@
-"""Benchmark of the peers: the same pipeline behind other servers, under the same load."""
+"""The same pipeline behind FastAPI, beside ours and under the same load."""

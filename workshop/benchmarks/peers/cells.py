@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.errors import SettingsError
 from workshop.benchmarks.plan import IN_PROCESS
 
 CONCURRENCIES = (1, 4, 16)
-CALLERS, AB = "callers", "ab"
-"""The load generators: ours, and ApacheBench."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A picture, the server that gets it, the calls at once, and the load generator."""
+    """A picture, the server that gets it, and the calls at once."""
 
     picture: str
     server: str
     concurrency: int
-    generator: str = CALLERS
 
     def __str__(self) -> str:
-        return f"{self.picture}, {self.server} x{self.concurrency} by {self.generator}"
+        return f"{self.picture}, {self.server} x{self.concurrency}"
 
     @property
     def block(self) -> tuple[str, int]:
@@ -32,24 +29,15 @@ class Cell:
 
 
 def list_cells(
-    pictures: Sequence[str],
-    servers: Sequence[str],
-    concurrencies: Sequence[int],
-    generators: Sequence[str],
+    pictures: Sequence[str], servers: Sequence[str], concurrencies: Sequence[int]
 ) -> list[Cell]:
-    """Return every cell, in the order of the report; no generator but ours runs in process."""
+    """Return every cell, in the order of the report."""
     return [
-        Cell(picture, server, concurrency, generator)
+        Cell(picture, server, concurrency)
         for picture in pictures
         for concurrency in sorted(concurrencies)
-        for generator in generators
-        for server in (*servers, *_in_process(generator))
+        for server in (*servers, IN_PROCESS)
     ]
-
-
-def _in_process(generator: str) -> Iterator[str]:
-    if generator == CALLERS:
-        yield IN_PROCESS
 
 
 def check_unused(options: Mapping[str, object]) -> None:

@@ -15,9 +15,8 @@ from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import HttpRequest
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
-from workshop.benchmarks.peers import ab
 from workshop.benchmarks.peers.answers import Reading, check_alike
-from workshop.benchmarks.peers.cells import AB, CALLERS, Cell, list_cells
+from workshop.benchmarks.peers.cells import Cell, list_cells
 from workshop.benchmarks.peers.servers import ComparedServer, ComparedServers, open_servers
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Plan
@@ -51,7 +50,6 @@ class Results:
     Attributes:
         cells: All cells of the run, measured or not.
         triton: The facts about the compared Triton.
-        notes: Lines about what is left out.
         ended: The reason why the run ended early.
     """
 
@@ -60,7 +58,6 @@ class Results:
     triton: ServerFacts | None = None
     idle: list[IdleServer] = field(default_factory=list)
     workers: int = 0
-    notes: list[str] = field(default_factory=list)
     ended: str = ""
     rounds_done: int = 0
 
@@ -108,24 +105,13 @@ def measure_server(server: ComparedServer, encoded: bytes, cell: Cell, seconds: 
     """Measure a server under the load of a cell, with the CPU time and memory of its processes."""
     request, pids = server.build(encoded), server.find_pids()
     watch = Watch(pids)
-    if cell.generator == AB:
-        measured = ab.measure(
-            server.address,
-            request,
-            cell.concurrency,
-            seconds,
-            usage=lambda: Cpu(server=read_cpu_s(pids)),
-            look=watch.look,
-        )
-    else:
-        connect = send_by(partial(Connection, server.address), partial(_send, server, request))
-        measured = measure_round(
-            connect,
-            cell.concurrency,
-            seconds,
-            usage=lambda: Cpu(server=read_cpu_s(pids), client=time.process_time()),
-            look=watch.look,
-        )
+    measured = measure_round(
+        send_by(partial(Connection, server.address), partial(_send, server, request)),
+        cell.concurrency,
+        seconds,
+        usage=lambda: Cpu(server=read_cpu_s(pids), client=time.process_time()),
+        look=watch.look,
+    )
     return replace(measured, peaks=watch.peaks())
 
 
@@ -177,14 +163,7 @@ def _describe(session: Session, plan: Plan, results: Results) -> None:
     """Fill in everything that is known before the first round."""
     compared = session.compared
     results.triton, results.workers = compared.triton.facts, compared.settings.workers
-    results.notes += compared.left_out
-    version = ab.find_version()
-    if not version:
-        results.notes.append("ab is left out: it is not installed (Debian's apache2-utils)")
-    generators = (CALLERS, AB) if version else (CALLERS,)
-    results.cells = list_cells(
-        list(session.pictures), list(session.servers), plan.concurrencies, generators
-    )
+    results.cells = list_cells([*session.pictures], [*session.servers], plan.concurrencies)
     for name, server in session.servers.items():
         pids = server.find_pids()
         results.idle.append(IdleServer(name, server.version, len(pids), count_bytes(pids)))

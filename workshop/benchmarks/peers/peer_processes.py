@@ -1,14 +1,13 @@
-"""Starts and stops the peers, in processes of their own, on free ports."""
+"""Starts and stops the peer FastAPI, in processes of its own, on a free port."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,63 +21,21 @@ from workshop.benchmarks.service import HOST, START_TIMEOUT_S, wait
 
 PROJECT = Path(__file__).resolve().parents[3]
 READY_TIMEOUT_S, STOP_TIMEOUT_S = 1.0, 10.0
+FASTAPI = "FastAPI"
+APPLICATION = "workshop.benchmarks.peers.fastapi_peer:create"
+READY_LINE = "Application startup complete."
+"""The line that each worker logs when it is ready."""
 
 
-@dataclass(frozen=True)
-class Peer:
-    """A server framework, and the way to serve the pipeline with it.
-
-    Attributes:
-        package: Its Python package. The peer is left out where the package is not installed.
-        command: Returns the arguments of Python for a port and a number of workers.
-        build: Returns the request for a JPEG file.
-        health: A path that answers with 200 when the peer is ready.
-        ready_line: The line that each worker logs when it is ready; empty if `health` is enough.
-    """
-
-    name: str
-    package: str
-    command: Callable[[int, int], list[str]]
-    build: Callable[[bytes], HttpRequest]
-    health: str
-    ready_line: str = ""
-
-    def is_installed(self) -> bool:
-        return importlib.util.find_spec(self.package) is not None
-
-
-def _command_fastapi(port: int, workers: int) -> list[str]:
-    application = "workshop.benchmarks.peers.fastapi_peer:create"
-    flags = [f"--host={HOST}", f"--port={port}", f"--workers={workers}", "--no-access-log"]
-    return ["-m", "uvicorn", "--factory", application, *flags]
-
-
-def _build(encoded: bytes) -> HttpRequest:
+def build_request(encoded: bytes) -> HttpRequest:
+    """Return the request for a JPEG file."""
     return rest(encoded, "/recognize", Content_Type="image/jpeg")
-
-
-FASTAPI = Peer(
-    "FastAPI",
-    "fastapi",
-    _command_fastapi,
-    _build,
-    health="ready",
-    ready_line="Application startup complete.",
-)
-
-
-def _command_litserve(port: int, workers: int) -> list[str]:
-    return ["-m", "workshop.benchmarks.peers.litserve_peer", str(port), str(workers)]
-
-
-LITSERVE = Peer("LitServe", "litserve", _command_litserve, _build, health="health")
 
 
 @dataclass(frozen=True)
 class PeerServer:
     """A running peer; its process is the leader of a process group."""
 
-    peer: Peer
     port: int
     process: subprocess.Popen[bytes]
     log: Path
@@ -90,19 +47,17 @@ class PeerServer:
 
     def is_ready(self) -> bool:
         """Tell whether every worker has loaded its networks, and the peer answers."""
-        line = self.peer.ready_line
-        if line and self.log.read_text(errors="replace").count(line) < self.workers:
+        if self.log.read_text(errors="replace").count(READY_LINE) < self.workers:
             return False
-        try:
-            probe(f"{self.address}/{self.peer.health}", READY_TIMEOUT_S)
-        except ProbeError:
-            return False
-        return True
+        with suppress(ProbeError):
+            probe(f"{self.address}/ready", READY_TIMEOUT_S)
+            return True
+        return False
 
     def describe_end(self) -> str:
         """Say that the peer has ended; empty while it runs."""
         status = self.process.poll()
-        return "" if status is None else f"{self.peer.name}: ended with exit status {status}"
+        return "" if status is None else f"{FASTAPI}: ended with exit status {status}"
 
     def stop(self) -> None:
         """Stop the peer, then kill what is left of its process group."""
@@ -117,7 +72,7 @@ class PeerServer:
 
 
 @contextmanager
-def run_peer(peer: Peer, settings: PeerSettings) -> Iterator[PeerServer]:
+def run_peer(settings: PeerSettings) -> Iterator[PeerServer]:
     """Run a peer for the length of a `with` block.
 
     Raises:
@@ -125,25 +80,21 @@ def run_peer(peer: Peer, settings: PeerSettings) -> Iterator[PeerServer]:
     """
     with tempfile.TemporaryDirectory(prefix="plates-peer-") as folder:
         log = Path(folder, "log")
-        server = _start(peer, settings, log)
+        server = _start(settings, log)
         try:
-            wait(
-                server.is_ready,
-                f"{peer.name} ready",
-                START_TIMEOUT_S,
-                process=server.process,
-                log=log,
-            )
+            process = server.process
+            wait(server.is_ready, f"{FASTAPI} ready", START_TIMEOUT_S, process=process, log=log)
             yield server
         finally:
             server.stop()
 
 
-def _start(peer: Peer, settings: PeerSettings, log: Path) -> PeerServer:
+def _start(settings: PeerSettings, log: Path) -> PeerServer:
     (port,) = free_ports(1)
+    flags = [f"--host={HOST}", f"--port={port}", f"--workers={settings.workers}"]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, *peer.command(port, settings.workers)],
+            [sys.executable, "-m", "uvicorn", "--factory", APPLICATION, "--no-access-log", *flags],
             env={**without_secrets(), **settings.variables},
             cwd=PROJECT,
             stdin=subprocess.DEVNULL,
@@ -152,4 +103,4 @@ def _start(peer: Peer, settings: PeerSettings, log: Path) -> PeerServer:
             start_new_session=True,  # Ctrl-C is for the load alone
             preexec_fn=prepare_child,
         )
-    return PeerServer(peer, port, process, log, settings.workers)
+    return PeerServer(port, process, log, settings.workers)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
 
 from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.peers.cells import Cell
 from workshop.benchmarks.peers.measurement import IdleServer, Results
-from workshop.benchmarks.peers.ratios import find_ratios
+from workshop.benchmarks.peers.peer_processes import FASTAPI
+from workshop.benchmarks.peers.servers import REST, TRITON
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import Conditions, Plan
-from workshop.benchmarks.pooling import LoadFigures, pool
-from workshop.benchmarks.ratios import Ratio
+from workshop.benchmarks.plan import IN_PROCESS, Conditions, Plan
+from workshop.benchmarks.pooling import LoadFigures, divide_throughput, pool
+from workshop.benchmarks.ratios import BUSY, SPREAD, Ratio
 from workshop.benchmarks.report import PictureFacts, describe_picture
 from workshop.benchmarks.server import ServerFacts
+from workshop.reporting.comparison import ratio
 from workshop.reporting.machine import Machine, describe_machine
+
+PAIRS = (
+    *((ours, FASTAPI) for ours in (TRITON, REST)),
+    *((served, IN_PROCESS) for served in (TRITON, REST, FASTAPI)),
+)
+"""The servers whose throughput is divided, in the order of the report."""
+Loads = Mapping[Cell, LoadFigures]
+Found = Iterator[tuple[str, Cell, float | None]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class PeersReport:
     """The report of a run.
 
     Attributes:
-        workers: The number of processes of each peer that load the networks.
+        workers: The number of the peer's processes that load the networks.
     """
 
     date: str
@@ -82,7 +92,7 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Peers
         ratios=find_ratios({one.cell: one.load for one in cells}),
         cells=tuple(cells),
         servers=tuple(results.idle),
-        notes=(*results.notes, *_find_notes(cells, results.ended)),
+        notes=tuple(_find_notes(cells, results.ended)),
     )
 
 
@@ -104,3 +114,26 @@ def _find_notes(cells: Sequence[PeerFigures], ended: str) -> Iterator[str]:
     for one in cells:
         if one.load.errors:
             yield f"{one.cell}: {one.load.errors} errors, the first: {one.load.first_error}"
+
+
+def find_ratios(loads: Loads) -> tuple[Ratio, ...]:
+    """Return every ratio that the cells allow: those of throughput, then p99 / p50."""
+    return tuple(
+        Ratio(title, cell.picture, cell.concurrency, value)
+        for title, cell, value in (*_of_throughput(loads), *_of_latency(loads))
+        if value is not None
+    )
+
+
+def _of_throughput(loads: Loads) -> Found:
+    for above, below in PAIRS:
+        for cell, load in loads.items():
+            other = replace(cell, server=below)
+            if cell.server == above and other in loads:
+                yield f"{above} / {below}", cell, divide_throughput(load, loads[other])
+
+
+def _of_latency(loads: Loads) -> Found:
+    for cell, load in loads.items():
+        if cell.concurrency == BUSY:
+            yield f"{SPREAD}, {cell.server}", cell, ratio(load.p99_ms, load.p50_ms)

@@ -1,13 +1,24 @@
-"""Runs one comparison, from the pictures to the report."""
+"""Runs one comparison, and writes its tables in Markdown, which is readable without rendering."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from workshop.benchmarks.peers.measurement import measure
-from workshop.benchmarks.peers.report import PeersReport, write_up
-from workshop.benchmarks.peers.tables import format_tables
+from workshop.benchmarks.peers.report import PeerFigures, PeersReport, write_up
 from workshop.benchmarks.pictures import prepare_pictures
 from workshop.benchmarks.plan import Plan
+from workshop.benchmarks.ratios import Ratio
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
+from workshop.reporting.tables import format_figure, format_markdown
+
+MB = 1e6
+CELLS = (
+    "picture", "calls at once", "server", "found", "calls", "errors", "refused",
+    "calls/s", "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB",
+)  # fmt: skip
+SERVERS = ("server", "version", "processes", "idle MB")
+Row = Sequence[str | float | int | None]
 
 
 def run_peers(plan: Plan) -> tuple[PeersReport, str]:
@@ -20,3 +31,58 @@ def run_peers(plan: Plan) -> tuple[PeersReport, str]:
         write_report(report, plan.out / "peers.json")
         (plan.out / "peers.md").write_text(text, encoding="utf-8")
     return report, text
+
+
+def format_tables(report: PeersReport) -> str:
+    """Return the text that is printed about a run: ratios first, then cells and servers."""
+    parts = (
+        _head(report),
+        _ratios(report.ratios),
+        _format(CELLS, [_list_figures(one) for one in report.cells]),
+        _format(SERVERS, [*_list_servers(report)]),
+        "".join(f"{note}\n" for note in report.notes),
+    )
+    return "\n".join(filter(None, parts))
+
+
+def _head(report: PeersReport) -> str:
+    machine, triton = report.machine, report.triton
+    engine = triton.engine if triton else "no server"
+    return (
+        f"{report.date}: {machine.cores} cores, {machine.cpu}; Triton {machine.triton}, {engine}; "
+        f"{report.workers} workers of the peer; {report.rounds_done} of "
+        f"{report.conditions.rounds} rounds, {report.conditions.seconds:g} s a cell.\n"
+    )
+
+
+def _ratios(ratios: Sequence[Ratio]) -> str:
+    pictures = list(dict.fromkeys(one.picture for one in ratios))
+    values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
+    rows: list[Row] = [
+        (title, count, *(values.get((title, count, picture)) for picture in pictures))
+        for title, count in dict.fromkeys((one.title, one.concurrency) for one in ratios)
+    ]
+    return _format(("ratio", "calls at once", *pictures), rows) if rows else ""
+
+
+def _list_figures(one: PeerFigures) -> Row:
+    cell, load = one.cell, one.load
+    return (
+        *(cell.picture, cell.concurrency, cell.server),
+        *(one.plates, load.calls, load.errors, load.refused),
+        *(load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, one.cores),
+        load.cpu_ms.client,
+        None if one.memory_bytes is None else one.memory_bytes / MB,
+    )
+
+
+def _list_servers(report: PeersReport) -> Iterator[Row]:
+    for one in report.servers:
+        yield one.name, one.version, one.processes, one.memory_bytes / MB
+
+
+def _format(header: Sequence[str], rows: Sequence[Row]) -> str:
+    shown = [
+        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
+    ]
+    return format_markdown(header, shown)

@@ -1,4 +1,4 @@
-"""The compared servers: Triton, the gateway in front of it, and the peers."""
+"""The compared servers: Triton, the gateway in front of it, and FastAPI."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows
 from workshop.benchmarks.peers.answers import Answer, read_kserve, read_peer, read_rest
-from workshop.benchmarks.peers.peer_processes import FASTAPI, LITSERVE, Peer, PeerServer, run_peer
+from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, build_request, run_peer
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.processes import find_tree
 from workshop.benchmarks.server import MeasuredServer, start_server
 from workshop.benchmarks.service import HOST
 
 TRITON, REST = "Triton", "gateway REST"
-PEERS = (FASTAPI, LITSERVE)
 LIMITS = ("client_calls=1000", "client_rate=100000")
 """High limits per client: the gateway sees all callers under one address."""
 Count = Callable[[HttpRequest, Reply], int]
@@ -79,39 +78,30 @@ class ComparedServers:
 
     Attributes:
         triton: The Triton among them.
-        settings: The settings of every peer.
-        left_out: A line for each peer that is not installed.
+        settings: The settings of the peer.
     """
 
     triton: MeasuredServer
     settings: PeerSettings
     several: tuple[ComparedServer, ...]
-    left_out: tuple[str, ...]
 
 
 @contextmanager
 def open_servers(options: ServerOptions, workers: int) -> Iterator[ComparedServers]:
-    """Run all servers for the length of a `with` block; peers that are not installed are left out.
+    """Run all servers for the length of a `with` block.
 
     Args:
         options: The options of Triton.
-        workers: The number of processes of each peer.
+        workers: The number of the peer's processes.
     """
     with ExitStack() as stack:
         triton = stack.enter_context(start_server(options))
         settings = PeerSettings(
             str(options.weights), triton.facts.engine, triton.facts.parameters, workers
         )
-        several = [_describe_triton(triton), stack.enter_context(_run_gateway(triton))]
-        for peer in filter(Peer.is_installed, PEERS):
-            several.append(_describe_peer(stack.enter_context(run_peer(peer, settings))))
-        yield ComparedServers(triton, settings, tuple(several), tuple(_list_left_out()))
-
-
-def _list_left_out() -> Iterator[str]:
-    for peer in PEERS:
-        if not peer.is_installed():
-            yield f"{peer.name} is left out: the package {peer.package} is not installed"
+        gateway = stack.enter_context(_run_gateway(triton))
+        peer = _describe_peer(stack.enter_context(run_peer(settings)))
+        yield ComparedServers(triton, settings, (_describe_triton(triton), gateway, peer))
 
 
 def _describe_triton(triton: MeasuredServer) -> ComparedServer:
@@ -152,13 +142,12 @@ def _run_gateway(triton: MeasuredServer) -> Iterator[ComparedServer]:
 
 
 def _describe_peer(server: PeerServer) -> ComparedServer:
-    peer = server.peer
     return ComparedServer(
-        name=peer.name,
-        version=metadata.version(peer.package),
+        name=FASTAPI,
+        version=metadata.version("fastapi"),
         address=server.address,
         roots=(server.process.pid,),
-        build=peer.build,
+        build=build_request,
         read=read_peer,
         count=_count_peer,
         describe_end=server.describe_end,

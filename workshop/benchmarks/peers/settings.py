@@ -1,4 +1,4 @@
-"""The settings of a peer, which its processes read from an environment variable."""
+"""The settings of the peer, which its processes read from an environment variable."""
 
 from __future__ import annotations
 

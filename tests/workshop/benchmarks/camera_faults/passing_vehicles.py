@@ -11,9 +11,9 @@ from workshop.benchmarks.camera_faults.evidence import (
     ToldEvent,
 )
 from workshop.benchmarks.camera_faults.report import Ending, Moments
+from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import Resources
 from workshop.benchmarks.camera_faults.world import SINKS
-from workshop.benchmarks.handover.timetable import Sight, Street
 
 STREET = Street(1, started_s=0.0, stays_s=(2.0,), pause_s=2.0)
 """A vehicle comes every four seconds, and stays for two."""

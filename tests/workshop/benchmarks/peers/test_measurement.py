@@ -79,7 +79,7 @@ def server() -> Iterator[ComparedServer]:
 
 
 def session(server: ComparedServer, worker: FakeWorker) -> Session:
-    compared = ComparedServers(TRITON, SETTINGS, (server,), ())
+    compared = ComparedServers(TRITON, SETTINGS, (server,))
     return Session(compared, worker, {STREET.name: STREET})
 
 

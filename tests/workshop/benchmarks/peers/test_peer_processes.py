@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import replace
 
 import pytest
 
@@ -14,8 +13,9 @@ from tests.waiting import until
 from workshop.benchmarks.bounds import run_worker
 from workshop.benchmarks.load.connections import Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, rest
+from workshop.benchmarks.peers import peer_processes
 from workshop.benchmarks.peers.answers import Reading, find_difference, read_peer
-from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, run_peer
+from workshop.benchmarks.peers.peer_processes import PeerServer, build_request, run_peer
 from workshop.benchmarks.peers.settings import VARIABLE, PeerSettings
 from workshop.benchmarks.processes import find_tree
 
@@ -31,7 +31,7 @@ def running() -> Iterator[ExitStack]:
 
 @pytest.fixture(scope="module")
 def peer(running: ExitStack) -> PeerServer:
-    return running.enter_context(run_peer(FASTAPI, SETTINGS))
+    return running.enter_context(run_peer(SETTINGS))
 
 
 def call(peer: PeerServer, request: HttpRequest) -> Reply:
@@ -50,7 +50,7 @@ def test_the_peer_answers_as_the_pipeline_in_process(peer: PeerServer) -> None:
     encoded = STREET.read_bytes()
     with run_worker(SETTINGS.options, SETTINGS.parameters) as worker:
         wanted = tuple(Reading(one.text, one.xyxy) for one in worker.read(encoded))
-    got = read_peer(call(peer, FASTAPI.build(encoded)))
+    got = read_peer(call(peer, build_request(encoded)))
     assert [one.text for one in got] == TEXTS
     assert find_difference(wanted, got) == ""
 
@@ -72,10 +72,10 @@ def test_a_stopped_peer_leaves_no_process(peer: PeerServer, running: ExitStack) 
     assert "FastAPI: ended" in peer.describe_end()
 
 
-def test_a_peer_that_cannot_start_says_why() -> None:
-    broken = replace(FASTAPI, command=lambda port, workers: ["-c", "raise SystemExit('no room')"])
+def test_a_peer_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer_processes, "HOST", "192.0.2.1")  # of no machine
     with (
-        pytest.raises(ServerError, match=r"wanted FastAPI ready .* got its end; no room"),
-        run_peer(broken, SETTINGS),
+        pytest.raises(ServerError, match=r"wanted FastAPI ready .* got its end; .*assign"),
+        run_peer(SETTINGS),
     ):
         pass

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from workshop.benchmarks.load.rounds import Cpu, Round
-from workshop.benchmarks.peers.cells import AB, CALLERS, Cell
+from workshop.benchmarks.peers.cells import Cell
 from workshop.benchmarks.peers.measurement import IdleServer, Results
-from workshop.benchmarks.peers.ratios import find_ratios
-from workshop.benchmarks.peers.report import PeersReport, write_up
-from workshop.benchmarks.peers.tables import format_tables
+from workshop.benchmarks.peers.report import PeersReport, find_ratios, write_up
+from workshop.benchmarks.peers.run import format_tables
 from workshop.benchmarks.plan import IN_PROCESS, Plan
 from workshop.benchmarks.pooling import pool
 from workshop.benchmarks.processes import Peaks
@@ -52,15 +51,6 @@ def test_ours_are_divided_by_theirs_round_by_round() -> None:
     }
 
 
-def test_load_generators_are_not_mixed() -> None:
-    measured = {
-        Cell("street", "Triton", 1, CALLERS): rounds(10),
-        Cell("street", "Triton", 1, AB): rounds(9),
-        Cell("street", "FastAPI", 1, AB): rounds(12),
-    }
-    assert found(measured) == {("Triton / FastAPI, by ab", 1): 0.75}
-
-
 def test_the_spread_is_that_of_four_calls_at_once() -> None:
     slow = Round(1.0, (20.0,) * 50 + (60.0,) * 50)
     measured = {Cell("street", "FastAPI", count): [slow] for count in (1, 4, 16)}
@@ -72,19 +62,17 @@ def test_a_run_is_reported_with_the_ratios_first(tmp_path: Path) -> None:
         Cell("4 plates", "Triton", 4): rounds(8, 8),
         Cell("4 plates", "FastAPI", 4): rounds(10, 10),
     }
-    results = Results([*measured], measured, workers=2, rounds_done=2, notes=["ab is left out"])
+    results = Results([*measured], measured, workers=2, rounds_done=2)
     results.idle.append(IdleServer("FastAPI", "0.165.0", 3, 250_000_000))
     report = write_up(PLAN, [], results)
     assert not report.has_failed
     lines = format_tables(report).splitlines()
-    assert "2 workers of each peer; 2 of 2 rounds" in lines[0]
+    assert "2 workers of the peer; 2 of 2 rounds" in lines[0]
     assert lines[4] == "| Triton / FastAPI | 4 | 0.80 |"
-    assert (
-        "| 4 plates | 4 | Triton | callers | 4 | 16 | 0 | 0 | 8.00 | 20.0 | 20.0 | 50.0 | 0.40 |"
-        in ("\n".join(lines))
+    assert "| 4 plates | 4 | Triton | 4 | 16 | 0 | 0 | 8.00 | 20.0 | 20.0 | 50.0 | 0.40 |" in (
+        "\n".join(lines)
     )
-    assert "| FastAPI | 0.165.0 | 3 | 250 |" in lines
-    assert lines[-1] == "ab is left out"
+    assert lines[-1] == "| FastAPI | 0.165.0 | 3 | 250 |"
     write_report(report, tmp_path / "peers.json")
     assert read_report(PeersReport, tmp_path / "peers.json") == report
 
@@ -94,4 +82,4 @@ def test_errors_fail_a_run_and_are_named() -> None:
     results = Results([broken], {broken: [Round(1.0, (), errors=2, first_error="500: no")]})
     report = write_up(PLAN, [], results)
     assert report.has_failed
-    assert report.notes == ("street, FastAPI x1 by callers: 2 errors, the first: 500: no",)
+    assert report.notes == ("street, FastAPI x1: 2 errors, the first: 500: no",)

@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from workshop.rendering.pages import Page
+from examples.ocr.pages import Page
 
 
 def pixels(page: Page) -> np.ndarray:

@@ -1,5 +1,0 @@
-"""Triton's entry to a step of the ensemble."""
-
-from workshop.benchmarks.compositions.models import Crop as TritonPythonModel
-
-__all__ = ["TritonPythonModel"]

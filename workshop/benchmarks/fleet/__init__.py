@@ -1,1 +1,0 @@
-"""Simulates the events of a thousand cameras, without video."""

@@ -1,1 +1,0 @@
-"""Benchmark of the gateway: its cost per call, and the service under a flood of callers."""

@@ -1,1 +1,0 @@
-"""Shares cameras between watchers, disturbs them, and compares what is stored with the truth."""

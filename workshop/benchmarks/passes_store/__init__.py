@@ -1,1 +1,0 @@
-"""Measures the store of passes: filling, searching, writing, and its size."""
