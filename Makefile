@@ -133,7 +133,7 @@ workshop: .venv/.workshop
 train-env: .venv-train/.train
 
 test-train: .venv-train/.train
-	.venv-train/bin/pytest tests/workshop/training/with_yolov5 tests/workshop/training/test_detector.py
+	.venv-train/bin/pytest tests/workshop/training/with_yolov5 tests/workshop/training/detector/test_detector_training.py
 
 clean:
 	rm -rf .venv .venv-train .venv-python site model_repository/*/1/model.*[!y]

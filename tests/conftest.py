@@ -21,9 +21,13 @@ OF_A_SERVER = {"integration", "browser"}
 WHOLE_RUNS = tuple(
     f"tests/{name}"
     for name in (
-        *("docs/test_site", "workshop/benchmarks/test_bounds", "workshop/benchmarks/test_machine"),
-        *("workshop/evaluation/test_command", "workshop/training/test_reader"),
-        *("workshop/training/test_sample_workers", "workshop/training/test_train"),
+        *(
+            "docs/test_site",
+            "workshop/benchmarks/bench/test_bounds",
+            "workshop/benchmarks/bench/test_machine",
+        ),
+        *("workshop/evaluation/test_command", "workshop/training/reader/test_reader_training"),
+        *("workshop/training/reader/test_sample_workers", "workshop/training/test_train"),
     )
 )
 """Beginnings of the names of files whose tests run whole trainings, evaluations and commands for

@@ -16,7 +16,7 @@ from orchestrator.host.canary import CANARY_FILES, has_canary
 
 COMMANDS = {
     "evaluate": "workshop.evaluation.command:evaluate",
-    "bench": "workshop.benchmarks.command:bench",
+    "bench": "workshop.benchmarks.bench.command:bench",
     "soak": "workshop.benchmarks.soak.command:soak",
     "quantize": "workshop.training.cli.quantize:quantize",
     "train": "workshop.training.cli.train:train",

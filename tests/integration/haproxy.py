@@ -16,7 +16,7 @@ from pathlib import Path
 from orchestrator.serving.supervisor.ports import free_ports
 from tests.samples import PROJECT
 from tests.waiting import until
-from workshop.benchmarks.plan import Address
+from workshop.benchmarks.bench.plan import Address
 
 SHIPPED = PROJECT / "deploy" / "haproxy.cfg"
 HTTP, GRPC, METRICS = "plates_http", "plates_grpc", "metrics"

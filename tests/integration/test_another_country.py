@@ -28,7 +28,7 @@ from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of, copy_of_models
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree
-from workshop.training.initial_weights import adapt
+from workshop.training.reader.initial_weights import adapt
 
 LETTERS = "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant
 LATIN = str.maketrans(LETTERS, "ABEKMHOPCTYX")

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.stages import STAGES
-from workshop.benchmarks.plan import TRANSPORTS
-from workshop.benchmarks.report import BenchReport
-from workshop.benchmarks.transports import REGION
+from workshop.benchmarks.bench.plan import TRANSPORTS
+from workshop.benchmarks.bench.report import BenchReport
+from workshop.benchmarks.bench.transports import REGION
 from workshop.reporting.files import read_report
 
 SHM = Path("/dev/shm")

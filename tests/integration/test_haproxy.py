@@ -18,8 +18,8 @@ from tritonclient.utils import InferenceServerException
 from orchestrator.client import PlateClient
 from tests.integration.haproxy import PROGRAM, SHIPPED, Balancer, configure, run_balancer
 from tests.waiting import until
+from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.pictures import render
-from workshop.benchmarks.plan import Address
 from workshop.benchmarks.service import Launch, Service, run_service
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed")

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
+from workshop.benchmarks.bench.plan import IN_PROCESS
 from workshop.benchmarks.peers import measurement
 from workshop.benchmarks.peers.report import PeersReport
-from workshop.benchmarks.plan import IN_PROCESS
 from workshop.reporting.files import read_report
 
 SMALL = (

@@ -19,7 +19,7 @@ from orchestrator.reading.passes import TILTED_DEG
 from orchestrator.reading.reader import SURE_FROM
 from tests.samples import STREET, TEXTS
 from workshop.rendering import camera
-from workshop.rendering.photos import Photo, photograph_plate
+from workshop.rendering.samples.photos import Photo, photograph_plate
 
 TILE_WH = (320, 160)
 NEAR_PX = 90

@@ -32,9 +32,9 @@ from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_start import run_server
 from orchestrator.triton.placement import VARIABLE, Placement, parse
+from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.pictures import Picture, encode, read, render
 from workshop.benchmarks.processes import set_variables
-from workshop.benchmarks.report import BenchReport
 from workshop.reporting.files import read_report
 from workshop.reporting.tables import format_table
 

@@ -19,7 +19,7 @@ from orchestrator.errors import ServerError
 from orchestrator.host.probe import ProbeError, probe
 from orchestrator.host.subprocesses import prepare_child
 from orchestrator.serving.supervisor.ports import free_ports
-from workshop.benchmarks.plan import Address
+from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.processes import SHM, Processes, end_at_once, find_marked, find_processes
 
 TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=100000")

@@ -13,7 +13,7 @@ from torch import Tensor
 from orchestrator.errors import DataError, PictureError
 from orchestrator.imaging.decoding import read_picture
 from orchestrator.plates import Plate, Plates
-from workshop.evaluation.conditions import AS_IT_IS, Condition
+from workshop.evaluation.conditions.camera_conditions import AS_IT_IS, Condition
 from workshop.evaluation.datasets import BoxedPicture, LabelledPlate, Point, Scene
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.recognizers import Answer

@@ -13,8 +13,8 @@ import typer
 
 from orchestrator.errors import DataError
 from orchestrator.formats.plate_formats import read_formats
-from workshop.evaluation.condition_files import write_conditions
-from workshop.evaluation.condition_measurement import (
+from workshop.evaluation.conditions.condition_files import write_conditions
+from workshop.evaluation.conditions.condition_measurement import (
     ByCondition,
     judge_conditions,
     measure_conditions,
@@ -28,12 +28,12 @@ from workshop.evaluation.datasets import (
     read_scenes,
 )
 from workshop.evaluation.detection import Detected
-from workshop.evaluation.detection_files import write_detection
 from workshop.evaluation.measurement import measure_detection, measure_reading
 from workshop.evaluation.outcomes import Outcome, detect_all, judge_scenes
-from workshop.evaluation.pairing_files import write_changes, write_paired_test
-from workshop.evaluation.reading_files import write_reading
 from workshop.evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
+from workshop.evaluation.report_files.detection_files import write_detection
+from workshop.evaluation.report_files.pairing_files import write_changes, write_paired_test
+from workshop.evaluation.report_files.reading_files import write_reading
 from workshop.evaluation.results import DataSets, Report
 from workshop.evaluation.summary import summarize, write_comparison
 from workshop.reporting.files import explain_write_errors, prepare_folder, read_report, write_report

@@ -84,11 +84,6 @@ def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 3
     )
 
 
-def moderate_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
-    """Draw a view that is nearly straight and level."""
-    return _straight_view(rng, _random_width(rng, width_px))
-
-
 def _random_width(rng: np.random.Generator, width_px: tuple[float, float]) -> float:
     return float(np.exp(rng.uniform(*np.log(width_px))))
 

@@ -83,7 +83,7 @@ def _act(given: Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the picture and its text into a folder of weights."""
-    command = Command("canary", "The picture of the health check.")
+    command = Command("rendering.canary", "The picture of the health check.")
     command.add_argument("--out", type=Path, required=True, help="folder of the weights")
     command.run(_act, arguments)
 

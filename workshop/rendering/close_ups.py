@@ -1,11 +1,11 @@
-"""Data set of close-ups: pictures that one plate fills, for `workshop.evaluation.close_ups`.
+"""Data set of close-ups: pictures that one plate fills, for `plates evaluate`.
 
 The plate is 35 to 100 % as wide as its picture and turned by up to 35 degrees. Three in four
 pictures are photos of 640x480 to 4000x3000 pixels, the others are tight crops of a plate.
 
 Example:
     python -m workshop.rendering.close_ups --out close_ups
-    python -m workshop.evaluation.close_ups close_ups
+    plates evaluate close_ups
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workshop.rendering.camera import CAR_PLATE, Quad, View, compress, warp
 from workshop.rendering.cars import draw_car
 from workshop.rendering.commands import Command, at_least
 from workshop.rendering.country import Country, FlatPlate, country_of
-from workshop.rendering.photos import bumper
+from workshop.rendering.samples.photos import bumper
 from workshop.rendering.scenery import draw_backdrop
 from workshop.rendering.scenes import COLUMNS, check_new
 
@@ -188,7 +188,7 @@ def _act(given: Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a data set."""
-    command = Command("close_ups", "Rendered pictures that one plate fills.", seed=SEED)
+    command = Command("rendering.close_ups", "Rendered pictures that one plate fills.", seed=SEED)
     command.add_argument("--out", type=Path, required=True, help="folder to write, new or empty")
     command.add_argument("--count", type=at_least(1), default=300)
     command.run(_act, arguments)

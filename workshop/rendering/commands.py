@@ -19,7 +19,7 @@ class Command(ArgumentParser):
     """A command of this package with `--formats` and `--seed`; it exits with status 2 on errors."""
 
     def __init__(self, name: str, description: str, *, seed: int = 0) -> None:
-        super().__init__(prog=f"workshop.rendering.{name}", description=description)
+        super().__init__(prog=f"workshop.{name}", description=description)
         self.add_argument(
             "--formats", metavar="FILE", type=Path, default=RUSSIA, help="the country's; Russia's"
         )

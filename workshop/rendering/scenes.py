@@ -26,8 +26,8 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import CAR_PLATE, compress, shrink
 from workshop.rendering.commands import Command, at_least, share
 from workshop.rendering.country import Country, country_of
-from workshop.rendering.roads import SIZES_WH as ROAD_SIZES_WH
-from workshop.rendering.roads import road
+from workshop.rendering.road.roads import SIZES_WH as ROAD_SIZES_WH
+from workshop.rendering.road.roads import road
 from workshop.rendering.scenery import Scene, scene
 from workshop.rendering.texts import plain, random_text
 
@@ -187,7 +187,7 @@ def _act(given: Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a data set."""
-    command = Command("scenes", "Rendered pictures of single plates.", seed=1)
+    command = Command("rendering.scenes", "Rendered pictures of single plates.", seed=1)
     command.add_argument("--out", type=Path, required=True, help="folder to write, new or empty")
     command.add_argument("--count", type=at_least(1), default=300)
     command.add_argument(

@@ -63,7 +63,7 @@ def _act(given: Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a sheet."""
-    command = Command("specimens", "Contact sheet of a country's clean plates.")
+    command = Command("rendering.specimens", "Contact sheet of a country's clean plates.")
     command.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     command.add_argument("--each", type=at_least(1), default=2, help="plates of each layout")
     command.add_argument("--columns", type=at_least(1), default=4)

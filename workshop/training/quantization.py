@@ -33,9 +33,9 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, list_sums
 from orchestrator.settings import Settings
 from workshop.rendering.country import Country, country_of
-from workshop.training.sample_pools import to_input
-from workshop.training.sample_workers import make_batch
-from workshop.training.sources import RenderedPlates
+from workshop.training.reader.sample_pools import to_input
+from workshop.training.reader.sample_workers import make_batch
+from workshop.training.reader.sources import RenderedPlates
 from workshop.training.streets import draw_streets
 
 Input = NDArray[np.uint8] | NDArray[np.float32]

@@ -21,9 +21,9 @@ import numpy as np
 from workshop.evaluation.yolo_labels import label_folder, write_labels
 from workshop.rendering.commands import Command, at_least, share
 from workshop.rendering.country import Country, country_of, russia
-from workshop.rendering.photos import photograph_plate
-from workshop.rendering.roads import SIZES_WH as ROAD_SIZES_WH
-from workshop.rendering.roads import road
+from workshop.rendering.road.roads import SIZES_WH as ROAD_SIZES_WH
+from workshop.rendering.road.roads import road
+from workshop.rendering.samples.photos import photograph_plate
 from workshop.rendering.scenery import Scene, scene
 from workshop.rendering.texts import random_text
 
@@ -115,8 +115,7 @@ def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a rendered data set."""
-    command = Command("streets", "Rendered streets in YOLO format.", seed=1)
-    command.prog = "workshop.training.streets"
+    command = Command("training.streets", "Rendered streets in YOLO format.", seed=1)
     command.add_argument("--out", type=Path, required=True)
     command.add_argument("--count", type=at_least(1), default=140)
     command.add_argument(

@@ -25,7 +25,7 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.weights import choose_formats
 from workshop.rendering.commands import Command
-from workshop.training.initial_weights import grow
+from workshop.training.reader.initial_weights import grow
 from workshop.training.runs import complete, save_tensors
 
 
@@ -99,7 +99,9 @@ def _act(given: Namespace) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a mean of readers."""
-    command = Command("mixing", "The mean of readers that were trained from one another.")
+    command = Command(
+        "training.weight_mixing", "The mean of readers that were trained from one another."
+    )
     command.add_argument("parts", type=_part, nargs="+", metavar="FOLDER=SHARE")
     command.add_argument("--out", type=Path, required=True, help="folder to write")
     command.run(_act, arguments)

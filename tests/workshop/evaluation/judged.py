@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.plates import Plate
-from workshop.evaluation.conditions import EVERY_CONDITION, Condition
+from workshop.evaluation.conditions.camera_conditions import EVERY_CONDITION, Condition
 from workshop.evaluation.datasets import LabelledPlate
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
 

@@ -14,9 +14,9 @@ from orchestrator.cli.app import app
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from tests.workshop.evaluation.scripted import scripted_networks, write_scenes
 from tests.workshop.evaluation.streets import write_streets
-from workshop.evaluation.conditions import CONDITIONS, EVERY_CONDITION
+from workshop.evaluation.conditions.camera_conditions import CONDITIONS, EVERY_CONDITION
 from workshop.evaluation.measurement import measure_detection, measure_reading
-from workshop.evaluation.reading_files import write_reading
+from workshop.evaluation.report_files.reading_files import write_reading
 from workshop.evaluation.results import Decoding, Report
 from workshop.reporting.files import read_report
 

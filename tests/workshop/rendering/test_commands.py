@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workshop.rendering import scenes, specimens, synth
+from workshop.rendering import scenes, specimens
+from workshop.rendering.samples import synth
 
 SEVEN = """
 import numpy as np

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workshop.rendering import synth
 from workshop.rendering.country import Country, country_of
+from workshop.rendering.samples import synth
+from workshop.rendering.samples.synth import render_samples
 from workshop.rendering.scenery import scene
-from workshop.rendering.synth import render_samples
 
 PAGE = (Path(__file__).parents[3] / "docs" / "countries.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ from orchestrator.host.toml_files import read_table
 from orchestrator.networks.weights import WEIGHTS
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.glyphs import GLYPHS
-from workshop.training.recipes import SHIPPED, ReaderRecipe
+from workshop.training.reader.reader_recipe import SHIPPED, ReaderRecipe
 
 
 @pytest.fixture(scope="module")

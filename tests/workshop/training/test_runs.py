@@ -12,8 +12,8 @@ from orchestrator.host.toml_files import read_table
 from orchestrator.networks import quantized
 from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.weights import choose_formats
-from workshop.training.detector_recipe import DetectorRecipe
-from workshop.training.recipes import ReaderRecipe
+from workshop.training.detector.detector_recipe import DetectorRecipe
+from workshop.training.reader.reader_recipe import ReaderRecipe
 from workshop.training.runs import Progress, complete, open_run
 
 R = TypeVar("R", ReaderRecipe, DetectorRecipe)

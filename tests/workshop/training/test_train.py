@@ -18,8 +18,12 @@ from orchestrator.formats.plate_formats import read_formats
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from workshop.training.cli.train import train
-from workshop.training.detector_recipe import DetectorData, DetectorRecipe, DetectorSchedule
-from workshop.training.recipes import ReaderRecipe, ReaderSchedule
+from workshop.training.detector.detector_recipe import (
+    DetectorData,
+    DetectorRecipe,
+    DetectorSchedule,
+)
+from workshop.training.reader.reader_recipe import ReaderRecipe, ReaderSchedule
 
 TINY = """
 [data]

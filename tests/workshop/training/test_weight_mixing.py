@@ -11,7 +11,7 @@ from orchestrator.formats.plate_formats import RUSSIA, russian
 from orchestrator.networks.export import load
 from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.weights import list_sums
-from workshop.training.reader_trainer import Reader, plain_weights, save_lprnet
+from workshop.training.reader.reader_trainer import Reader, plain_weights, save_lprnet
 from workshop.training.weight_mixing import Part, main, mix
 
 ALPHABET = russian().alphabet

@@ -18,7 +18,6 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstRtspServer", "1.0")
 from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 
-from workshop.benchmarks.camera_faults.scene import PAUSE_S, STAYS_S  # noqa: E402
 from workshop.benchmarks.camera_faults.timetable import (  # noqa: E402
     BITS,
     BLOCK,
@@ -89,7 +88,7 @@ def main(port: str, cameras: str, started_s: str) -> None:
     Gst.init(None)
     server = GstRtspServer.RTSPServer()
     server.set_service(port)
-    street = Street(int(cameras), float(started_s), STAYS_S, PAUSE_S)
+    street = Street(int(cameras), float(started_s))
     for camera in range(street.cameras):
         server.get_mount_points().add_factory(f"/{camera}", make_camera(street, camera))
     server.attach(None)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 SIZE_WH = (320, 136)
-STAYS_S = (4.0, 4.0, 20.0, 4.0)
-"""Times for which vehicles can be seen, in turn; some stand there when the camera changes hands."""
-PAUSE_S = 5.0
+STAYS_S = (3.0, 4.0, 3.0, 5.0)
+"""Times for which vehicles can be seen, in turn. All of them move fast enough to count as moving:
+their passes end 3 s after they have left."""
+PAUSE_S = 2.5
 LETTERS = "ABEKMHOPCTYX"
 BITS, BLOCK, CODE_PX = 27, 8, 16
 """The picture's upper edge tells camera (7), vehicle (12) and x (8) in blocks; its height."""

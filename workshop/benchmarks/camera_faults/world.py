@@ -19,7 +19,6 @@ from plate_cameras.store.pass_store import PassStore
 from workshop.benchmarks.camera_faults import gstreamer
 from workshop.benchmarks.camera_faults.broker import Subscriber, make_broker
 from workshop.benchmarks.camera_faults.programs import HostileServer, Program
-from workshop.benchmarks.camera_faults.scene import PAUSE_S, STAYS_S
 from workshop.benchmarks.camera_faults.timetable import Sight, Street
 from workshop.benchmarks.camera_faults.watching import WatchCommand
 from workshop.benchmarks.faults import settings as preloaded
@@ -184,7 +183,7 @@ def _make_world(
     setting: Setting, folder: Path, variables: dict[str, str], stack: ExitStack
 ) -> World:
     rtsp, service, mqtt, webhook, relay, database = free_ports(6)
-    street = Street(CAMERAS, time.monotonic(), STAYS_S, PAUSE_S)
+    street = Street(CAMERAS, time.monotonic())
     postgresql = None
     if not setting.is_sqlite:
         environ = variables if setting.clock_of == POSTGRESQL else {}

@@ -9,12 +9,12 @@ import typer
 
 from orchestrator.cli.flags import show_errors
 from orchestrator.host.toml_files import check_range
+from workshop.benchmarks.bench.plan import parse_numbers
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
 from workshop.benchmarks.commits.measurement import Plan
 from workshop.benchmarks.commits.run import Labels, run
 from workshop.benchmarks.commits.worktrees import Repository
 from workshop.benchmarks.pictures import read, render
-from workshop.benchmarks.plan import parse_numbers
 
 app = typer.Typer(add_completion=False)
 

@@ -12,6 +12,9 @@ from typing import NamedTuple
 import typer
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.bench.plan import HTTP_ENCODED
+from workshop.benchmarks.bench.pooling import RoundFigures, pool
+from workshop.benchmarks.bench.transports import connect
 from workshop.benchmarks.commits.accuracy import (
     SIDES,
     Accuracy,
@@ -21,11 +24,8 @@ from workshop.benchmarks.commits.accuracy import (
 from workshop.benchmarks.commits.worktrees import choose_variables
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, shuffle
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import HTTP_ENCODED
-from workshop.benchmarks.pooling import RoundFigures, pool
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.service import Launch, Service, run_service
-from workshop.benchmarks.transports import connect
 
 PASSES = 2
 """The measurements of each cell and side in a round. The sides take turns: A B, then B A."""

@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from workshop.benchmarks.bench.pooling import RoundFigures
 from workshop.benchmarks.commits.accuracy import BASE, HEAD, Accuracy
 from workshop.benchmarks.commits.estimates import Estimate, estimate_ratio
 from workshop.benchmarks.commits.measurement import Cell, Sample
 from workshop.benchmarks.commits.worktrees import Commit
-from workshop.benchmarks.pooling import RoundFigures
 from workshop.reporting.machine import Machine
 
 

@@ -1,4 +1,4 @@
-"""Breaks a worker: it accesses memory that it does not have, or takes more than there is.
+"""Breaks a worker: it accesses memory that it does not have, takes more than there is, or hangs.
 
 Workers import this file, so it imports none of ours.
 """
@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 PIPELINE_PX, DETECTOR_PX = 48, 96
 """Heights of the pictures that break a worker of the pipeline, and one of the detector. These are
@@ -23,6 +24,18 @@ FREED_BYTES = 1 << 26
 CHUNK_BYTES = 1 << 28
 TOO_MANY_BYTES = 1 << 50
 """No process can have as many addresses."""
+MARKER_SHAPE = (48, 64, 3)
+"""Shape of the picture that hangs the test model."""
+
+
+def draw_marker() -> NDArray[np.uint8]:
+    """Return the marker, (48, 64, 3) uint8: a pattern that no camera takes."""
+    return (np.arange(np.prod(MARKER_SHAPE)) % 251).astype(np.uint8).reshape(MARKER_SHAPE)
+
+
+def is_marker(bgr: NDArray[np.uint8]) -> bool:
+    """Tell whether a picture is the marker."""
+    return bgr.shape == MARKER_SHAPE and bool((bgr == draw_marker()).all())
 
 
 class Breaker:

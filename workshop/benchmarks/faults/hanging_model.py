@@ -8,7 +8,7 @@ from orchestrator.arrays import Array, to_numpy
 from orchestrator.pipeline import recognize
 from orchestrator.triton import plate_recognition
 from orchestrator.triton.plate_recognition import TritonPythonModel
-from workshop.benchmarks.faults.marker import is_marker
+from workshop.benchmarks.faults.breaking import is_marker
 
 __all__ = ["TritonPythonModel"]
 

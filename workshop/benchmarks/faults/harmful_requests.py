@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from workshop.benchmarks.faults.marker import draw_marker
+from workshop.benchmarks.faults.breaking import draw_marker
 from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply

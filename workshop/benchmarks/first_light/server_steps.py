@@ -9,12 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.bench.pooling import CellFigures
+from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.first_light.gpu_memory import watch_gpu_memory
 from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
 from workshop.benchmarks.gpu_check import check_server, find_slow
 from workshop.benchmarks.pictures import render
-from workshop.benchmarks.pooling import CellFigures
-from workshop.benchmarks.report import BenchReport
 from workshop.reporting.files import read_report
 from workshop.reporting.tables import NOTHING, format_figure
 

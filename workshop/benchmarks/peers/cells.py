@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.errors import SettingsError
-from workshop.benchmarks.plan import IN_PROCESS
+from workshop.benchmarks.bench.plan import IN_PROCESS
 
 CONCURRENCIES = (1, 4, 16)
 

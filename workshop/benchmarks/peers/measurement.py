@@ -10,7 +10,9 @@ from functools import partial
 
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.cores import usable_cores
-from workshop.benchmarks.bounds import Worker, run_worker
+from workshop.benchmarks.bench.bounds import Worker, run_worker
+from workshop.benchmarks.bench.plan import IN_PROCESS, Plan
+from workshop.benchmarks.bench.server import ServerFacts, choose_options
 from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import HttpRequest
@@ -19,9 +21,7 @@ from workshop.benchmarks.peers.answers import Reading, check_alike
 from workshop.benchmarks.peers.cells import Cell, list_cells
 from workshop.benchmarks.peers.servers import ComparedServer, ComparedServers, open_servers
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import IN_PROCESS, Plan
 from workshop.benchmarks.processes import Watch, count_bytes, read_cpu_s
-from workshop.benchmarks.server import ServerFacts, choose_options
 
 WARM_UP_S = 0.2
 WARM_UP_CALLS = 4

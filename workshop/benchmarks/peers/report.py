@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
 
+from workshop.benchmarks.bench.plan import IN_PROCESS, Conditions, Plan
+from workshop.benchmarks.bench.pooling import LoadFigures, divide_throughput, pool
+from workshop.benchmarks.bench.ratios import BUSY, SPREAD, Ratio
+from workshop.benchmarks.bench.report import PictureFacts, describe_picture
+from workshop.benchmarks.bench.server import ServerFacts
 from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.peers.cells import Cell
 from workshop.benchmarks.peers.measurement import IdleServer, Results
 from workshop.benchmarks.peers.peer_processes import FASTAPI
 from workshop.benchmarks.peers.servers import REST, TRITON
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import IN_PROCESS, Conditions, Plan
-from workshop.benchmarks.pooling import LoadFigures, divide_throughput, pool
-from workshop.benchmarks.ratios import BUSY, SPREAD, Ratio
-from workshop.benchmarks.report import PictureFacts, describe_picture
-from workshop.benchmarks.server import ServerFacts
 from workshop.reporting.comparison import ratio
 from workshop.reporting.machine import Machine, describe_machine
 

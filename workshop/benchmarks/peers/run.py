@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from workshop.benchmarks.bench.plan import Plan
+from workshop.benchmarks.bench.ratios import Ratio
 from workshop.benchmarks.peers.measurement import measure
 from workshop.benchmarks.peers.report import PeerFigures, PeersReport, write_up
 from workshop.benchmarks.pictures import prepare_pictures
-from workshop.benchmarks.plan import Plan
-from workshop.benchmarks.ratios import Ratio
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.tables import format_figure, format_markdown
 

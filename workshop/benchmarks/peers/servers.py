@@ -16,6 +16,7 @@ from orchestrator.errors import ServerError
 from orchestrator.host.distribution import read_version
 from orchestrator.serving.gateway.launcher import start as start_gateway
 from orchestrator.serving.supervisor.options import ServerOptions
+from workshop.benchmarks.bench.server import MeasuredServer, start_server
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows
@@ -23,7 +24,6 @@ from workshop.benchmarks.peers.answers import Answer, read_kserve, read_peer, re
 from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, build_request, run_peer
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.processes import find_tree
-from workshop.benchmarks.server import MeasuredServer, start_server
 from workshop.benchmarks.service import HOST
 
 TRITON, REST = "Triton", "gateway REST"

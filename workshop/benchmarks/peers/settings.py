@@ -9,7 +9,12 @@ from pathlib import Path
 
 from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor.options import ServerOptions
-from workshop.benchmarks.pipelines import Parameters, Pipeline, choose_variables, open_pipeline
+from workshop.benchmarks.bench.pipelines import (
+    Parameters,
+    Pipeline,
+    choose_variables,
+    open_pipeline,
+)
 
 VARIABLE = "PLATES_PEER"
 """The environment variable with the settings as JSON."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from orchestrator.errors import DataError
-from workshop.benchmarks.soak.plan import Plan
+from workshop.benchmarks.soak.command import Plan
 from workshop.benchmarks.soak.report import SoakReport, list_roles
 from workshop.benchmarks.soak.samples import Held, Sample
 from workshop.benchmarks.soak.text import format_section

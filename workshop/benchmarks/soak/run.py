@@ -12,18 +12,18 @@ from tempfile import TemporaryDirectory
 import typer
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.load.closed_loop import Load, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.load.responses import read_texts
-from workshop.benchmarks.plan import Address
 from workshop.benchmarks.service import Launch, Service
 from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import Record, RequestMix, shuffle
+from workshop.benchmarks.soak.command import Plan
 from workshop.benchmarks.soak.diagrams import plot_samples
 from workshop.benchmarks.soak.files import publish, write_samples
 from workshop.benchmarks.soak.good_requests import SentPictures, draw, list_alone, list_good
-from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import (
     SoakReport,
     judge_latency,

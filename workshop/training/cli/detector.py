@@ -20,7 +20,7 @@ from workshop.training.cli.recipe_flags import (
     prepare_device,
     show_progress,
 )
-from workshop.training.detector_recipe import DetectorRecipe
+from workshop.training.detector.detector_recipe import DetectorRecipe
 
 
 def train_detector(
@@ -55,6 +55,6 @@ def train_detector(
         )
         place = prepare_device(device, threads)
 
-        from workshop.training.detector import run
+        from workshop.training.detector.detector_training import run
 
         run(asked, out, device=place, resume=resume)

@@ -21,7 +21,7 @@ from workshop.training.cli.recipe_flags import (
     prepare_device,
     show_progress,
 )
-from workshop.training.recipes import ReaderRecipe
+from workshop.training.reader.reader_recipe import ReaderRecipe
 
 
 def train_reader(
@@ -66,6 +66,6 @@ def train_reader(
         )
         place = prepare_device(device, threads)
 
-        from workshop.training.reader import run
+        from workshop.training.reader.reader_training import run
 
         run(asked, out, device=place, resume=resume)

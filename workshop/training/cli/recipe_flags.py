@@ -14,7 +14,7 @@ import typer
 
 from orchestrator.cli.flags import Device, show_errors
 from orchestrator.errors import SettingsError
-from workshop.training.recipes import SHIPPED
+from workshop.training.reader.reader_recipe import SHIPPED
 
 if TYPE_CHECKING:
     import torch

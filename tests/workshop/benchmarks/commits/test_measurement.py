@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ServerError
+from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.commits import measurement
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
 from workshop.benchmarks.commits.measurement import Plan, Results, measure, order_sides, run_pair
 from workshop.benchmarks.pictures import render
-from workshop.benchmarks.plan import Address
 from workshop.benchmarks.service import Launch
 
 PLATES = {BASE: 1, HEAD: 2}

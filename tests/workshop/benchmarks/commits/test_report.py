@@ -2,10 +2,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from workshop.benchmarks.bench.pooling import RoundFigures
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
 from workshop.benchmarks.commits.measurement import Sample
 from workshop.benchmarks.commits.report import find_figures
-from workshop.benchmarks.pooling import RoundFigures
 
 
 def sample(side: str, throughput: float, *, number: int = 0, picture: str = "a") -> Sample:

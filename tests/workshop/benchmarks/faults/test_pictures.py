@@ -2,7 +2,7 @@
 
 import pytest
 
-from workshop.benchmarks.faults.marker import SHAPE, draw_marker, is_marker
+from workshop.benchmarks.faults.breaking import SHAPE, draw_marker, is_marker
 from workshop.benchmarks.faults.pictures import (
     SIZE_WH,
     crop,

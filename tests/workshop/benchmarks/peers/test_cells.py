@@ -5,9 +5,9 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.errors import SettingsError
+from workshop.benchmarks.bench.plan import IN_PROCESS
 from workshop.benchmarks.load.rounds import shuffle
 from workshop.benchmarks.peers.cells import Cell, check_unused, list_cells
-from workshop.benchmarks.plan import IN_PROCESS
 
 
 def test_every_server_and_the_bound_get_every_load() -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from orchestrator.errors import ModelError, ServerError
 from orchestrator.plates import Plate, Plates
+from workshop.benchmarks.bench.plan import Address
+from workshop.benchmarks.bench.server import MeasuredServer, ServerFacts
 from workshop.benchmarks.load.requests import rest
 from workshop.benchmarks.peers.answers import read_peer
 from workshop.benchmarks.peers.cells import Cell
@@ -19,8 +21,6 @@ from workshop.benchmarks.peers.measurement import Session, measure_server
 from workshop.benchmarks.peers.servers import ComparedServer, ComparedServers
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import Address
-from workshop.benchmarks.server import MeasuredServer, ServerFacts
 
 PLATES = Plates((Plate((1.0, 2.0, 30.0, 40.0), text="A001AA77"),))
 STREET = Picture("street", b"picture", np.zeros((2, 2, 3), np.uint8))

@@ -10,7 +10,7 @@ from orchestrator.errors import ServerError
 from orchestrator.networks.weights import WEIGHTS
 from tests.samples import STREET, TEXTS
 from tests.waiting import until
-from workshop.benchmarks.bounds import run_worker
+from workshop.benchmarks.bench.bounds import run_worker
 from workshop.benchmarks.load.connections import Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, rest
 from workshop.benchmarks.peers import peer_processes

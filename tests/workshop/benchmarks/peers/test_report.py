@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from workshop.benchmarks.bench.plan import IN_PROCESS, Plan
+from workshop.benchmarks.bench.pooling import pool
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.peers.cells import Cell
 from workshop.benchmarks.peers.measurement import IdleServer, Results
 from workshop.benchmarks.peers.report import PeersReport, find_ratios, write_up
 from workshop.benchmarks.peers.run import format_tables
-from workshop.benchmarks.plan import IN_PROCESS, Plan
-from workshop.benchmarks.pooling import pool
 from workshop.benchmarks.processes import Peaks
 from workshop.reporting.files import read_report, write_report
 

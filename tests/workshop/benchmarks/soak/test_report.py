@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DataError, SettingsError
+from workshop.benchmarks.soak.command import Plan
 from workshop.benchmarks.soak.diagrams import MAX_POINTS, plot_samples, thin
 from workshop.benchmarks.soak.files import insert, publish, write_samples
-from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import (
     SoakReport,
     judge_latency,

@@ -31,7 +31,7 @@ def weights() -> dict[str, Tensor]:
 @torch.no_grad()
 def boxes_of_the_package(pictures: Tensor) -> Tensor:
     """Raw boxes (B, N, 6) of yolov5's own network with our weights, for uint8 (B, H, W, 3) BGR."""
-    from workshop.training.detector import build
+    from workshop.training.detector.detector_training import build
 
     network = build(None, 640)
     network.load_state_dict(weights())

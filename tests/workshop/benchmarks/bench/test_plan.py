@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import SettingsError
+from workshop.benchmarks.bench.plan import (
+    GRPC,
+    HTTP_ENCODED,
+    HTTP_RAW,
+    IN_PROCESS,
+    TRANSPORTS,
+    Address,
+    Key,
+    Plan,
+    choose_transports,
+    list_keys,
+    locate,
+    parse_numbers,
+)
+
+OUT = Path("bench")
+THERE = Address("a:1", "a:2")
+
+
+@pytest.mark.parametrize("text", ["", "1,", "x", "1.5"])
+def test_numbers_are_parsed_and_other_text_is_refused(text: str) -> None:
+    assert parse_numbers("1,2, 16", "concurrency") == (1, 2, 16)
+    with pytest.raises(SettingsError, match=r"plates: wanted whole numbers like 1,2,4, got '"):
+        parse_numbers(text, "plates")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        pytest.param({"plates": (101,)}, "plates: wanted .* 0 to 100, got 101", id="many plates"),
+        pytest.param({"concurrencies": (0,)}, "concurrency: wanted .* 1 to 256, got 0", id="none"),
+        pytest.param({"concurrencies": (2, 2)}, "concurrency: wanted different .* 2,2", id="twice"),
+        pytest.param({"transports": ("pigeon",)}, "transport: wanted .*, got pigeon", id="pigeon"),
+        pytest.param({"seconds": 0.0}, "seconds: wanted 0.1 to 3600, got 0", id="no time"),
+        pytest.param({"rounds": 0}, "rounds: wanted 1 to 1000, got 0", id="no rounds"),
+        pytest.param({"address": THERE, "repository": OUT}, "repository, .* wanted", id="models"),
+        pytest.param({"address": THERE, "pictures": 2}, "pictures: wanted without", id="whose"),
+        pytest.param({"address": Address("a:1"), "transports": (GRPC,)}, "grpc-url:", id="where"),
+    ],
+)
+def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Plan(out=OUT, **wrong)
+
+
+def grid(*pictures: str, **changed: object) -> list[Key]:
+    return list_keys(Plan(out=OUT, **changed), pictures)
+
+
+def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
+    cells = grid("a", thin=True)
+    assert {key.concurrency for key in cells if key.transport == GRPC} == {1, 4}
+    assert {key.concurrency for key in cells if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
+    assert len(cells) == 2 * 5 + 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("urls", "message"),
+    [
+        pytest.param(("http://here:1", None, None), "^url: wanted host:port, got http", id="http"),
+        pytest.param(("here:1", "grpc://x:2", None), "url: wanted host:port, got grpc", id="grpc"),
+        pytest.param((None, "here:2", None), "url: wanted with --grpc-url", id="without url"),
+    ],
+)
+def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        locate(*urls)
+
+
+def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None:
+    metrics = "http://here:3/metrics"
+    assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
+    assert locate(None, None, None) is None
+    assert choose_transports(None) == choose_transports(THERE, "key") == TRANSPORTS
+    assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
+    assert choose_transports(locate("here:1", None, None)) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served

@@ -1,0 +1,78 @@
+"""The rounds of a run, with a worker that answers at once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import ServerError
+from workshop.benchmarks.bench.plan import IN_PROCESS, Key, Plan
+from workshop.benchmarks.bench.session import Session, measure
+from workshop.benchmarks.load.rounds import Cpu, Round
+from workshop.benchmarks.pictures import Picture
+
+PICTURES = [Picture(name, b"", np.zeros((2, 2, 3), np.uint8)) for name in ("a", "b")]
+LOAD = Round(1.0, (5.0,), plates=1, cpu_s=Cpu(server=0.5))
+
+
+class FakeWorker:
+    """Answers as the worker does; raises `failure` instead of answer number `fails_at`."""
+
+    def __init__(self, fails_at: int = -1, failure: BaseException | None = None) -> None:
+        self.asked = 0
+        self.fails_at = fails_at
+        self.failure = failure
+
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        self.asked += 1
+        if self.failure and self.asked == self.fails_at:
+            raise self.failure
+        return LOAD
+
+
+class FakeStart:
+    """Starts nothing; knows whether it was stopped."""
+
+    def __init__(self, worker: FakeWorker) -> None:
+        self.worker = worker
+        self.is_stopped = False
+
+    @contextmanager
+    def __call__(self, plan: Plan, pictures: list[Picture]) -> Iterator[Session]:
+        try:
+            yield Session(None, self.worker, {picture.name: picture for picture in pictures})
+        finally:
+            self.is_stopped = True
+
+
+def plan(rounds: int = 2) -> Plan:
+    return Plan(out=Path("out"), transports=(IN_PROCESS,), concurrencies=(1, 4), rounds=rounds)
+
+
+def test_every_round_measures_every_cell() -> None:
+    start = FakeStart(FakeWorker())
+    results = measure(plan(), PICTURES, start)
+    assert results.rounds == {
+        Key(name, IN_PROCESS, count): [LOAD] * 2 for name in "ab" for count in (1, 4)
+    }
+    assert (results.rounds_done, results.ended, results.server) == (2, "", None)
+
+
+def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
+    start = FakeStart(FakeWorker(fails_at=3, failure=KeyboardInterrupt()))
+    results = measure(plan(), PICTURES, start)
+    assert results.ended == "interrupted"
+    assert sum(map(len, results.rounds.values())) == 2
+    assert results.rounds_done == 0
+    assert start.is_stopped
+
+
+def test_a_server_that_ends_later_ends_the_run() -> None:
+    start = FakeStart(FakeWorker(fails_at=2, failure=ServerError("in-process: out of memory")))
+    results = measure(plan(), PICTURES, start)
+    assert results.ended == "in-process: out of memory"
+    with pytest.raises(ServerError, match="gone"):
+        measure(plan(), PICTURES, FakeStart(FakeWorker(1, ServerError("gone"))))
+    assert sum(map(len, results.rounds.values())) == 1

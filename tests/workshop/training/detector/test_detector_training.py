@@ -1,0 +1,95 @@
+"""The detector's training; what needs the yolov5 package is skipped without it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.export import load
+from workshop.training.detector.detector_recipe import (
+    DetectorData,
+    DetectorRecipe,
+    DetectorSchedule,
+)
+from workshop.training.detector.detector_training import export_average, find_folders, run
+from workshop.training.metrics import DetectorRow, Metrics
+
+QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
+
+
+def test_export_writes_the_moving_average_as_float32(tmp_path: Path) -> None:
+    average = {"weight": torch.ones(2, dtype=torch.float16), "count": torch.tensor(3)}
+    torch.save({"model": {"weight": torch.zeros(2)}, "ema": average}, tmp_path / "best.pt")
+    export_average(tmp_path / "best.pt", tmp_path / "yolo.pt")
+    written = torch.load(tmp_path / "yolo.pt", weights_only=True)
+    assert written["weight"].dtype == torch.float32
+    assert written["weight"].tolist() == [1, 1]
+    assert written["count"].dtype == torch.int64
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """A set in YOLO format: noise, and a bright box labelled as a plate."""
+    rng = np.random.default_rng(0)
+    for index in range(6):
+        split = "train" if index < 4 else "val"
+        for kind in ("images", "labels"):
+            (tmp_path / kind / split).mkdir(parents=True, exist_ok=True)
+        picture = rng.integers(0, 90, (64, 64, 3), np.uint8)
+        picture[24:36, 10:50] = 250
+        cv2.imwrite(str(tmp_path / "images" / split / f"{index}.png"), picture)
+        label = tmp_path / "labels" / split / f"{index}.txt"
+        label.write_text("0 0.46875 0.46875 0.625 0.1875\n")
+    return tmp_path
+
+
+def test_pictures_of_a_set_and_more_are_found(pictures: Path) -> None:
+    data = DetectorData(pictures, (pictures / "images" / "val",))
+    images = pictures / "images"
+    assert find_folders(data) == ([images / "train", images / "val"], images / "val")
+
+
+def test_a_set_without_pictures_or_labels_is_an_error(pictures: Path) -> None:
+    with pytest.raises(SettingsError, match="wanted a data set in YOLO format, got none"):
+        find_folders(DetectorData())
+    with pytest.raises(SettingsError, match="wanted pictures, got no such folder"):
+        find_folders(DetectorData(pictures / "images"))
+    (pictures / "labels" / "val").rename(pictures / "labels" / "test")
+    with pytest.raises(SettingsError, match="val: wanted labels in YOLO format"):
+        find_folders(DetectorData(pictures))
+
+
+@pytest.mark.filterwarnings("ignore")  # yolov5 is older than the libraries that it imports
+def test_a_resumed_run_is_the_same_as_one_without_a_break(
+    pictures: Path, tmp_path: Path, monkeypatch
+) -> None:
+    pytest.importorskip("yolov5", reason="needs the Poetry group train", exc_type=ImportError)
+    recipe = DetectorRecipe(data=DetectorData(pictures), training=QUICK)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    run(recipe, whole, resume=False)
+
+    from workshop.training.detector.detector_trainer import DetectorTrainer
+
+    def interrupt(trainer: DetectorTrainer, *_: object) -> None:
+        if trainer.epoch == 1:
+            raise KeyboardInterrupt
+        run_epoch(trainer, *_)
+
+    run_epoch = DetectorTrainer.run_epoch
+    with monkeypatch.context() as patch:
+        patch.setattr(DetectorTrainer, "run_epoch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(recipe, broken, resume=False)
+    run(recipe, broken, resume=True)
+    first, second = (torch.load(run / "last.pt", weights_only=True) for run in (whole, broken))
+    assert first["epoch"] == second["epoch"] == 2
+    torch.testing.assert_close(second["model"], first["model"], rtol=0, atol=0)
+    assert load("yolo", broken)  # the run's folder can be served from
+    assert (broken / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
+    run(replace(recipe, training=replace(QUICK, epochs=3)), broken, resume=True)
+    assert torch.load(broken / "last.pt", weights_only=True)["epoch"] == 3
+    assert [row.epoch for row in Metrics(DetectorRow, broken, 3).rows] == [0, 1, 2, 3]

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import russian
+from workshop.rendering.samples.synth import render_samples
+from workshop.training.reader.examination import read
+from workshop.training.reader.reader_recipe import ReaderSchedule
+from workshop.training.reader.reader_trainer import ReaderTrainer, plain_weights, settle
+
+RUSSIAN = russian()
+ALPHABET = RUSSIAN.alphabet
+
+
+def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
+    batch = render_samples(4, seed=0)
+    trainer = ReaderTrainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3), RUSSIAN)
+    losses = [trainer.train_on(batch) for _ in range(5)]
+    assert losses[-1] < losses[0]
+    trainer.save(tmp_path)
+    again = ReaderTrainer(ReaderSchedule(), RUSSIAN)
+    again.load(tmp_path / "checkpoint.pt")
+    assert again.step == 5
+    assert read(again.reader, batch.crops, ALPHABET) == read(trainer.reader, batch.crops, ALPHABET)
+    stn = torch.load(tmp_path / "stn.pth", weights_only=True)
+    assert stn.keys() == again.reader.stn.state_dict().keys()
+
+
+def test_plain_weights_have_no_subnormal_numbers() -> None:
+    layer = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([[1e-39, 0.5]]))
+    assert plain_weights(layer)["weight"].tolist() == [[0.0, 0.5]]
+
+
+def test_a_loss_that_is_no_number_stops_the_training() -> None:
+    trainer = ReaderTrainer(ReaderSchedule(), RUSSIAN)
+    with torch.no_grad():
+        trainer.reader.lprnet.container.bias.fill_(float("nan"))
+    with pytest.raises(SettingsError, match="step 0: wanted a finite loss, got nan"):
+        trainer.train_on(render_samples(2, seed=0))
+
+
+@pytest.mark.gpu
+def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("needs an NVIDIA GPU")
+    batch = render_samples(4, seed=0)
+    schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
+    trainer = ReaderTrainer(schedule, RUSSIAN, torch.device("cuda"))
+    losses = [trainer.train_on(batch) for _ in range(5)]
+    assert losses[-1] < losses[0]
+    trainer.save(tmp_path)
+    again = ReaderTrainer(schedule, RUSSIAN)
+    again.load(tmp_path / "checkpoint.pt")
+    again.train_on(batch)
+    assert again.step == 6
+    assert {tensor.device.type for tensor in again.reader.state_dict().values()} == {"cpu"}
+    assert len(read(trainer.averaged, batch.crops, ALPHABET)) == 4
+
+
+def test_settling_takes_the_statistics_of_the_crops_given() -> None:
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Dropout(0.5))
+    network[0].running_mean.fill_(9.0)
+    crops = torch.randn(64, 3, 24, 94) * 2 + 1
+    settle(network, crops, batch=16)
+    assert not network.training
+    assert network[0].running_mean.tolist() == pytest.approx([1.0] * 3, abs=0.05)
+    assert network[0].running_var.tolist() == pytest.approx([4.0] * 3, abs=0.1)
+    assert network[0].momentum == 0.1

@@ -1,0 +1,1 @@
+"""`plates bench`: a server under load, its parts, and the bound without a server."""

@@ -1,0 +1,127 @@
+"""Computes the figures of a load, and of a cell of the grid, from its rounds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from workshop.benchmarks.bench.metrics import Inside, add_up, look_inside
+from workshop.benchmarks.bench.plan import Key
+from workshop.benchmarks.load.rounds import Cpu, Round
+from workshop.benchmarks.processes import Peaks
+from workshop.reporting.comparison import ratio
+
+
+@dataclass(frozen=True)
+class RoundFigures:
+    """The figures of one round; None when nothing was answered or measured."""
+
+    throughput: float
+    p50_ms: float | None
+    cpu_ms: float | None
+
+
+@dataclass(frozen=True)
+class LoadFigures:
+    """The figures of a load over all its rounds.
+
+    Attributes:
+        refused: Calls that the server had no capacity for; they are not errors.
+        throughput: Pictures a second: the median of the rounds.
+        p50_ms: The median latency of all rounds together; likewise `p99_ms`.
+    """
+
+    calls: int
+    errors: int
+    refused: int
+    first_error: str
+    throughput: float
+    p50_ms: float | None
+    p99_ms: float | None
+    cpu_ms: Cpu
+    by_round: tuple[RoundFigures, ...]
+
+    @property
+    def lost(self) -> int:
+        """The number of calls without an answer, for any reason."""
+        return self.errors + self.refused
+
+
+def pool(rounds: Sequence[Round]) -> LoadFigures:
+    """Combine the rounds of a load; there must be at least one."""
+    latencies = [ms for one in rounds for ms in one.latencies_ms]
+    by_round = tuple(map(_of_a_round, rounds))
+    return LoadFigures(
+        calls=len(latencies),
+        errors=sum(one.errors for one in rounds),
+        refused=sum(one.refused for one in rounds),
+        first_error=next((one.first_error for one in rounds if one.first_error), ""),
+        throughput=statistics.median(one.throughput for one in by_round),
+        p50_ms=percentile(latencies, 50),
+        p99_ms=percentile(latencies, 99),
+        cpu_ms=_cpu_ms(rounds),
+        by_round=by_round,
+    )
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """Return a percentile; None without values."""
+    return float(np.percentile(values, percent)) if values else None
+
+
+def divide_throughput(above: LoadFigures, below: LoadFigures) -> float | None:
+    """Return the median, over common rounds, of the ratio of the throughput within a round."""
+    pairs = zip(above.by_round, below.by_round, strict=False)
+    return find_median(ratio(one.throughput, other.throughput) for one, other in pairs)
+
+
+def find_median(values: Iterable[float | None]) -> float | None:
+    """Return the median of the known values; None without any."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _of_a_round(one: Round) -> RoundFigures:
+    return RoundFigures(one.throughput, percentile(one.latencies_ms, 50), _cpu_ms([one]).server)
+
+
+def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
+    calls = sum(len(one.latencies_ms) for one in rounds)
+    sides = zip(*(astuple(one.cpu_s) for one in rounds), strict=True)
+    return Cpu(*(1e3 * sum(s) / calls if calls and None not in s else None for s in sides))
+
+
+@dataclass(frozen=True)
+class CellFigures:
+    """The figures of a cell over all its rounds.
+
+    Attributes:
+        peaks: The highest memory use of any round.
+    """
+
+    key: Key
+    plates: int | None
+    load: LoadFigures
+    peaks: Peaks
+    inside: Inside | None
+
+
+def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
+    """Return the figures of a cell."""
+    return CellFigures(
+        key=key,
+        plates=_most(one.plates for one in rounds),
+        load=pool(rounds),
+        peaks=Peaks(
+            _most(one.peaks.memory_bytes for one in rounds),
+            _most(one.peaks.shm_bytes for one in rounds),
+        ),
+        inside=look_inside(add_up(one.counters for one in rounds)),
+    )
+
+
+def _most(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)

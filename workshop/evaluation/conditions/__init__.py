@@ -1,0 +1,1 @@
+"""Reading under the conditions of a camera: smaller, turned, dark, smeared."""

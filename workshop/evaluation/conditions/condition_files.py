@@ -1,0 +1,153 @@
+"""Writes the results under conditions: CSV tables, curves, and the calibration of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from workshop.evaluation.conditions.camera_conditions import AS_IT_IS
+from workshop.evaluation.conditions.condition_measurement import ByCondition, pool
+from workshop.evaluation.conditions.condition_tables import CURVES
+from workshop.evaluation.measurement import keep_found, measure_calibration
+from workshop.evaluation.outcomes import Outcome
+from workshop.evaluation.report_files.diagrams import FROM_0_TO_1, draw_reliability
+from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
+from workshop.evaluation.scores import ScoreBin
+from workshop.reporting.files import write_csv
+from workshop.reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
+
+MAX_WRONG_SHARE = 0.02
+"""The part of the shown texts that may be wrong under a condition; drawn as a line."""
+
+
+@dataclass(frozen=True)
+class ConditionRow:
+    """A row of `conditions.csv`."""
+
+    condition: str
+    plates: int
+    found: int
+    read: int
+    wrong: int
+    not_shown: int
+    missed: int
+    read_rate: float | None
+    wrong_of_shown: float | None
+    ece: float | None
+    ece_equal_mass: float | None
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """A row of `condition_curves.csv`."""
+
+    curve: str
+    bin: str
+    x: float
+    plates: int
+    read: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ConditionPlateRow:
+    """A row of `condition_plates.csv`: a plate under a condition of the table or the curves."""
+
+    condition: str
+    image: str
+    wanted: str
+    verdict: str
+    best: str
+    text_score: float
+    width_px: float
+
+
+def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Path) -> None:
+    """Write the CSV files and the plots of the conditions.
+
+    Args:
+        result: The result that was measured on the outcomes.
+        outcomes: The outcomes of the standard plates under each condition.
+        folder: The output folder.
+    """
+    plates = (_plate_row(one.name, o) for one, judged in outcomes.items() for o in judged)
+    points = (_curve_row(title, one) for title, points_of in CURVES for one in points_of(result))
+    write_csv(ConditionRow, map(_row, (*result.each, result.mean)), folder / "conditions.csv")
+    write_csv(ConditionPlateRow, plates, folder / "condition_plates.csv")
+    write_csv(CurveRow, points, folder / "condition_curves.csv")
+    curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
+    plot([curves], folder / "condition_curves.png")
+    plot([[draw_wrong(result.each)]], folder / "condition_errors.png")
+    _write_reliability(outcomes, folder)
+
+
+def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
+    """Write the calibration of scores on the scenes, and on all conditions together."""
+    scenes = measure_calibration(keep_found(outcomes[AS_IT_IS]))
+    mixture = measure_calibration(keep_found(pool(outcomes)))
+    drawn = [
+        draw_reliability(one.bins, one.ece, of)
+        for one, of in ((scenes, "as it is"), (mixture, "all conditions"))
+    ]
+    write_csv(ScoreBin, mixture.bins, folder / "condition_reliability.csv")
+    plot(list(zip(*drawn, strict=True)), folder / "condition_reliability.png")
+
+
+def _row(one: ConditionResult) -> ConditionRow:
+    std = one.std
+    return ConditionRow(
+        condition=one.name,
+        plates=std.plates,
+        found=std.found,
+        read=std.read,
+        wrong=std.wrong,
+        not_shown=std.not_shown,
+        missed=std.missed,
+        read_rate=std.read_rate,
+        wrong_of_shown=std.wrong_of_shown,
+        ece=one.ece,
+        ece_equal_mass=one.ece_equal_mass,
+    )
+
+
+def _curve_row(title: str, point: RatePoint) -> CurveRow:
+    return CurveRow(title, **asdict(point))
+
+
+def _plate_row(name: str, outcome: Outcome) -> ConditionPlateRow:
+    return ConditionPlateRow(
+        condition=name,
+        image=outcome.path.name,
+        wanted=outcome.label.text,
+        verdict=outcome.verdict,
+        best=outcome.best,
+        text_score=round(outcome.score, 4),
+        width_px=round(outcome.width_px, 1),
+    )
+
+
+def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:
+    """Draw the part of the plates that is read, over widths, turns or smears."""
+    x = [point.x for point in points]
+    marks = (
+        Line(x, [point.low for point in points], "95 % interval", FAINT, "--"),
+        Line(x, [point.high for point in points], "", FAINT, "--"),
+        Line(x, [point.rate for point in points], "read", INK, "o-"),
+    )
+    return Diagram("", title, "part of the plates that is read", marks, y_limits=FROM_0_TO_1)
+
+
+def draw_wrong(each: Sequence[ConditionResult]) -> Diagram:
+    """Draw the part of the shown texts that is wrong, with a bar for each condition."""
+    percent = [100 * (one.std.wrong_of_shown or 0.0) for one in each]
+    places = [index - 0.4 for index in range(len(each))]
+    ends = (-0.5, len(each) - 0.5)
+    most = Line(ends, (100 * MAX_WRONG_SHARE,) * 2, f"{100 * MAX_WRONG_SHARE:g} %", FAINT, "--")
+    return Diagram(
+        "Texts shown that are wrong", "", "wrong of shown, %",
+        (Bars(places, percent, 0.8, colour=ACCENT), most), ends,
+        x_names=tuple(one.name for one in each), x_names_deg=60,
+    )  # fmt: skip

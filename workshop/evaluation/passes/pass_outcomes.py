@@ -1,0 +1,137 @@
+"""Judges the passes of a clip by its truth: found, split, merged, spurious, read exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plate_cameras.passes import Pass, PassEvent
+from workshop.rendering.road.clips import Truth, TruthPass
+
+MIN_READABLE = 2
+"""Number of frames with a readable plate from which a pass counts."""
+OTHERS_SHARE = 0.2
+"""Share of a pass's looks at another vehicle from which it is merged."""
+NEAR = 0.6
+"""Greatest distance of a plate from its true place, in true widths."""
+
+
+@dataclass(frozen=True)
+class ClipOutcome:
+    """The outcomes of the vehicles of one clip.
+
+    Attributes:
+        scenario, conditions, rate: See `Truth`.
+        counted: Number of passes that count: their plate is readable in two frames.
+        found: Number of those that have a pass.
+        split: Number of those that have several.
+        exact: Number of those whose first pass has exactly their text.
+        merged: Passes with looks at several vehicles.
+        passes: All passes that were told.
+        spurious: Passes of no vehicle, and all but the first of a vehicle.
+        agreed: Number of those counted whose pass agreed.
+        agreed_after_s: Time from the first readable frame to the event `agreed`, of each.
+        texts: The score of each text that was shown, and whether it was right.
+        missed: Texts of the passes that were not found.
+        wrong: True and shown text of each pass that was read otherwise.
+    """
+
+    scenario: str
+    conditions: str
+    rate: float
+    counted: int
+    found: int
+    split: int
+    exact: int
+    merged: int
+    passes: int
+    spurious: int
+    agreed: int
+    agreed_after_s: tuple[float, ...]
+    texts: tuple[tuple[float, bool], ...]
+    missed: tuple[str, ...]
+    wrong: tuple[tuple[str, str], ...]
+
+
+def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
+    """Judge the events of a clip."""
+    closed = [event.passed for event in events if event.kind == "closed"]
+    agreed = {event.passed.id: event.passed for event in events if event.kind == "agreed"}
+    shown = [vehicles_of(one, truth) for one in closed]
+    by_vehicle: dict[int, list[Pass]] = {}
+    for one, seen in zip(closed, shown, strict=True):
+        if seen:
+            by_vehicle.setdefault(seen.most_common(1)[0][0], []).append(one)
+    counted = {
+        index: one for index, one in enumerate(truth.passes) if len(one.readable) >= MIN_READABLE
+    }
+    found = {index: by_vehicle[index] for index in counted if index in by_vehicle}
+    longest = {
+        index: max(each, key=lambda one: len(one.observations)) for index, each in found.items()
+    }
+    settled = {index: agreed[one.id] for index, one in longest.items() if one.id in agreed}
+    return ClipOutcome(
+        scenario=truth.scenario,
+        conditions=truth.conditions,
+        rate=truth.rate,
+        counted=len(counted),
+        found=len(found),
+        split=sum(len(each) > 1 for each in found.values()),
+        exact=sum(one.text == counted[index].text for index, one in longest.items()),
+        merged=sum(map(_is_merged, shown)),
+        passes=len(closed),
+        spurious=len(closed) - len(by_vehicle),
+        agreed=len(settled),
+        agreed_after_s=tuple(
+            one.last_seen_s - (counted[index].first_s or 0.0) for index, one in settled.items()
+        ),
+        texts=tuple(_text_scores(truth, by_vehicle)),
+        missed=tuple(one.text for index, one in counted.items() if index not in found),
+        wrong=tuple(
+            (counted[index].text, one.text)
+            for index, one in longest.items()
+            if one.text != counted[index].text
+        ),
+    )
+
+
+def vehicles_of(one: Pass, truth: Truth) -> Counter[int]:
+    """Return how many of a pass's looks show each vehicle of the truth."""
+    seen: Counter[int] = Counter()
+    for observation in one.observations:
+        x0, y0, x1, y1 = observation.plate.xyxy
+        middle = (x0 + x1) / 2, (y0 + y1) / 2
+        distances = {
+            index: distance
+            for index, vehicle in enumerate(truth.passes)
+            if (distance := _distance(vehicle, observation.time_s, truth.rate, middle)) <= NEAR
+        }
+        if distances:
+            seen[min(distances, key=lambda index: distances[index])] += 1
+    return seen
+
+
+def _distance(vehicle: TruthPass, time_s: float, rate: float, middle: tuple[float, float]) -> float:
+    """Return the distance of a point from a vehicle's plate at a time, in plate widths."""
+    for box in vehicle.boxes:
+        if abs(box.time_s - time_s) < 0.5 / rate:
+            x0, y0, x1, y1 = box.xyxy
+            away = ((x0 + x1) / 2 - middle[0]) ** 2 + ((y0 + y1) / 2 - middle[1]) ** 2
+            return float(away**0.5 / max(1.0, x1 - x0))
+    return float("inf")
+
+
+def _is_merged(seen: Counter[int]) -> bool:
+    whole = sum(seen.values())
+    return sum(count > OTHERS_SHARE * whole for count in seen.values()) > 1
+
+
+def _text_scores(truth: Truth, by_vehicle: dict[int, list[Pass]]) -> list[tuple[float, bool]]:
+    """Return score and correctness of the best text of each pass, shown or not."""
+    return [
+        (one.text_score, one.candidates[0][0] == truth.passes[index].text)
+        for index, each in by_vehicle.items()
+        for one in each
+        if one.candidates
+    ]

@@ -1,0 +1,1 @@
+"""The figures of the pages, measured by one command."""

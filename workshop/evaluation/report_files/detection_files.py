@@ -1,0 +1,134 @@
+"""Writes the results of detection: a row per label and false alarm, the curve, and sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from workshop.evaluation.detection import Curve, Detected, Match, curve_of, match
+from workshop.evaluation.report_files.diagrams import draw_precision_recall
+from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
+from workshop.evaluation.results import DetectionResult
+from workshop.evaluation.yolo_labels import Box
+from workshop.reporting.files import write_csv
+from workshop.reporting.plots import plot
+from workshop.reporting.sheets import write_sheets
+
+HIT, MISS, FALSE_ALARM = "hit", "miss", "false alarm"
+
+
+@dataclass(frozen=True)
+class BoxRow:
+    """A row of `detections.csv`, with the box of the label if there is one, else the detection."""
+
+    image: str
+    kind: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    width_px: float
+    score: float
+    iou: float
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """A row of `precision_recall.csv`."""
+
+    threshold: float
+    precision: float
+    recall: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A match in its picture, judged as a hit, a miss or a false alarm.
+
+    Attributes:
+        picture: The detections and labels of the picture.
+        match: The match of a detection, a label or both.
+        kind: The kind: `hit`, `miss`, `false alarm`, or `""` for one below the threshold.
+    """
+
+    picture: Detected
+    match: Match
+    kind: str
+
+    @property
+    def score(self) -> float:
+        """The score of the detection; 0 without one."""
+        index = self.match.detection
+        return 0.0 if index is None else self.picture.scores[index]
+
+    @property
+    def box(self) -> Box:
+        """The box of the label, or of the detection if it found no label."""
+        if self.match.label is not None:
+            return self.picture.labels[self.match.label]
+        assert self.match.detection is not None  # a match has one of both
+        return self.picture.boxes[self.match.detection]
+
+
+def write_detection(
+    result: DetectionResult, pictures: Sequence[Detected], files: Sequence[Path], folder: Path
+) -> None:
+    """Write `detections.csv`, the curve, and sheets that help to find wrong labels."""
+    paths, threshold = {path.name: path for path in files}, result.at_threshold.threshold or 0.0
+    judged = [judge_match(one, pair, threshold) for one in pictures for pair in match(one)]
+    write_csv(BoxRow, [row_of(one) for one in judged if one.kind], folder / "detections.csv")
+    for kind, stem in ((FALSE_ALARM, "false_alarms"), (MISS, "missed_boxes")):
+        chosen = [one for one in judged if one.kind == kind]
+        chosen.sort(key=lambda one: one.score, reverse=True)
+        write_sheets((draw(tile_of(one, paths)) for one in chosen), folder, stem)
+    curve = curve_of(pictures)
+    write_csv(CurveRow, rows_of(curve), folder / "precision_recall.csv")
+    diagram = draw_precision_recall(curve, threshold, result.map50)
+    plot([[diagram]], folder / "precision_recall.png")
+
+
+def judge_match(picture: Detected, pair: Match, threshold: float) -> Judged:
+    """Judge a match at a threshold."""
+    sure = pair.detection is not None and picture.scores[pair.detection] >= threshold
+    if pair.label is None:
+        return Judged(picture, pair, FALSE_ALARM if sure else "")
+    return Judged(picture, pair, HIT if sure else MISS)
+
+
+def rows_of(curve: Curve) -> list[CurveRow]:
+    """Return the points of a curve."""
+    columns = (curve.threshold.tolist(), curve.precision.tolist(), curve.recall.tolist())
+    return [CurveRow(*point) for point in zip(*columns, strict=True)]
+
+
+def row_of(judged: Judged) -> BoxRow:
+    """Return the row of a match in `detections.csv`."""
+    x0, y0, x1, y1 = (round(side, 1) for side in judged.box)
+    return BoxRow(
+        image=judged.picture.image,
+        kind=judged.kind,
+        x0=x0,
+        y0=y0,
+        x1=x1,
+        y1=y1,
+        width_px=round(judged.box[2] - judged.box[0], 1),
+        score=round(judged.score, 4),
+        iou=round(judged.match.iou, 3),
+    )
+
+
+def tile_of(judged: Judged, paths: Mapping[str, Path]) -> Tile:
+    """Return the tile of a miss or a false alarm, with every label of the picture."""
+    picture, box = judged.picture, judged.box
+    outlines = [Outline.of_box(label, LABEL) for label in picture.labels]
+    if judged.match.detection is not None:
+        outlines.append(Outline.of_box(picture.boxes[judged.match.detection], FOUND))
+    width = box[2] - box[0]
+    return Tile(
+        path=paths[picture.image],
+        focus=box,
+        detail=box,
+        outlines=tuple(outlines),
+        caption=f"{picture.image}: {judged.kind}, score {judged.score:.2f}, {width:.0f} px",
+    )

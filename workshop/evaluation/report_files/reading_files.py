@@ -1,0 +1,117 @@
+"""Writes the results of reading: a row per plate, curves of text scores, sheets of misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workshop.evaluation.datasets import BAD, STANDARD
+from workshop.evaluation.measurement import keep_found, of_type, scores_of
+from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
+from workshop.evaluation.reading import Confusion, align
+from workshop.evaluation.report_files.diagrams import draw_coverage, draw_reliability
+from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
+from workshop.evaluation.results import ReadingResult
+from workshop.evaluation.scores import Coverage, ScoreBin, coverage_curve
+from workshop.reporting.files import write_csv
+from workshop.reporting.plots import plot
+from workshop.reporting.sheets import write_sheets
+
+
+@dataclass(frozen=True)
+class PlateRow:
+    """The row of a labelled plate in `plates.csv`; fields after the verdict are empty if missed."""
+
+    image: str
+    type: str
+    wanted: str
+    verdict: str
+    shown: str | None = None
+    best: str | None = None
+    text_score: float | None = None
+    best_path: str | None = None
+    free_beam: str | None = None
+    detection_score: float | None = None
+    x0: float | None = None
+    y0: float | None = None
+    x1: float | None = None
+    y1: float | None = None
+    width_px: float | None = None
+    tilt_deg: float | None = None
+
+
+def write_reading(
+    result: ReadingResult, outcomes: Sequence[Outcome], threshold: float, folder: Path
+) -> None:
+    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses.
+
+    Args:
+        result: The result that was measured on the outcomes.
+        outcomes: The outcome of every labelled plate.
+        threshold: The lowest score of a shown text.
+        folder: The output folder.
+    """
+    missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
+    missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
+    write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
+    write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
+    write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
+    write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
+    curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
+    write_csv(Coverage, curve, folder / "coverage.csv")
+    plot([draw_coverage(curve, threshold)], folder / "coverage.png")
+    calibration = result.calibration
+    write_csv(ScoreBin, calibration.bins, folder / "reliability.csv")
+    write_csv(ScoreBin, calibration.equal_mass_bins, folder / "reliability_equal_mass.csv")
+    accuracy, counts = draw_reliability(calibration.bins, calibration.ece)
+    plot([[accuracy], [counts]], folder / "reliability.png")
+
+
+def row_of(outcome: Outcome) -> PlateRow:
+    """Return the row of a labelled plate in `plates.csv`."""
+    label, answer = outcome.label, outcome.answer
+    row = PlateRow(outcome.path.name, label.type, label.text, outcome.verdict)
+    if answer is None:
+        return row
+    x0, y0, x1, y1 = (round(side, 1) for side in answer.xyxy)
+    return replace(
+        row,
+        shown=answer.text,
+        best=outcome.best,
+        text_score=round(outcome.score, 4),
+        best_path=answer.raw_text,
+        free_beam=outcome.free_text,
+        detection_score=round(answer.detection_score, 4),
+        x0=x0,
+        y0=y0,
+        x1=x1,
+        y1=y1,
+        width_px=round(outcome.width_px, 1),
+        tilt_deg=round(outcome.tilt_deg, 1),
+    )
+
+
+def tile_of(outcome: Outcome) -> Tile:
+    """Return the tile of a plate that was not read: the wanted text, and the read text."""
+    label, answer = outcome.label, outcome.answer
+    outlines = [Outline.of_box(label.region, LABEL)]
+    if answer is not None:
+        outlines.append(Outline(answer.corners, FOUND) if answer.corners else
+                        Outline.of_box(answer.xyxy, FOUND))  # fmt: skip
+    return Tile(
+        path=outcome.path,
+        focus=label.region,
+        detail=answer.xyxy if answer else label.region,
+        outlines=tuple(outlines),
+        caption=f"{outcome.path.name} ({label.type}): {_reason(outcome)}",
+        characters=tuple(align(label.text, outcome.best)),
+    )
+
+
+def _reason(outcome: Outcome) -> str:
+    if outcome.answer is None:
+        return f"{MISSED}, no detection"
+    if outcome.verdict == NOT_SHOWN and not outcome.best:
+        return f"{NOT_SHOWN}, fits no format"
+    return f"{outcome.verdict}, score {outcome.score:.2f}"

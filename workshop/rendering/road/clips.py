@@ -1,0 +1,201 @@
+"""Clips of a road with known passes: H.264 files and, for each, a JSON file with the truth.
+
+Example:
+    python -m workshop.rendering.road.clips --out clips --count 60 --conditions day --seed 1
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+
+from orchestrator.imaging.files import Bgr
+from workshop.rendering.cars import draw_car, with_plate
+from workshop.rendering.commands import Command, at_least
+from workshop.rendering.country import Country, country_of
+from workshop.rendering.glyphs import glyph_mask
+from workshop.rendering.painting import fix_weight
+from workshop.rendering.road.filming import Conditions, SeenPlate, Shot, Vehicle, set_up
+from workshop.rendering.road.traffic import SCENARIOS, Course
+from workshop.rendering.texts import plain, random_text
+from workshop.rendering.video import CPU_INDEPENDENT, PRESETS
+
+SIZE_WH = (1280, 720)
+RATES = (2.0, 4.0, 5.0, 8.0, 12.5, 25.0)
+RATE_SHARES = (0.2, 0.25, 0.2, 0.2, 0.1, 0.05)
+"""Frames a second of the clips, and the shares of the clips."""
+CRF = (24.0, 34.0)
+"""Least and greatest constant rate factor: some 2 Mbit/s to 0.3 Mbit/s at 25 frames a second."""
+FACE_PX = 900
+"""Width of the drawn face of a car."""
+EXPOSURES_S = {"day": (1 / 2000, 1 / 400), "night": (1 / 500, 1 / 120), "rain": (1 / 1000, 1 / 250)}
+"""Shortest and longest exposure."""
+MAX_DURATION_S = 24.0
+TWO_LANES = ("two lanes", "overtaking", "parked")
+
+
+@dataclass(frozen=True)
+class TruthBox:
+    """The box of a plate in one frame, pixels."""
+
+    frame: int
+    time_s: float
+    xyxy: tuple[float, float, float, float]
+    readable: bool
+
+
+@dataclass(frozen=True)
+class TruthPass:
+    """One pass of a clip.
+
+    Attributes:
+        text: Text of the plate.
+        first_s: Time of the first frame in which the plate is readable; None if there is none.
+        last_s: Time of the last such frame.
+        boxes: The plate in each frame in which it is in the picture.
+    """
+
+    text: str
+    first_s: float | None
+    last_s: float | None
+    boxes: tuple[TruthBox, ...]
+
+    @property
+    def readable(self) -> tuple[TruthBox, ...]:
+        """The boxes in which the plate is readable."""
+        return tuple(box for box in self.boxes if box.readable)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth about a clip."""
+
+    scenario: str
+    conditions: str
+    rate: float
+    size_wh: tuple[int, int]
+    passes: tuple[TruthPass, ...]
+
+
+def read_truth(file: Path) -> Truth:
+    """Read the JSON file of a clip."""
+    known = json.loads(file.read_text(encoding="utf-8"))
+    passes = []
+    for one in known.pop("passes"):
+        boxes = tuple(TruthBox(**{**box, "xyxy": tuple(box["xyxy"])}) for box in one.pop("boxes"))
+        passes.append(TruthPass(**one, boxes=boxes))
+    return Truth(**{**known, "size_wh": tuple(known["size_wh"])}, passes=tuple(passes))
+
+
+def draw_clip(
+    out: Path, country: Country, *, scenario: str, conditions: Conditions, seed: int
+) -> Truth:
+    """Film one scenario, and write `out` with the ending `.mp4` and the truth beside it.
+
+    Args:
+        out: Path without an ending.
+        country: Country of the plates.
+        scenario: One of `SCENARIOS`.
+        conditions: Light and weather.
+        seed: The same seed gives the same clip.
+    """
+    rng = np.random.default_rng(seed)
+    view, road = set_up(rng, SIZE_WH, 2 if scenario in TWO_LANES else 1)
+    courses = _from_zero(SCENARIOS[scenario](rng, road))
+    vehicles = [_vehicle(rng, country, course) for course in courses]
+    rate = float(rng.choice(RATES, p=RATE_SHARES))
+    exposure = float(np.exp(rng.uniform(*np.log(EXPOSURES_S[conditions]))))
+    shot = Shot(view, vehicles, conditions, exposure, seed)
+    end = min(MAX_DURATION_S, max(course.times_s[-1] for course in courses))
+    times = np.arange(float(rng.uniform(0, 1 / rate)), end, 1 / rate).tolist()
+    seen: list[list[SeenPlate]] = []
+    frames = _keep_plates(shot.film(times), seen)
+    write_video(out.with_suffix(".mp4"), frames, rate, crf=float(rng.uniform(*CRF)))
+    passes = [_truth_of(index, one.text, seen, rate) for index, one in enumerate(vehicles)]
+    truth = Truth(scenario, conditions, rate, SIZE_WH, tuple(passes))
+    out.with_suffix(".json").write_text(json.dumps(asdict(truth)), encoding="utf-8")
+    return truth
+
+
+def write_video(file: Path, frames: Iterable[Bgr], rate: float, *, crf: float) -> None:
+    """Encode frames of `SIZE_WH` as H.264 of a constant rate factor, as a camera's chip does."""
+    with av.open(str(file), "w") as to:
+        stream = to.add_stream("libx264", rate=Fraction(rate).limit_denominator(100))
+        stream.width, stream.height = SIZE_WH
+        stream.pix_fmt, stream.thread_count = "yuv420p", 1
+        stream.options = {"preset": PRESETS[1], "crf": f"{crf:.1f}", "x264-params": CPU_INDEPENDENT}
+        for frame in frames:
+            to.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="bgr24")))
+        to.mux(stream.encode(None))
+
+
+def _from_zero(courses: Sequence[Course]) -> list[Course]:
+    """Shift courses so that the first starts at 0."""
+    start = min(float(course.times_s[0]) for course in courses)
+    return [course.shift(-start) for course in courses]
+
+
+def _vehicle(rng: np.random.Generator, country: Country, course: Course) -> Vehicle:
+    name = country.drawn[0] if rng.random() < 0.8 else None
+    text, name = random_text(rng, country.formats, name)
+    weight = float(np.round(rng.uniform(0.8, 1.0), 1))
+    plate = country.plate_of(text, format_name=name, rng=rng, glyphs=fix_weight(glyph_mask, weight))
+    car = with_plate(draw_car(rng, FACE_PX, course.front), plate)
+    slope = (float(rng.uniform(0.02, 0.6)), float(rng.uniform(0.05, 0.45)))
+    return Vehicle(plain(text), car, course, slope)
+
+
+def _keep_plates(
+    film: Iterator[tuple[Bgr, list[SeenPlate]]], seen: list[list[SeenPlate]]
+) -> Iterator[Bgr]:
+    """Pass the frames on, and add their plates to a list."""
+    for frame, plates in film:
+        seen.append(plates)
+        yield frame
+
+
+def _truth_of(vehicle: int, text: str, seen: Sequence[list[SeenPlate]], rate: float) -> TruthPass:
+    boxes = []
+    for number, plates in enumerate(seen):
+        for plate in plates:
+            if plate.vehicle == vehicle:
+                low, high = plate.quad.min(axis=0), plate.quad.max(axis=0)
+                x0, y0, x1, y1 = (round(float(side), 1) for side in (*low, *high))
+                time_s = round(number / rate, 4)
+                boxes.append(TruthBox(number, time_s, (x0, y0, x1, y1), plate.is_readable))
+    times = [box.time_s for box in boxes if box.readable]
+    return TruthPass(text, min(times, default=None), max(times, default=None), tuple(boxes))
+
+
+def _write_all(given: Namespace) -> None:
+    country = country_of(given.formats)
+    given.out.mkdir(parents=True, exist_ok=True)
+    names = [*SCENARIOS]
+    for index in range(given.count):
+        scenario = names[index % len(names)]
+        seed = 1000 * given.seed + index
+        name = f"{given.conditions}-{seed:06d}-{scenario.replace(' ', '-')}"
+        draw_clip(
+            given.out / name, country, scenario=scenario, conditions=given.conditions, seed=seed
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    command = Command(
+        "rendering.road.clips", "Clips of a road with known passes, each with a JSON file."
+    )
+    command.add_argument("--out", type=Path, required=True, help="folder to write")
+    command.add_argument("--count", type=at_least(1), default=24)
+    command.add_argument("--conditions", choices=("day", "night", "rain"), default="day")
+    command.run(_write_all, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Training of YOLOv5n to find number plates, on one CPU core or a GPU.
+
+The network, its loss and its augmentation come from the `yolov5` package (Poetry group `train`).
+It lacks some features on a CPU, which the loop here adds: bfloat16 with channels-last memory, a
+frozen stem and anchors for wide plates. The loop also adds a resume that continues the same run.
+
+The command is `plates train detector`; see docs/training.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from orchestrator.contract import DETECTOR
+from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import RUSSIA
+from orchestrator.networks.registry import NETWORKS
+from workshop.evaluation.yolo_labels import label_folder
+from workshop.training.detector.augmentation import Weather
+from workshop.training.detector.detector_recipe import (
+    Augmentation,
+    DetectorData,
+    DetectorRecipe,
+    DetectorSchedule,
+    Loss,
+)
+from workshop.training.detector.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
+from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
+from workshop.training.runs import Progress, complete, open_run, save_tensors
+
+logger = logging.getLogger(__name__)
+
+CPU = torch.device("cpu")
+
+# The anchors are k-means over (log width, log height) of the training plates at 640 px, scaled by
+# 0.5 to 1.5. COCO's anchors are square or tall; plates are 3 to 4 times as wide as high.
+ANCHORS_WH = (
+    (20, 6, 30, 9, 42, 12),
+    (56, 16, 78, 24, 108, 30),
+    (150, 44, 220, 60, 340, 95),
+)
+
+
+def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
+    """Train a detector by its recipe to the end, in the folder `out`.
+
+    Raises:
+        SettingsError: The recipe, its data, the folder or the `yolov5` package cannot be used.
+    """
+    check_package()
+    folders, validation = find_folders(recipe.data)
+    seed_everything(recipe.training.seed)
+    model = build(None if resume else recipe.start, recipe.training.side_px, recipe.loss)
+    trainer = DetectorTrainer(model.to(device), recipe.training, out)
+    recipe = open_run(out, recipe, LAST, RUSSIA, resume=resume)
+    trainer.recipe = recipe.training
+    if resume:
+        trainer.resume()
+        logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
+    else:
+        trainer.save(LAST)
+    fit(trainer, *open_loaders(folders, validation, recipe.training, recipe.augmentation))
+
+
+def check_package() -> None:
+    """Check that the `yolov5` package can be imported, and limit its log to warnings.
+
+    Raises:
+        SettingsError: The package cannot be imported; the serving environment does not have it.
+    """
+    os.environ.setdefault("PIN_MEMORY", str(torch.cuda.is_available()))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is older than the packages that it imports
+            import yolov5.val  # noqa: F401
+    except ImportError as error:
+        raise SettingsError(
+            f"wanted the yolov5 package, got: {error}; make train-env, then .venv-train/bin/plates"
+        ) from error
+    logging.getLogger("yolov5").setLevel(logging.WARNING)
+
+
+def find_folders(data: DetectorData) -> tuple[list[Path], Path]:
+    """Return the folders of training pictures and the folder of validation pictures.
+
+    Raises:
+        SettingsError: A folder is missing or empty, or has no folder of labels beside it.
+    """
+    if data.pictures is None:
+        raise SettingsError("pictures: wanted a data set in YOLO format, got none; give --data")
+    images = data.pictures / "images"
+    folders, validation = [images / "train", *data.extra], images / "val"
+    for folder in (*folders, validation):
+        if not folder.is_dir() or not any(folder.iterdir()):
+            raise SettingsError(f"{folder}: wanted pictures, got no such folder or an empty one")
+        labels = label_folder(folder)
+        if not labels.is_dir():
+            raise SettingsError(f"{labels}: wanted labels in YOLO format, got no such folder")
+    return folders, validation
+
+
+def build(weights: Path | None, side_px: int, loss: Loss | None = None) -> Any:
+    """Return the `yolov5` package's YOLOv5n for one class, with `weights` where shapes agree."""
+    import yolov5
+    from yolov5.models.yolo import Model
+
+    model = Model(Path(yolov5.__file__).parent / "models" / "yolov5n.yaml", ch=3, nc=1)
+    if weights is not None:
+        take_weights(model, weights)
+    head = model.model[-1]
+    head.anchors.copy_(torch.tensor(ANCHORS_WH).view(3, 3, 2) / head.stride.view(3, 1, 1))
+    model.hyp = {**asdict(loss or Loss()), "fl_gamma": 0.0, "label_smoothing": 0.0}
+    model.hyp["obj"] *= (side_px / 640) ** 2
+    model.names = {0: "plate"}
+    return model.to(memory_format=torch.channels_last)
+
+
+def take_weights(model: nn.Module, weights: Path) -> None:
+    """Copy the tensors of equal name and shape from a checkpoint or a state dict."""
+    # Published YOLOv5 checkpoints are pickled modules. Loading runs their code: trusted files only.
+    checkpoint = torch.load(weights, map_location="cpu", weights_only=False)
+    source = checkpoint.get("ema") or checkpoint.get("model") or checkpoint
+    tensors = source if isinstance(source, dict) else source.float().state_dict()
+    own = model.state_dict()
+    same = {k: v for k, v in tensors.items() if k in own and v.shape == own[k].shape}
+    model.load_state_dict(same, strict=False)
+    logger.info("took %d of %d tensors from %s", len(same), len(own), weights.name)
+
+
+def open_loaders(
+    folders: Sequence[Path],
+    validation: Path,
+    recipe: DetectorSchedule,
+    augmentation: Augmentation,
+) -> tuple[Any, Any]:
+    """Return loaders of augmented training batches and of plain validation batches."""
+    changes = asdict(augmentation)
+    weather = Weather(changes.pop("weather"))
+    from yolov5.utils.dataloaders import create_dataloader
+
+    train, _ = create_dataloader(
+        [str(folder) for folder in folders], recipe.side_px, recipe.batch, 32, single_cls=True,
+        hyp=changes, augment=True, cache="ram", workers=0, shuffle=True, seed=recipe.seed,
+    )  # fmt: skip
+    train.dataset.albumentations = weather
+    plain, _ = create_dataloader(
+        str(validation), recipe.side_px, recipe.batch, 32, single_cls=True, hyp=changes,
+        rect=True, pad=0.5, cache="ram", workers=0,
+    )  # fmt: skip
+    return train, plain
+
+
+def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
+    """Run the remaining epochs; save `last.pt` after each, `best.pt` by mAP50 + mAP50-95.
+
+    Every epoch seeds order and augmentation anew, so that a resumed run is exactly the same.
+    """
+    recipe, per_epoch = trainer.recipe, len(train)
+    metrics, draws = Metrics(DetectorRow, trainer.out, trainer.epoch), can_draw()
+    progress = Progress(recipe.epochs * per_epoch, trainer.epoch * per_epoch)
+    if trainer.epoch == 0 and not metrics.has(0):
+        measure(trainer, validation, metrics, per_epoch)
+    while trainer.epoch < recipe.epochs:
+        seed_everything(recipe.seed + trainer.epoch)
+        train.generator.manual_seed(recipe.seed + trainer.epoch)
+        train.iterator = DataLoader.__iter__(train)  # at its end, the old one would draw again
+        trainer.run_epoch(train, progress)
+        if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == recipe.epochs:
+            row = measure(trainer, validation, metrics, per_epoch)
+            if draws:
+                draw_detector(metrics.rows, trainer.out)
+            if row.map50 + row.map50_95 >= trainer.best:
+                trainer.best = row.map50 + row.map50_95
+                trainer.save(BEST)
+                export_average(trainer.out / BEST, trainer.out / NETWORKS[DETECTOR].weights)
+                complete(trainer.out)
+        trainer.save(LAST)
+
+
+def measure(
+    trainer: DetectorTrainer, validation: Any, metrics: Metrics[DetectorRow], per_epoch: int
+) -> DetectorRow:
+    """Measure the averaged weights on the validation pictures, for the log and `metrics.csv`."""
+    epoch, schedule = trainer.epoch, trainer.recipe
+    step = epoch * per_epoch
+    rate = schedule.rate_at(step - 1, per_epoch) if step else None
+    row = DetectorRow(epoch, step, trainer.mean_loss, rate, *trainer.validate(validation))
+    metrics.add([row])
+    logger.info(
+        "epoch %d of %d: P %.3f R %.3f mAP50 %.4f mAP50-95 %.4f", epoch, schedule.epochs,
+        row.precision, row.recall, row.map50, row.map50_95,
+    )  # fmt: skip
+    return row
+
+
+def export_average(checkpoint: Path, target: Path) -> None:
+    """Write the moving average as a plain float32 state dict."""
+    state = torch.load(checkpoint, map_location="cpu", weights_only=True)["ema"]
+    tensors = {k: v.float() if v.is_floating_point() else v for k, v in state.items()}
+    save_tensors({k: v.contiguous() for k, v in tensors.items()}, target)
+    logger.info("wrote %d tensors to %s", len(tensors), target)

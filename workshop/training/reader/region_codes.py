@@ -1,0 +1,146 @@
+"""Regions of real crops: none of them too often, and other region codes painted into crops.
+
+More than half of the real crops may be of one city. A reader that sees its code in half of a batch
+reads it on other plates, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.imaging.files import Bgr
+from workshop.rendering.camera import Quad, shrink
+from workshop.rendering.country import Country
+from workshop.rendering.russia import BORDER_MM
+from workshop.rendering.russia_styles import LONG_MM
+from workshop.training.reader.crops import RealCrop
+
+T = TypeVar("T")
+Donors = Mapping[str, Sequence[RealCrop]]
+"""Crops of cars' plates with known corners, by their region codes."""
+CAR = "ru_car"
+"""Format of the plates whose region codes are replaced."""
+RENDERED_CODES = 0.4
+"""Share of the new region codes that are drawn by the renderer; the others are from real crops."""
+INSET_MM = 4.0
+"""Distance of the replaced field from the plate's edge."""
+
+
+def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
+    """Return how often to draw each item, so that no group has more than a share of the draws.
+
+    Groups below the limit keep their proportions. With too few groups, all have equal shares.
+
+    Args:
+        groups: The group of each item.
+        most: Greatest share of a group, from 0 to 1.
+
+    Returns:
+        Shares of the items; their sum is 1.
+    """
+    sizes = Counter(groups)
+    if len(sizes) * most <= 1:
+        shares = dict.fromkeys(sizes, 1 / len(sizes))
+    else:
+        shares = {group: size / len(groups) for group, size in sizes.items()}
+        while max(shares.values()) > most + 1e-9:
+            full = {group for group, share in shares.items() if share >= most}
+            rest = sum(share for group, share in shares.items() if group not in full)
+            factor = (1 - most * len(full)) / rest
+            shares = {
+                group: most if group in full else share * factor for group, share in shares.items()
+            }
+    return np.array([shares[group] / sizes[group] for group in groups])
+
+
+def group_by_region(crops: Sequence[RealCrop], formats: Formats) -> list[str]:
+    """Return the region code of each crop, `""` for those without one."""
+    return [formats.code_of(crop.text) for crop in crops]
+
+
+def can_replace(crop: RealCrop, formats: Formats) -> bool:
+    """Tell whether the place of a crop's region code is known: a car's plate with its corners."""
+    return crop.lines == 1 and crop.corners is not None and formats.format_of(crop.text) == CAR
+
+
+def group_donors(crops: Sequence[RealCrop], formats: Formats) -> Donors:
+    """Return the crops from which region codes can be taken, by their codes."""
+    donors: dict[str, list[RealCrop]] = {}
+    for crop in crops:
+        if can_replace(crop, formats):
+            donors.setdefault(formats.code_of(crop.text), []).append(crop)
+    return donors
+
+
+def replace_code(
+    rng: np.random.Generator, crop: RealCrop, donors: Donors, country: Country
+) -> RealCrop:
+    """Replace the region code of a crop, by that of another crop or by a rendered one.
+
+    The new code has as many digits. It gets the colours and the contrast of the field that it
+    covers.
+
+    Args:
+        rng: Source of all randomness.
+        crop: Crop of a car's plate, its corners known.
+        donors: Crops from which codes are taken.
+        country: Country that draws the other codes.
+    """
+    old = country.formats.code_of(crop.text)
+    number, digits = crop.text[: -len(old)], len(old)
+    of_crops = [code for code in sorted(donors) if len(code) == digits and code != old]
+    if of_crops and rng.random() >= RENDERED_CODES:
+        code = _choose(rng, of_crops)
+        donor = _choose(rng, donors[code])
+        picture, quad = donor.picture, donor.quad
+    else:
+        regions = country.formats.region
+        code = _choose(rng, [one for of in regions for one in of.codes if len(one) == digits])
+        picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
+        quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
+        picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)
+    painted = _paint(crop.picture, crop.quad, picture, quad, BORDER_MM[digits])
+    return replace(crop, picture=painted, text=number + code)
+
+
+def _choose(rng: np.random.Generator, items: Sequence[T]) -> T:
+    return items[int(rng.integers(len(items)))]
+
+
+def _rectangle(left: float, top: float, right: float, bottom: float) -> Quad:
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
+
+
+def _paint(onto: Bgr, onto_quad: Quad, donor: Bgr, donor_quad: Quad, border_mm: float) -> Bgr:
+    """Paint the region field of one plate over that of another."""
+    factor = float(np.ptp(onto_quad[:, 0]) / max(np.ptp(donor_quad[:, 0]), 1.0))
+    if factor < 0.8:
+        donor, donor_quad = shrink(donor, factor), donor_quad * factor
+    width_mm, height_mm = LONG_MM
+    plate = _rectangle(0, 0, width_mm, height_mm).astype(np.float32)
+    to_onto = cv2.getPerspectiveTransform(plate, onto_quad.astype(np.float32))
+    to_donor = cv2.getPerspectiveTransform(plate, donor_quad.astype(np.float32))
+    size_wh = (onto.shape[1], onto.shape[0])
+    to_moved = to_onto @ np.linalg.inv(to_donor)
+    moved = cv2.warpPerspective(donor, to_moved, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    field = _rectangle(border_mm + INSET_MM, INSET_MM, width_mm - INSET_MM, height_mm - INSET_MM)
+    corners = cv2.perspectiveTransform(field[None], to_onto)[0]
+    mask = np.zeros(onto.shape[:2], np.uint8)
+    cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
+    inside = mask > 127
+    if not inside.any():
+        return onto
+    old, new = onto[inside].astype(np.float32), moved[inside].astype(np.float32)
+    contrast = (old.std(axis=0) / new.std(axis=0).clip(4)).clip(0.3, 2.5)
+    matched = (moved - new.mean(axis=0)) * contrast + old.mean(axis=0)
+    alpha = mask[:, :, None].astype(np.float32) / 255
+    painted: Bgr = (onto * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
+    return painted
