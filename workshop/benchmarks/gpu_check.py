@@ -56,12 +56,12 @@ def differ(wanted: Plates, got: Plates) -> list[str]:
     if len(wanted) != len(got):
         return [f"plates: wanted {len(wanted)}, got {len(got)}"]
     left = list(got)
-    found: list[str] = []
+    differences: list[str] = []
     for plate in wanted:
         nearest = min(left, key=lambda other: _distance_px(plate, other))
         left.remove(nearest)
-        found += _different(plate, nearest)
-    return found
+        differences += _different(plate, nearest)
+    return differences
 
 
 def _different(wanted: Plate, got: Plate) -> Iterator[str]:
@@ -76,8 +76,8 @@ def _different(wanted: Plate, got: Plate) -> Iterator[str]:
             yield f"{name}: wanted the {kind} within {SCORE:g}, got {apart:.3f}"
 
 
-def _distance_px(one: Plate, other: Plate) -> float:
-    return max(abs(a - b) for a, b in zip(one.xyxy, other.xyxy, strict=True))
+def _distance_px(plate: Plate, other: Plate) -> float:
+    return max(abs(a - b) for a, b in zip(plate.xyxy, other.xyxy, strict=True))
 
 
 def find_astray(placements: Sequence[Placement]) -> list[Placement]:
@@ -87,10 +87,10 @@ def find_astray(placements: Sequence[Placement]) -> list[Placement]:
     straightened crops. Boxes, logits and thetas are small, and needed on the CPU.
     """
     return [
-        one
-        for one in placements
-        if (one.tensor == INPUT or (one.model, one.tensor) == (RECTIFIER, OUTPUT))
-        and not one.device.startswith("cuda")
+        placement
+        for placement in placements
+        if (placement.tensor == INPUT or (placement.model, placement.tensor) == (RECTIFIER, OUTPUT))
+        and not placement.device.startswith("cuda")
     ]
 
 
@@ -145,7 +145,7 @@ def recognize_on(
 
 def _ask_at_once(client: PlateClient, pictures: Sequence[Picture]) -> list[Plates]:
     many = client.recognize_many([picture.bgr for picture in pictures])
-    answers = [one.plates for one in many]
+    answers = [plates.plates for plates in many]
     return [*answers, Plates(tuple(client.read_crops([pictures[-1].encoded])))]
 
 
@@ -209,12 +209,12 @@ def _compare_with_cpu(
     answers: Sequence[Plates], pictures: Sequence[Picture], at_once: int = 0
 ) -> list[str]:
     wanted, _ = recognize_on("cpu", pictures, at_once=at_once)
-    names = [one.name for one in pictures]
+    names = [picture.name for picture in pictures]
     names = [*(f"{name}, pixels" for name in names), "crop", *names]
     return [
-        f"{name}: {one}"
+        f"{name}: {difference}"
         for name, ours, theirs in zip(names, answers, wanted, strict=True)
-        for one in differ(theirs, ours)
+        for difference in differ(theirs, ours)
     ]
 
 
@@ -226,11 +226,11 @@ def draw_all() -> list[Picture]:
 
 def check(device: str = "gpu") -> bool:
     """Check a server on the device, and print the results."""
-    found = check_server(device)
-    typer.echo(format_table(("hop", "seen by", "tensor", "where"), found.places))
+    checked = check_server(device)
+    typer.echo(format_table(("hop", "seen by", "tensor", "where"), checked.places))
     answer = "every answer is the CPU's, every tensor stayed on the GPU"
-    typer.echo("\n" + ("\n".join(found.wrong) or answer))
-    return not found.wrong
+    typer.echo("\n" + ("\n".join(checked.wrong) or answer))
+    return not checked.wrong
 
 
 def main(url: str = "") -> int:
@@ -266,8 +266,8 @@ def _is_fast(*options: str) -> bool:
 def find_slow(throughputs: Sequence[float]) -> tuple[str, ...]:
     """Return a sentence if the best of the throughputs is too low for a GPU."""
     best = max(throughputs, default=0.0)
-    wanted = f"wanted at least {FLOOR:g} pictures a second from a GPU, got {best:.0f}"
-    return (wanted,) if best < FLOOR else ()
+    message = f"wanted at least {FLOOR:g} pictures a second from a GPU, got {best:.0f}"
+    return (message,) if best < FLOOR else ()
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ MAX_START_S = 60.0
 def find_programs() -> Path | None:
     """Return the folder of initdb and postgres, the newest version's."""
     on_path = shutil.which("initdb")
-    found = [*FOLDERS, *([Path(on_path).parent] if on_path else [])]
-    return next((folder for folder in found if (folder / "initdb").exists()), None)
+    folders = [*FOLDERS, *([Path(on_path).parent] if on_path else [])]
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
 
 
 @dataclass

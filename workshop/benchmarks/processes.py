@@ -26,16 +26,18 @@ T = TypeVar("T")
 
 def find_tree(root: int) -> frozenset[int]:
     """Return a living process and its descendants; empty when it has ended."""
-    found = [root]
-    for below in _query([root], lambda one: one.children(recursive=True)):
-        found += [one.pid for one in below]
-    alive = _query(found, lambda one: one.pid if one.status() != psutil.STATUS_ZOMBIE else None)
+    pids = [root]
+    for below in _query([root], lambda process: process.children(recursive=True)):
+        pids += [child.pid for child in below]
+    alive = _query(
+        pids, lambda process: process.pid if process.status() != psutil.STATUS_ZOMBIE else None
+    )
     return frozenset(pid for pid in alive if pid is not None)
 
 
 def find_workers(root: int, model: str) -> list[int]:
     """Return the processes below a server, or its supervisor, that work for a model."""
-    lines = _query(sorted(find_tree(root)), lambda one: (one.pid, one.cmdline()))
+    lines = _query(sorted(find_tree(root)), lambda process: (process.pid, process.cmdline()))
     return [pid for pid, line in lines if f"/{model}/" in " ".join(line)]
 
 
@@ -50,7 +52,9 @@ def name_role(line: Sequence[str]) -> str:
     if program == TRITON:
         return TRITON
     if program.startswith("triton_python_backend_stub"):
-        return next((found[1] or found[2] for one in line if (found := INSTANCE.search(one))), "")
+        return next(
+            (match[1] or match[2] for argument in line if (match := INSTANCE.search(argument))), ""
+        )
     return GATEWAY if "orchestrator.serving.gateway" in line else ""
 
 
@@ -80,24 +84,26 @@ class Processes:
 
 def find_processes(root: int) -> Processes:
     """Find the working processes below a process; stopped and dead ones are left out."""
-    found: dict[str, set[int]] = {}
+    pids_of_role: dict[str, set[int]] = {}
     for pid in find_tree(root):
         with suppress(psutil.Error):  # the process may end meanwhile
             process = psutil.Process(pid)
             role = name_role(process.cmdline())
             if role and process.status() not in STOPPED:
-                found.setdefault(role, set()).add(pid)
-    return Processes({name: frozenset(pids) for name, pids in found.items()})
+                pids_of_role.setdefault(role, set()).add(pid)
+    return Processes({name: frozenset(pids) for name, pids in pids_of_role.items()})
 
 
 def read_cpu_s(pids: Iterable[int]) -> float:
     """Return the CPU seconds, user and system, that the processes have used so far."""
-    return sum(_query(pids, lambda one: sum(one.cpu_times()[:2])))
+    return sum(_query(pids, lambda process: sum(process.cpu_times()[:2])))
 
 
 def count_private_bytes(pids: Iterable[int]) -> int:
     """Return the size of resident pages of one process alone; this is cheap to read."""
-    return sum(info.rss - info.shared for info in _query(pids, lambda one: one.memory_info()))
+    return sum(
+        info.rss - info.shared for info in _query(pids, lambda process: process.memory_info())
+    )
 
 
 def count_bytes(pids: Iterable[int]) -> int:
@@ -105,7 +111,7 @@ def count_bytes(pids: Iterable[int]) -> int:
 
     This takes milliseconds.
     """
-    return sum(_query(pids, lambda one: one.memory_full_info().pss))
+    return sum(_query(pids, lambda process: process.memory_full_info().pss))
 
 
 def _query(pids: Iterable[int], read: Callable[[psutil.Process], T]) -> Iterator[T]:
@@ -116,12 +122,12 @@ def _query(pids: Iterable[int], read: Callable[[psutil.Process], T]) -> Iterator
 
 def find_marked(name: str, value: str) -> frozenset[int]:
     """Return the processes that have an environment variable with this value."""
-    found = set()
+    marked = set()
     for process in psutil.process_iter():
         with suppress(psutil.Error):  # it has ended, or belongs to another user
             if process.environ().get(name) == value:
-                found.add(process.pid)
-    return frozenset(found)
+                marked.add(process.pid)
+    return frozenset(marked)
 
 
 def end_at_once(pids: Iterable[int]) -> None:

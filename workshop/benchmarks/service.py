@@ -166,7 +166,7 @@ class Service:
     def leftovers(self) -> frozenset[str]:
         """Return the names of the service's regions in shared memory and folders in its TMPDIR."""
         folders = self.outside(self.tmp).glob("plates-*")
-        return frozenset(one.name for one in (*self.list_regions(), *folders))
+        return frozenset(path.name for path in (*self.list_regions(), *folders))
 
     def list_regions(self) -> list[Path]:
         """Return the service's regions; all regions when no other service shares /dev/shm."""
@@ -244,7 +244,7 @@ def run_service(launch: Launch) -> Iterator[Service]:
 
 def wait(
     is_so: Callable[[], bool],
-    wanted: str,
+    state: str,
     timeout_s: float = 60.0,
     *,
     process: subprocess.Popen[bytes] | None = None,
@@ -258,5 +258,5 @@ def wait(
             got = "its end" if is_over else "no change"
             lines = log.read_text(errors="replace").splitlines() if log else []
             said = f"; {lines[-1]}" if lines else ""
-            raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got {got}{said}")
+            raise ServerError(f"wanted {state} within {timeout_s:.0f} s, got {got}{said}")
         time.sleep(LOOK_S)

@@ -12,14 +12,13 @@ four pictures of it that begin some pixels apart.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import cv2
 import numpy as np
 
-from orchestrator.arrays import Array
 from orchestrator.imaging.files import Bgr
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
@@ -31,22 +30,12 @@ from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame
 from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.frame_recognizer import region_of
+from workshop.evaluation.bordered_plates import SEED, Drawn, draw_plates, holds
 from workshop.evaluation.yolo_labels import Box
-from workshop.rendering.country import russia
-from workshop.rendering.scenery import Scene, scene
-from workshop.rendering.texts import fill, random_text
 from workshop.reporting.tables import format_table
 
-SEED = 4900
-SIZES_WH = ((1280, 960), (800, 600), (1920, 1080))
 MAX_CUT = 0.3
 """Greatest share of a plate's width or height beyond a border."""
-LONG, TWO_LINES = "LDDDLLRRR", "ru_car_square"
-"""Of three plates, one has the first layout and one the second format: a shortened text of a plate
-with a region of three digits is that of another plate."""
-STARTS_PX = (0, 3, 7, 12)
-"""First row and column of the looks at a whole plate. Of 60 plates that were read right, one or two
-showed another text in a picture cut far from them: that is the reader's fault, and no border's."""
 SIDES = ("left", "top", "right", "bottom")
 SURE = 0.9
 """Score from which a text counts as sure. Of texts with this score about 90 % are right."""
@@ -57,27 +46,6 @@ LOOKS = 3
 FAR_WH, FAR_PX, DECOY_PX = (2560, 1440), 60.0, 90.0
 """Size of a picture that gets tiles, width of its plate, and of others that get the tiles."""
 TILE_PX = 320
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A rendered plate that is read right in its whole picture.
-
-    Attributes:
-        picture: (H, W, 3) uint8 BGR.
-        text: Its text.
-        xyxy: Its box as it was drawn.
-        found: Its box as it was found.
-    """
-
-    picture: Bgr
-    text: str
-    xyxy: Box
-    found: Box
-
-    @property
-    def size_wh(self) -> tuple[int, int]:
-        return self.picture.shape[1], self.picture.shape[0]
 
 
 class Shown(NamedTuple):
@@ -97,55 +65,25 @@ class Count:
 
     def add(self, text: str, shown: Sequence[Shown]) -> None:
         """Count the texts that are shown for a plate; `""` is none."""
-        shown = [one for one in shown if one.text]
-        self.others += [(text, one) for one in shown if one.text != text]
-        self.read += any(one.text == text for one in shown)
+        shown = [reading for reading in shown if reading.text]
+        self.others += [(text, reading) for reading in shown if reading.text != text]
+        self.read += any(reading.text == text for reading in shown)
         self.unread += not shown
 
     @property
     def sure(self) -> int:
         """Number of texts of other plates that are sure."""
-        return sum(one.score >= SURE for _, one in self.others)
+        return sum(reading.score >= SURE for _, reading in self.others)
 
 
 Look = Callable[[Drawn, float, Infer], list[Shown]]
-
-
-def draw_plates(count: int, infer: Infer, seed: int = SEED) -> Iterator[Drawn]:
-    """Draw plates of several sizes and kinds until so many are read right."""
-    rngs = iter(np.random.default_rng(seed).spawn(4 * count))
-    drawn = 0
-    while drawn < count:
-        street = _draw_street(next(rngs), drawn)
-        xyxy, text = _box_of(street.xyxy[0]), street.texts[0]
-        looks = [recognize(street.picture[start:, start:].copy(), infer) for start in STARTS_PX]
-        found = [
-            plate.xyxy for plate in looks[0] if plate.text == text and _holds(xyxy, plate.xyxy)
-        ]
-        if found and all(text in plates.texts for plates in looks):
-            yield Drawn(street.picture, text, xyxy, found[0])
-            drawn += 1
-
-
-def _draw_street(rng: np.random.Generator, index: int) -> Scene:
-    """Draw a street with one car, or with three; the first one's plate is looked at."""
-    formats = russia().formats
-    kinds = (
-        lambda: (fill(rng, LONG, formats), "ru_car"),
-        lambda: random_text(rng, formats, TWO_LINES),
-        lambda: random_text(rng, formats),
-    )
-    cars = [kinds[index % 3](), *(kinds[0]() for _ in range(2 * (index % 2)))]
-    texts, names = zip(*cars, strict=True)
-    size_wh, seed = SIZES_WH[index // 2 % 3], int(rng.integers(1 << 31))
-    return scene(texts, size_wh, seed=seed, columns=len(cars), format_names=names)
 
 
 def look_in_region(side: str) -> Look:
     """Return the look at a plate that a side of a region cuts."""
 
     def look(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
-        roi = _cut(drawn.found, part, side, drawn.size_wh)
+        roi = _cut(drawn.detected_xyxy, part, side, drawn.size_wh)
         return _texts_of(recognize(drawn.picture, infer, Settings(roi=roi)), drawn.xyxy)
 
     return look
@@ -178,7 +116,7 @@ def look_in_tile(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
 def look_across_zones(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
     """Follow a car that stands with its plate across the border of a camera's zones."""
     wide, high = drawn.size_wh
-    x0, y0, x1, y1 = _cut(drawn.found, part, "right", drawn.size_wh)
+    x0, y0, x1, y1 = _cut(drawn.detected_xyxy, part, "right", drawn.size_wh)
     corners = ((x0 / wide, y0 / high), (x1 / wide, y0 / high), (x1 / wide, y1 / high))
     zones = (
         Zone("entry", (*corners, (x0 / wide, y1 / high))),
@@ -189,16 +127,16 @@ def look_across_zones(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
 
 def look_under_mask(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
     """Follow a car that stands with a part of its plate in a camera's mask."""
-    edge = _cut(drawn.found, part, "right", drawn.size_wh)[2] / drawn.size_wh[0]
+    edge = _cut(drawn.detected_xyxy, part, "right", drawn.size_wh)[2] / drawn.size_wh[0]
     mask = Zone("wall", ((edge, 0.0), (1.0, 0.0), (1.0, 1.0), (edge, 1.0)))
     return _follow(Camera("gate", "rtsp://camera", masks=(mask,)), drawn, infer)
 
 
 def look_beside_hidden(drawn: Drawn, part: float, infer: Infer) -> list[Shown]:
     """Look at a kept picture in which a neighbour's box, that overlaps the plate's, is hidden."""
-    x0, y0, x1, y1 = drawn.found
+    x0, y0, x1, y1 = drawn.detected_xyxy
     edge = x1 - part * (x1 - x0)
-    kept = hide_others(drawn.picture, drawn.found, [(edge, y0, edge + x1 - x0, y1)])
+    kept = hide_others(drawn.picture, drawn.detected_xyxy, [(edge, y0, edge + x1 - x0, y1)])
     return _texts_of(recognize(kept, infer), drawn.xyxy)
 
 
@@ -234,12 +172,15 @@ def count_texts(plates: int, infer: Infer, seed: int = SEED) -> dict[str, Count]
 
 def describe(counts: dict[str, Count]) -> str:
     """Return a table of the counts, and all texts of other plates."""
-    rows = [(name, one.read, one.unread, len(one.others), one.sure) for name, one in counts.items()]
+    rows = [
+        (name, count.read, count.unread, len(count.others), count.sure)
+        for name, count in counts.items()
+    ]
     table = format_table(("border", "read", "no text", "another text", "of these sure"), rows)
     others = [
         f"{name}: {text}: {shown.text}, {shown.score:.2f}"
-        for name, one in counts.items()
-        for text, shown in one.others
+        for name, count in counts.items()
+        for text, shown in count.others
     ]
     return "\n".join([table, *others])
 
@@ -257,8 +198,12 @@ def _follow(camera: Camera, drawn: Drawn, infer: Infer) -> list[Shown]:
         )
     ]
     passes = {event.passed.id: event.passed for event in [*events, *tracker.close()]}
-    found = [one for one in passes.values() if _holds(drawn.xyxy, one.best.observation.plate.xyxy)]
-    return [Shown(one.text, one.text_score) for one in found]
+    of_plate = [
+        vehicle_pass
+        for vehicle_pass in passes.values()
+        if holds(drawn.xyxy, vehicle_pass.best.observation.plate.xyxy)
+    ]
+    return [Shown(vehicle_pass.text, vehicle_pass.text_score) for vehicle_pass in of_plate]
 
 
 def _cut(box: Box, part: float, side: str, size_wh: tuple[int, int]) -> Roi:
@@ -287,18 +232,8 @@ def _paste(picture: Bgr, drawn: Drawn, width_px: float, middle: tuple[int, int])
 
 def _texts_of(plates: Plates, box: Box) -> list[Shown]:
     """Return the texts that are shown for a plate: of the boxes whose middle lies in its own."""
-    inside = [plate for plate in plates if _holds(box, plate.xyxy)]
+    inside = [plate for plate in plates if holds(box, plate.xyxy)]
     return [Shown(plate.text, plate.text_score) for plate in inside]
-
-
-def _holds(box: Box, other: Box) -> bool:
-    x, y = (other[0] + other[2]) / 2, (other[1] + other[3]) / 2
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
-
-
-def _box_of(xyxy: Array) -> Box:
-    x0, y0, x1, y1 = xyxy.tolist()
-    return x0, y0, x1, y1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -309,11 +244,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--plates", type=int, default=300, help="across each kind of border; 300")
     parser.add_argument("--seed", type=int, default=SEED, help="of the plates")
     parser.add_argument("--threads", type=int, default=0, help="of the CPU; all cores")
-    given = parser.parse_args(arguments)
-    networks = load_networks(engine=Engine.OPENVINO_INT8, threads=given.threads)
-    counts = count_texts(given.plates, networks, given.seed)
+    options = parser.parse_args(arguments)
+    networks = load_networks(engine=Engine.OPENVINO_INT8, threads=options.threads)
+    counts = count_texts(options.plates, networks, options.seed)
     print(describe(counts))  # noqa: T201
-    if max(one.sure for one in counts.values()) > counts[NO_BORDER].sure:
+    if max(count.sure for count in counts.values()) > counts[NO_BORDER].sure:
         raise SystemExit(1)
 
 

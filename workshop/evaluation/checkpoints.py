@@ -101,8 +101,8 @@ def assemble(
         file = network.weights
         if name in checkpoints:
             state = read_checkpoint(name, checkpoints[name], formats)
-            told = with_alphabet(state, formats.alphabet) if name == READER else state
-            torch.save(told, folder / file)
+            named_state = with_alphabet(state, formats.alphabet) if name == READER else state
+            torch.save(named_state, folder / file)
             digests[name] = sha256(checkpoints[name])
         else:
             digests[name] = check_listed(base / file)

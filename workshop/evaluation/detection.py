@@ -115,8 +115,8 @@ def precision_recall(scores: Sequence[float], hits: Sequence[bool], labels: int)
     order = np.argsort(-np.asarray(scores, float), kind="stable")
     score, hit = np.asarray(scores, float)[order], np.asarray(hits, bool)[order]
     last = np.append(score[1:] != score[:-1], True)[: len(score)]  # of equal scores
-    found, shown = hit.cumsum()[last], np.arange(1, len(hit) + 1)[last]
-    return Curve(score[last], found / shown, found / labels)
+    hits_so_far, shown = hit.cumsum()[last], np.arange(1, len(hit) + 1)[last]
+    return Curve(score[last], hits_so_far / shown, hits_so_far / labels)
 
 
 def average_precision(curve: Curve) -> float:
@@ -133,10 +133,10 @@ def average_precision(curve: Curve) -> float:
 def curve_of(pictures: Sequence[Detected], iou_threshold: float = IOU_THRESHOLD) -> Curve:
     """Match the detections of every picture; return the precision-recall curve of all."""
     counted = [
-        (picture.scores[one.detection], one.label is not None)
+        (picture.scores[pair.detection], pair.label is not None)
         for picture in pictures
-        for one in match(picture, iou_threshold)
-        if one.detection is not None
+        for pair in match(picture, iou_threshold)
+        if pair.detection is not None
     ]
     scores, hits = [score for score, _ in counted], [hit for _, hit in counted]
     return precision_recall(scores, hits, sum(len(picture.labels) for picture in pictures))

@@ -57,19 +57,19 @@ def keep_found(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
     """Measure the reading of plates. Apart from the counts, only standard plates are measured."""
     standard = of_type(outcomes, STANDARD)
-    found = keep_found(standard)
+    detected = keep_found(standard)
     return ReadingResult(
         pictures=len({outcome.path for outcome in outcomes}),
         labels={kind: len(of_type(outcomes, kind)) for kind in (STANDARD, OTHER, BAD)},
         std=count_verdicts(standard),
         other=count_verdicts(of_type(outcomes, OTHER)),
-        characters=_compare_characters(found),
-        decoding=_count_decoded(found),
-        by_width_px=_bin(found, WIDTH_EDGES_PX, lambda outcome: outcome.width_px),
-        by_tilt_deg=_bin(found, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
+        characters=_compare_characters(detected),
+        decoding=_count_decoded(detected),
+        by_width_px=_bin(detected, WIDTH_EDGES_PX, lambda outcome: outcome.width_px),
+        by_tilt_deg=_bin(detected, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
         by_format=_count_formats(outcomes),
-        coverage=_measure_showing(found),
-        calibration=measure_calibration(found),
+        coverage=_measure_showing(detected),
+        calibration=measure_calibration(detected),
         verdicts=tuple(map(_verdict, outcomes)),
     )
 
@@ -105,8 +105,8 @@ def count_verdicts(outcomes: Sequence[Outcome]) -> Verdicts:
     )
 
 
-def _compare_characters(found: Sequence[Outcome]) -> Characters:
-    pairs = [(outcome.label.text, outcome.best) for outcome in found]
+def _compare_characters(detected: Sequence[Outcome]) -> Characters:
+    pairs = [(outcome.label.text, outcome.best) for outcome in detected]
     return Characters(
         error_rate=character_error_rate(pairs),
         too_short=sum(len(read) < len(wanted) for wanted, read in pairs),
@@ -115,21 +115,21 @@ def _compare_characters(found: Sequence[Outcome]) -> Characters:
     )
 
 
-def _count_decoded(found: Sequence[Outcome]) -> Decoding:
+def _count_decoded(detected: Sequence[Outcome]) -> Decoding:
     """Count the found plates that each way of decoding reads exactly, at any score."""
-    known = all(outcome.free_text is not None for outcome in found)
+    known = all(outcome.free_text is not None for outcome in detected)
     return Decoding(
-        best_path=sum(o.answer is not None and o.answer.raw_text == o.label.text for o in found),
-        free_beam=sum(o.free_text == o.label.text for o in found) if known else None,
-        format_beam=sum(o.is_right for o in found),
+        best_path=sum(o.answer is not None and o.answer.raw_text == o.label.text for o in detected),
+        free_beam=sum(o.free_text == o.label.text for o in detected) if known else None,
+        format_beam=sum(o.is_right for o in detected),
     )
 
 
 def _bin(
-    found: Sequence[Outcome], edges: tuple[float, ...], value: Callable[[Outcome], float]
+    detected: Sequence[Outcome], edges: tuple[float, ...], value: Callable[[Outcome], float]
 ) -> tuple[HitRate, ...]:
-    plates = Counter(bin_of(value(outcome), edges) for outcome in found)
-    read = Counter(bin_of(value(one), edges) for one in found if one.verdict == READ)
+    plates = Counter(bin_of(value(outcome), edges) for outcome in detected)
+    read = Counter(bin_of(value(outcome), edges) for outcome in detected if outcome.verdict == READ)
     return _hit_rates(edges, plates, read)
 
 
@@ -143,27 +143,27 @@ def _hit_rates(
 
 
 def _count_formats(outcomes: Sequence[Outcome]) -> tuple[HitRate, ...]:
-    named = [one for one in outcomes if one.label.format and one.label.type != BAD]
-    plates = Counter(one.label.format for one in named)
-    read = Counter(one.label.format for one in named if one.verdict == READ)
+    named = [outcome for outcome in outcomes if outcome.label.format and outcome.label.type != BAD]
+    plates = Counter(outcome.label.format for outcome in named)
+    read = Counter(outcome.label.format for outcome in named if outcome.verdict == READ)
     return tuple(
         HitRate(name, count, read[name], ratio(read[name], count)) for name, count in plates.items()
     )
 
 
-def _measure_showing(found: Sequence[Outcome]) -> Showing:
-    of = Counter(outcome.verdict for outcome in found)
+def _measure_showing(detected: Sequence[Outcome]) -> Showing:
+    of = Counter(outcome.verdict for outcome in detected)
     shown = of[READ] + of[WRONG]
     return Showing(
-        coverage=ratio(shown, len(found)),
+        coverage=ratio(shown, len(detected)),
         error=ratio(of[WRONG], shown),
-        at_precision=coverage_at(coverage_curve(*scores_of(found)), PRECISION),
+        at_precision=coverage_at(coverage_curve(*scores_of(detected)), PRECISION),
     )
 
 
-def measure_calibration(found: Sequence[Outcome]) -> Calibration:
+def measure_calibration(detected: Sequence[Outcome]) -> Calibration:
     """Measure the calibration of the text scores of found plates: scores against accuracy."""
-    scores, right = scores_of(found)
+    scores, right = scores_of(detected)
     bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
     return Calibration(
         ece=expected_calibration_error(bins),
@@ -174,16 +174,16 @@ def measure_calibration(found: Sequence[Outcome]) -> Calibration:
     )
 
 
-def scores_of(found: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
+def scores_of(detected: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
     """Return the score of each best reading, and true for each right one."""
-    return [outcome.score for outcome in found], [outcome.is_right for outcome in found]
+    return [outcome.score for outcome in detected], [outcome.is_right for outcome in detected]
 
 
 def measure_detection(pictures: Sequence[Detected], threshold: float) -> DetectionResult:
     """Measure detection, at the service's threshold and over all thresholds."""
     curves = {iou: curve_of(pictures, iou) for iou in COCO_THRESHOLDS}
     curve = curves[COCO_THRESHOLDS[0]]
-    precisions = {iou: average_precision(one) for iou, one in curves.items()}
+    precisions = {iou: average_precision(curve_at_iou) for iou, curve_at_iou in curves.items()}
     return DetectionResult(
         pictures=len(pictures),
         labels=sum(len(picture.labels) for picture in pictures),
@@ -211,11 +211,13 @@ def _point(curve: Curve, index: int, threshold: float | None = None) -> Operatin
 def _measure_recall(pictures: Sequence[Detected], threshold: float) -> tuple[HitRate, ...]:
     labels, hits = Counter[int](), Counter[int]()
     for picture in pictures:
-        for one in match(picture):
-            if one.label is None:
+        for pair in match(picture):
+            if pair.label is None:
                 continue
-            x0, _, x1, _ = picture.labels[one.label]
+            x0, _, x1, _ = picture.labels[pair.label]
             index = bin_of(x1 - x0, WIDTH_EDGES_PX)
             labels[index] += 1
-            hits[index] += one.detection is not None and picture.scores[one.detection] >= threshold
+            hits[index] += (
+                pair.detection is not None and picture.scores[pair.detection] >= threshold
+            )
     return _hit_rates(WIDTH_EDGES_PX, labels, hits)

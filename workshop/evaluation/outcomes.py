@@ -94,7 +94,9 @@ def judge(
     centres = [to_source(centre_of(plate.xyxy)) for plate in answer.plates]
     outcomes = []
     for label in scene.plates:
-        inside = [one for one, at in zip(plates, centres, strict=True) if label.holds(at)]
+        inside = [
+            candidate for candidate, at in zip(plates, centres, strict=True) if label.holds(at)
+        ]
         right = [pair for pair in inside if pair[0].text == label.text]
         plate, free_text = next(iter(right + inside), (None, None))
         outcomes.append(Outcome(scene.path, label, plate, free_text))
@@ -126,7 +128,7 @@ def detect_all(
     pictures: Iterable[BoxedPicture], detect: Callable[[Tensor], Plates]
 ) -> list[Detected]:
     """Detect plates in every picture."""
-    return [_detected(one, open_picture(one.path), detect) for one in pictures]
+    return [_detected(picture, open_picture(picture.path), detect) for picture in pictures]
 
 
 def _detected(boxed: BoxedPicture, picture: Tensor, detect: Callable[[Tensor], Plates]) -> Detected:

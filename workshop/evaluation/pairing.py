@@ -97,18 +97,26 @@ def pair(new: Sequence[PlateVerdict], old: Sequence[PlateVerdict]) -> Pairing:
     shared = [Change(of_new[label], of_old[label]) for label in of_new if label in of_old]
     types = dict.fromkeys(change.new.type for change in shared)
     return Pairing(
-        tests=tuple(_test(kind, [one for one in shared if one.new.type == kind]) for kind in types),
+        tests=tuple(
+            _test(kind, [change for change in shared if change.new.type == kind]) for kind in types
+        ),
         only_new=len(of_new) - len(shared),
         only_old=len(of_old) - len(shared),
     )
 
 
 def _by_label(verdicts: Sequence[PlateVerdict]) -> dict[tuple[str, Box, str], PlateVerdict]:
-    return {(one.image, one.region, one.wanted): one for one in verdicts if one.type != BAD}
+    return {
+        (verdict.image, verdict.region, verdict.wanted): verdict
+        for verdict in verdicts
+        if verdict.type != BAD
+    }
 
 
 def _test(kind: str, shared: Sequence[Change]) -> PairedTest:
-    changed = [one for one in shared if (one.new.verdict == READ) != (one.old.verdict == READ)]
-    won = tuple(one for one in changed if one.is_won)
-    lost = tuple(one for one in changed if not one.is_won)
+    changed = [
+        change for change in shared if (change.new.verdict == READ) != (change.old.verdict == READ)
+    ]
+    won = tuple(change for change in changed if change.is_won)
+    lost = tuple(change for change in changed if not change.is_won)
     return PairedTest(kind, len(shared), won, lost, mcnemar_exact(len(won), len(lost)))

@@ -56,9 +56,9 @@ def _correlate(both: int, only_new: int, only_old: int, neither: int) -> float:
     return excess / math.sqrt(rows * columns)
 
 
-def _combine(one: float, other: float, phi: float) -> float:
+def _combine(deviation: float, other: float, phi: float) -> float:
     """Return the length of the difference of two deviations with this correlation."""
-    return math.sqrt(max(0.0, one**2 - 2 * phi * one * other + other**2))
+    return math.sqrt(max(0.0, deviation**2 - 2 * phi * deviation * other + other**2))
 
 
 def bin_of(value: float, edges: tuple[float, ...]) -> int:

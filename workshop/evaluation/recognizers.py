@@ -199,7 +199,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
     Raises:
         SettingsError: The name, the `=` or the value is missing.
     """
-    pairs = [one.partition("=") for one in assignments]
+    pairs = [assignment.partition("=") for assignment in assignments]
     for name, sign, value in pairs:
         if not (name and sign and value):
             raise SettingsError(f"set: wanted NAME=VALUE, got {name}{sign}{value}")
@@ -227,7 +227,7 @@ def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, .
     logits = read_plates(picture, boxes, reader).logits.numpy()
     free = Grammar.free(reader.formats.alphabet)
     readings = decode(logits, free, temperature=reader.temperature)
-    return tuple(next((text for text, _ in one.candidates), "") for one in readings)
+    return tuple(next((text for text, _ in reading.candidates), "") for reading in readings)
 
 
 @contextmanager
@@ -251,7 +251,7 @@ def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
 
 @contextmanager
 def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
-    given: dict[str, Any] = dict(parameters)
+    asked: dict[str, Any] = dict(parameters)
     with PlateClient(url) as client:
         settings = client.server_settings()
         most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server accepts no more
@@ -259,6 +259,6 @@ def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
         yield Recognizer(
             "triton",
             settings.updated(parameters),
-            read=lambda picture: Answer(client.recognize(picture.numpy(), **given)),
+            read=lambda picture: Answer(client.recognize(picture.numpy(), **asked)),
             detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )

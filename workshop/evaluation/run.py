@@ -121,7 +121,7 @@ def _write(report: Report, judged: _Judged, folder: Path) -> None:
     if report.conditions:
         write_conditions(report.conditions, judged.by_condition, folder)
     if report.detection:
-        paths = [one.path for one in judged.boxed]
+        paths = [picture.path for picture in judged.boxed]
         write_detection(report.detection, judged.detected, paths, folder)
 
 

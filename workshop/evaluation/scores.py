@@ -44,7 +44,9 @@ def reliability(scores: Sequence[float], right: Sequence[bool], bins: int = 10) 
     inside: list[list[Scored]] = [[] for _ in range(bins)]
     for score, is_right in zip(scores, right, strict=True):
         inside[min(int(score * bins), bins - 1)].append((score, is_right))
-    return [_bin(one, number / bins, (number + 1) / bins) for number, one in enumerate(inside)]
+    return [
+        _bin(readings, number / bins, (number + 1) / bins) for number, readings in enumerate(inside)
+    ]
 
 
 def equal_mass_reliability(
@@ -83,11 +85,11 @@ def expected_calibration_error(diagram: Sequence[ScoreBin]) -> float | None:
     Source: Guo et al. 2017, "On calibration of modern neural networks".
     """
     gaps = (
-        one.count * abs(one.score - one.accuracy)
-        for one in diagram
-        if one.score is not None and one.accuracy is not None
+        score_bin.count * abs(score_bin.score - score_bin.accuracy)
+        for score_bin in diagram
+        if score_bin.score is not None and score_bin.accuracy is not None
     )
-    return ratio(sum(gaps), sum(one.count for one in diagram))
+    return ratio(sum(gaps), sum(score_bin.count for score_bin in diagram))
 
 
 def brier_score(scores: Sequence[float], right: Sequence[bool]) -> float | None:

@@ -77,11 +77,11 @@ ROWS = (
         lambda reading: reading.calibration.ece_equal_mass,
         format_number,
     ),
-    _of_detection("labelled plates, detection", lambda found: found.labels, format_count),
-    _of_detection("precision", lambda found: found.at_threshold.precision),
-    _of_detection("recall", lambda found: found.at_threshold.recall),
-    _of_detection("mAP50", lambda found: found.map50),
-    _of_detection("mAP50-95", lambda found: found.map50_95),
+    _of_detection("labelled plates, detection", lambda detection: detection.labels, format_count),
+    _of_detection("precision", lambda detection: detection.at_threshold.precision),
+    _of_detection("recall", lambda detection: detection.at_threshold.recall),
+    _of_detection("mAP50", lambda detection: detection.map50),
+    _of_detection("mAP50-95", lambda detection: detection.map50_95),
 )
 
 
@@ -126,9 +126,9 @@ def _summarize_reading(reading: ReadingResult) -> list[str]:
         format_table(
             ("type", "plates", "found", "read", "wrong", "not shown", "missed", "read of found"),
             [
-                _verdict_row(kind, one)
-                for kind, one in (("std", std), ("other", reading.other))
-                if one.plates
+                _verdict_row(kind, verdicts)
+                for kind, verdicts in (("std", std), ("other", reading.other))
+                if verdicts.plates
             ],
         ),
         _tabulate_found(reading),
@@ -139,9 +139,16 @@ def _summarize_reading(reading: ReadingResult) -> list[str]:
     ]
 
 
-def _verdict_row(kind: str, one: Verdicts) -> tuple[str | int, ...]:
-    counts = (one.plates, one.found, one.read, one.wrong, one.not_shown, one.missed)
-    return (kind, *counts, format_percent(one.read_of_found))
+def _verdict_row(kind: str, verdicts: Verdicts) -> tuple[str | int, ...]:
+    counts = (
+        verdicts.plates,
+        verdicts.found,
+        verdicts.read,
+        verdicts.wrong,
+        verdicts.not_shown,
+        verdicts.missed,
+    )
+    return (kind, *counts, format_percent(verdicts.read_of_found))
 
 
 def _tabulate_found(reading: ReadingResult) -> str:
@@ -174,14 +181,17 @@ def _tabulate_found(reading: ReadingResult) -> str:
 
 
 def _tabulate_bins(title: str, bins: Sequence[HitRate]) -> str:
-    rows = [(f"  {one.bin}", f"{one.hits}/{one.plates}", format_percent(one.rate)) for one in bins]
+    rows = [
+        (f"  {hit_rate.bin}", f"{hit_rate.hits}/{hit_rate.plates}", format_percent(hit_rate.rate))
+        for hit_rate in bins
+    ]
     return format_table((title, "", ""), rows)
 
 
 def _list_confusions(confusions: Sequence[Confusion]) -> str:
     pairs = [
-        f"{one.wanted or '(none)'} as {one.read or '(none)'} {one.count}"
-        for one in confusions[:CONFUSIONS]
+        f"{confusion.wanted or '(none)'} as {confusion.read or '(none)'} {confusion.count}"
+        for confusion in confusions[:CONFUSIONS]
     ]
     more = f", {len(confusions) - CONFUSIONS} more" if len(confusions) > CONFUSIONS else ""
     return f"confused characters: {', '.join(pairs) or 'none'}{more}"

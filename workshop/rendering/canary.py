@@ -77,8 +77,8 @@ def _check_folder(folder: Path, formats: Formats) -> None:
         check_alphabet(folder, formats)
 
 
-def _act(given: Namespace) -> None:
-    put_canary(given.out, country_of(given.formats), given.seed)
+def _act(options: Namespace) -> None:
+    put_canary(options.out, country_of(options.formats), options.seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

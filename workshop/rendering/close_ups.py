@@ -172,18 +172,18 @@ def write_close_ups(folder: Path, close_ups: Iterable[CloseUp]) -> None:
     with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow((*COLUMNS, "share", "turn_deg"))
-        for index, one in enumerate(close_ups):
+        for index, close_up in enumerate(close_ups):
             name = f"{index:04d}.jpg"
-            cv2.imwrite(str(images / name), one.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
-            kind = "std" if one.is_standard else "other"
-            box = (f"{side:.1f}" for side in one.xyxy)
-            form = (f"{one.share:.3f}", f"{one.turn_deg:.1f}")
-            table.writerow([name, one.text, kind, *box, one.format, *form])
+            cv2.imwrite(str(images / name), close_up.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
+            kind = "std" if close_up.is_standard else "other"
+            box = (f"{side:.1f}" for side in close_up.xyxy)
+            form = (f"{close_up.share:.3f}", f"{close_up.turn_deg:.1f}")
+            table.writerow([name, close_up.text, kind, *box, close_up.format, *form])
 
 
-def _act(given: Namespace) -> None:
-    country = country_of(given.formats)
-    write_close_ups(given.out, draw_close_ups(country, given.count, given.seed))
+def _act(options: Namespace) -> None:
+    country = country_of(options.formats)
+    write_close_ups(options.out, draw_close_ups(country, options.count, options.seed))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

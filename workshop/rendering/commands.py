@@ -30,9 +30,9 @@ class Command(ArgumentParser):
 
     def run(self, act: Callable[[Namespace], None], arguments: Sequence[str] | None) -> None:
         """Parse the arguments and run the command."""
-        given = self.parse_args(arguments)
+        options = self.parse_args(arguments)
         try:
-            act(given)
+            act(options)
         except (PlateError, OSError) as error:
             self.error(str(error))
 

@@ -88,7 +88,9 @@ class Country:
     @property
     def drawn(self) -> tuple[str, ...]:
         """Names of the formats with a share, in the order of the file."""
-        return tuple(one.name for one in self.formats.format if one.share)
+        return tuple(
+            plate_format.name for plate_format in self.formats.format if plate_format.share
+        )
 
     def random_plate(
         self,
@@ -126,8 +128,8 @@ class Country:
             ValueError: The text does not fit the format.
             SettingsError: The renderer does not draw this plate.
         """
-        by_use = sorted(self.formats.format, key=lambda one: not one.share)
-        names = [format_name] if format_name else [one.name for one in by_use]
+        by_use = sorted(self.formats.format, key=lambda plate_format: not plate_format.share)
+        names = [format_name] if format_name else [plate_format.name for plate_format in by_use]
         fitting = [name for name in names if self.fits(text, name)]
         if not fitting:
             raise ValueError(f"text: wanted one of the formats {', '.join(names)}, got {text!r}")
@@ -135,8 +137,8 @@ class Country:
 
     def fits(self, text: str, format_name: str) -> bool:
         """Tell whether a text fits a format; a `/` separates its lines."""
-        one = find_format(self.formats, format_name)
-        return layout_of(text, one, self.formats) is not None
+        plate_format = find_format(self.formats, format_name)
+        return layout_of(text, plate_format, self.formats) is not None
 
     def check(self) -> None:
         """Draw every layout of the formats with a share, with and without `rng`, as a check.
@@ -149,11 +151,11 @@ class Country:
                 f"{self.file}: formats: wanted one with a share, got none that is ever drawn"
             )
         rng = np.random.default_rng(0)
-        for one in (find_format(self.formats, name) for name in self.drawn):
-            for layout in one.layouts:
+        for plate_format in (find_format(self.formats, name) for name in self.drawn):
+            for layout in plate_format.layouts:
                 text = fill(rng, layout, self.formats)
                 for generator in (rng, None):
-                    self._draw(generator, one.name, text, glyph_mask)
+                    self._draw(generator, plate_format.name, text, glyph_mask)
 
     def _draw(
         self, rng: np.random.Generator | None, name: str, text: str, glyphs: GlyphSource
@@ -199,12 +201,12 @@ def _find_renderer(renderer: str, folder: Path) -> Renderer:
     try:
         module = _run(file) if file.is_file() else importlib.import_module(name)
     except (Exception, SystemExit) as error:  # a module may raise anything while it is run
-        told = _format_error(error)
-        raise SettingsError(f"renderer: wanted the module {name}, got {told}") from error
-    found: Renderer | None = getattr(module, function, None)
-    if not callable(found):
+        reason = _format_error(error)
+        raise SettingsError(f"renderer: wanted the module {name}, got {reason}") from error
+    drawing: Renderer | None = getattr(module, function, None)
+    if not callable(drawing):
         raise SettingsError(f"renderer: wanted a function {function} in {name}, got none")
-    return found
+    return drawing
 
 
 def _run(file: Path) -> ModuleType:
@@ -226,9 +228,9 @@ def _call(
     try:
         return draw(rng, name, text=text, glyphs=glyphs)
     except (Exception, SystemExit) as error:  # a user's renderer may raise anything
-        told = _format_error(error, is_sentence=isinstance(error, ValueError))
-        wanted = f"a plate {text}" if rng else f"a plate {text} without rng"
-        raise SettingsError(f"renderer: wanted {wanted}, got: {told}") from error
+        reason = _format_error(error, is_sentence=isinstance(error, ValueError))
+        plate = f"a plate {text}" if rng else f"a plate {text} without rng"
+        raise SettingsError(f"renderer: wanted {plate}, got: {reason}") from error
 
 
 def _format_error(error: BaseException, *, is_sentence: bool = False) -> str:
@@ -250,12 +252,12 @@ def _check_plate(plate: object, name: str, text: str) -> None:
 
 def _check_picture(picture: object, lines: int) -> None:
     """Raise unless the renderer returned a picture of a plate with this many lines."""
-    wanted = f"renderer: wanted a picture uint8 (H, W, 3), H at least {MIN_PX * lines}"
+    requirement = f"renderer: wanted a picture uint8 (H, W, 3), H at least {MIN_PX * lines}"
     if not isinstance(picture, np.ndarray):
-        raise SettingsError(f"{wanted}, got {type(picture).__name__}")
+        raise SettingsError(f"{requirement}, got {type(picture).__name__}")
     height, width, channels = picture.shape if picture.ndim == 3 else (0, 0, 0)
     if picture.dtype != np.uint8 or channels != 3 or height < MIN_PX * lines:
-        raise SettingsError(f"{wanted}, got {picture.dtype} {picture.shape}")
+        raise SettingsError(f"{requirement}, got {picture.dtype} {picture.shape}")
     if lines == 2 and width >= WIDEST_SQUARE * height:
         raise SettingsError(
             f"renderer: wanted a plate of two lines to be less than {WIDEST_SQUARE:g} times as "

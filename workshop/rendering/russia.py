@@ -77,8 +77,8 @@ def _part(text: str, format_name: str, look: Look) -> tuple[str, str]:
     for number in look.numbers:
         plain_number = number.replace("R", "D")
         rest = kinds[len(plain_number) :]
-        wanted = ("",) if "R" in number else ("DD", "DDD")
-        if kinds.startswith(plain_number) and rest in wanted:
+        endings = ("",) if "R" in number else ("DD", "DDD")
+        if kinds.startswith(plain_number) and rest in endings:
             return text[: len(plain_number)], text[len(plain_number) :]
     raise ValueError(
         f"a Russian plate {format_name} has {' or '.join(look.numbers)} and two or three digits"

@@ -79,7 +79,7 @@ def draw_row(field: Field, style: Style, text: str, row: Row) -> None:
     """Paint digits and letters on one baseline, in the middle of the line's room."""
     scale = row.tall / 76
     pitch = [(54.0 if char.isdigit() else 50.0) * scale for char in text]
-    gaps = [8.0 * scale * (one.isdigit() != two.isdigit()) for one, two in pairwise(text)]
+    gaps = [8.0 * scale * (char.isdigit() != two.isdigit()) for char, two in pairwise(text)]
     room = row.right - row.left
     factor = min(1.08, room / (sum(pitch) + sum(gaps)) * (0.94 if style.spread > 1 else 1))
     factor *= style.spread

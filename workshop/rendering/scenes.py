@@ -163,26 +163,26 @@ def check_new(folder: Path) -> None:
     """Raise if the folder is not empty, or is a file."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: wanted a new or an empty folder, got a file")
-    found = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
-    if found:
-        raise DataError(f"{folder}: wanted a new or an empty folder, got one with {found[0]}")
+    files = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    if files:
+        raise DataError(f"{folder}: wanted a new or an empty folder, got one with {files[0]}")
 
 
 def _write(images: Path, labels: Path, pictures: Iterable[LabelledPicture]) -> None:
     with labels.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
-        for index, one in enumerate(pictures):
+        for index, labelled in enumerate(pictures):
             name = f"{index:04d}.jpg"
-            cv2.imwrite(str(images / name), one.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
-            region = (f"{side:.1f}" for side in one.region)
-            table.writerow([name, one.text, one.type, *region, one.format])
+            cv2.imwrite(str(images / name), labelled.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
+            region = (f"{side:.1f}" for side in labelled.region)
+            table.writerow([name, labelled.text, labelled.type, *region, labelled.format])
 
 
-def _act(given: Namespace) -> None:
-    country = country_of(given.formats)
-    pictures = draw_pictures(country, given.count, given.seed, roads=given.roads)
-    write_pictures(given.out, pictures)
+def _act(options: Namespace) -> None:
+    country = country_of(options.formats)
+    pictures = draw_pictures(country, options.count, options.seed, roads=options.roads)
+    write_pictures(options.out, pictures)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -30,17 +30,20 @@ def draw_specimens(country: Country, each: int, seed: int) -> Iterator[FlatPlate
         SettingsError: The renderer does not draw a plate.
     """
     rng = np.random.default_rng(seed)
-    for one in (find_format(country.formats, name) for name in country.drawn):
-        for layout in one.layouts:
+    for plate_format in (find_format(country.formats, name) for name in country.drawn):
+        for layout in plate_format.layouts:
             for index in range(each):
                 text = fill(rng, layout, country.formats)
-                yield country.plate_of(text, format_name=one.name, rng=rng if index else None)
+                yield country.plate_of(
+                    text, format_name=plate_format.name, rng=rng if index else None
+                )
 
 
 def draw_sheet(plates: Sequence[FlatPlate], columns: int) -> Bgr:
     """Arrange plates on a sheet with their formats and texts."""
     return arrange(
-        [add_caption(_tile(one.picture), f"{one.format} {one.text}") for one in plates], columns
+        [add_caption(_tile(plate.picture), f"{plate.format} {plate.text}") for plate in plates],
+        columns,
     )
 
 
@@ -55,10 +58,10 @@ def _tile(picture: Bgr) -> Bgr:
     return tile
 
 
-def _act(given: Namespace) -> None:
-    sheet = check_sheet(given.sheet)
-    plates = [*draw_specimens(country_of(given.formats), given.each, given.seed)]
-    write_png(draw_sheet(plates, given.columns), sheet)
+def _act(options: Namespace) -> None:
+    sheet = check_sheet(options.sheet)
+    plates = [*draw_specimens(country_of(options.formats), options.each, options.seed)]
+    write_png(draw_sheet(plates, options.columns), sheet)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -23,9 +23,9 @@ def random_text(
     Raises:
         KeyError: There is no format of that name.
     """
-    one = find_format(formats, format_name) if format_name else _draw_format(rng, formats)
-    layout = one.layouts[int(rng.integers(len(one.layouts)))]
-    return fill(rng, layout, formats), one.name
+    plate_format = find_format(formats, format_name) if format_name else _draw_format(rng, formats)
+    layout = plate_format.layouts[int(rng.integers(len(plate_format.layouts)))]
+    return fill(rng, layout, formats), plate_format.name
 
 
 def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
@@ -56,12 +56,12 @@ def find_format(formats: Formats, name: str) -> PlateFormat:
     Raises:
         KeyError: There is no format of that name.
     """
-    return {one.name: one for one in formats.format}[name]
+    return {plate_format.name: plate_format for plate_format in formats.format}[name]
 
 
-def layout_of(text: str, one: PlateFormat, formats: Formats) -> str | None:
+def layout_of(text: str, plate_format: PlateFormat, formats: Formats) -> str | None:
     """Return the layout of a format that fits a text with `/` between its lines, or None."""
-    return next((layout for layout in one.layouts if formats.fits(text, layout)), None)
+    return next((layout for layout in plate_format.layouts if formats.fits(text, layout)), None)
 
 
 def kinds_of(text: str) -> str:
@@ -75,5 +75,5 @@ def plain(text: str) -> str:
 
 
 def _draw_format(rng: np.random.Generator, formats: Formats) -> PlateFormat:
-    shares = np.array([one.share for one in formats.format])
+    shares = np.array([plate_format.share for plate_format in formats.format])
     return formats.format[int(rng.choice(len(shares), p=shares / shares.sum()))]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 NOTHING = "-"
 """The text in place of a missing figure."""
 
-Cell = str | int | None
-"""A cell of a table; None is a missing figure."""
+Cell = str | float | None
+"""A cell of a table; None is a missing figure. A `float` is written with three digits."""
 Rows = Sequence[Sequence[Cell]]
 
 
@@ -33,7 +33,7 @@ def format_markdown(header: Sequence[Cell], rows: Rows = ()) -> str:
 
 
 def _format(cell: Cell) -> str:
-    return NOTHING if cell is None else str(cell)
+    return format_figure(cell) if cell is None or isinstance(cell, float) else str(cell)
 
 
 def format_count(value: float | None) -> str:

@@ -65,13 +65,13 @@ class Suggestion:
 @torch.inference_mode()
 def detect(network: nn.Module, picture: Tensor) -> Tensor:
     """Return detections [N, 5] xyxy, score of one uint8 [H, W, 3] picture at several sizes."""
-    found = []
+    detections = []
     for side_px in SIDES_PX:
         boxed = letterbox(picture, side_px)
         rows = network(boxed.net)[0]
         rows = rows[rows[:, 4] >= SCORE]
-        found.append(torch.cat((boxed.to_source(rows[:, :4]), rows[:, 4:5]), 1))
-    rows = torch.cat(found)
+        detections.append(torch.cat((boxed.to_source(rows[:, :4]), rows[:, 4:5]), 1))
+    rows = torch.cat(detections)
     return rows[nms(rows[:, :4], rows[:, 4], OVERLAP)]
 
 
@@ -89,10 +89,12 @@ def find_unlabelled(data: Path, network: nn.Module) -> Iterator[Suggestion]:
     """Yield each detection in the training pictures that has no label."""
     for path in sorted((data / "images" / "train").iterdir()):
         picture = read_picture(path)
-        found = detect(network, picture)
+        detections = detect(network, picture)
         size_wh = (picture.shape[1], picture.shape[0])
         known = [to_pixels(box, size_wh) for box in read_labels(label_file(path))]
-        for row in found[are_apart(found[:, :4], torch.tensor(known).reshape(-1, 4))].tolist():
+        for row in detections[
+            are_apart(detections[:, :4], torch.tensor(known).reshape(-1, 4))
+        ].tolist():
             x0, y0, x1, y1 = (round(side, 1) for side in row[:4])
             yield Suggestion(path.name, x0, y0, x1, y1, round(row[4], 3))
 
@@ -115,12 +117,12 @@ def suggest(data: Path, weights: Path, out: Path) -> None:
     """
     network = _load(weights)
     out.mkdir(parents=True, exist_ok=True)
-    found = list(find_unlabelled(data, network))
-    write_csv(Suggestion, found, out / "review.csv")
+    suggestions = list(find_unlabelled(data, network))
+    write_csv(Suggestion, suggestions, out / "review.csv")
     images = data / "images" / "train"
     tiles = (
-        draw_tile(read_picture(images / one.file).numpy(), one, number)
-        for number, one in enumerate(found)
+        draw_tile(read_picture(images / suggestion.file).numpy(), suggestion, number)
+        for number, suggestion in enumerate(suggestions)
     )
     write_sheets(tiles, out, "sheet", columns=6, rows=10)
 
@@ -167,12 +169,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--weights", type=Path, help="suggest: plain detector weights")
     task.add_argument("--apply", type=Path, help="complete: review.csv with verdicts")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if given.apply:
-            apply(given.data, given.apply, given.out)
+        if options.apply:
+            apply(options.data, options.apply, options.out)
         else:
-            suggest(given.data, given.weights, given.out)
+            suggest(options.data, options.weights, options.out)
     except PlateError as error:
         sys.exit(f"labels: {error}")
     except OSError as error:

@@ -118,7 +118,7 @@ def _read(kind: type[M], path: Path) -> list[M]:
     parsers: dict[str, Callable[[str], object]] = {
         "int": int, "str": str, "float": float, "float | None": _number,
     }  # fmt: skip
-    parse = {one.name: parsers[str(one.type)] for one in fields(kind)}  # type: ignore[arg-type]
+    parse = {field.name: parsers[str(field.type)] for field in fields(kind)}  # type: ignore[arg-type]
     try:
         with path.open(newline="", encoding="utf-8") as file:
             table = csv.DictReader(file)
@@ -170,9 +170,9 @@ def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
         Line(epochs, values, name, colour, "o-")
         for (name, values), colour in zip(curves.items(), COLOURS, strict=True)
     )
-    found = Diagram("On the validation pictures", "epoch", "", lines, y_limits=(0, 1.01))
+    diagram = Diagram("On the validation pictures", "epoch", "", lines, y_limits=(0, 1.01))
     losses = [(row.epoch, row.loss) for row in rows]
-    plot([[found, _draw_loss(losses, "epoch")]], folder / DIAGRAMS)
+    plot([[diagram, _draw_loss(losses, "epoch")]], folder / DIAGRAMS)
 
 
 def _draw_loss(losses: Sequence[tuple[int, float | None]], unit: str) -> Diagram:

@@ -144,7 +144,7 @@ def quantize_model(
 def after_convolutions(model: openvino.Model) -> list[str]:
     """Return the names of the operations after the last convolutions: the decoding of boxes."""
     operations = model.get_ordered_ops()
-    pending = [one for one in operations if one.get_type_name() == "Convolution"]
+    pending = [operation for operation in operations if operation.get_type_name() == "Convolution"]
     before: set[str] = set()
     while pending:
         operation = pending.pop()
@@ -153,15 +153,20 @@ def after_convolutions(model: openvino.Model) -> list[str]:
             pending += [value.get_source_output().get_node() for value in operation.inputs()]
     bare = {"Constant", "Parameter", "Result"}
     return [
-        one.get_friendly_name()
-        for one in operations
-        if one.get_friendly_name() not in before and one.get_type_name() not in bare
+        operation.get_friendly_name()
+        for operation in operations
+        if operation.get_friendly_name() not in before and operation.get_type_name() not in bare
     ]
 
 
 def ends_and_contexts(model: openvino.Model) -> list[str]:
     """Return the names of the reader's first convolution, its last two, and of its contexts."""
     operations = model.get_ordered_ops()
-    convolutions = [one for one in operations if one.get_type_name() == "Convolution"]
-    contexts = [one for one in operations if one.get_type_name() in OF_CONTEXTS]
-    return [one.get_friendly_name() for one in (convolutions[0], *convolutions[-2:], *contexts)]
+    convolutions = [
+        operation for operation in operations if operation.get_type_name() == "Convolution"
+    ]
+    contexts = [operation for operation in operations if operation.get_type_name() in OF_CONTEXTS]
+    return [
+        operation.get_friendly_name()
+        for operation in (convolutions[0], *convolutions[-2:], *contexts)
+    ]

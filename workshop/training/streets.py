@@ -127,10 +127,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command.run(_act, arguments)
 
 
-def _act(given: argparse.Namespace) -> None:
-    country = country_of(given.formats)
-    streets = draw_streets(given.count, given.seed, country, roads=given.roads, near=given.near)
-    write_data(given.out, streets)
+def _act(options: argparse.Namespace) -> None:
+    country = country_of(options.formats)
+    streets = draw_streets(
+        options.count, options.seed, country, roads=options.roads, near=options.near
+    )
+    write_data(options.out, streets)
 
 
 if __name__ == "__main__":

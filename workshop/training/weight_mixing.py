@@ -93,8 +93,8 @@ def _part(text: str) -> Part:
         raise ArgumentTypeError(f"wanted FOLDER=SHARE, got {text}") from error
 
 
-def _act(given: Namespace) -> None:
-    mix(given.parts, given.out)
+def _act(options: Namespace) -> None:
+    mix(options.parts, options.out)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,16 +6,8 @@ import pytest
 
 from orchestrator.networks.export import Networks
 from tests.real_networks import load_int8
-from workshop.evaluation.borders import (
-    KINDS,
-    SURE,
-    Count,
-    Drawn,
-    Shown,
-    count_texts,
-    describe,
-    draw_plates,
-)
+from workshop.evaluation.bordered_plates import Drawn, draw_plates
+from workshop.evaluation.borders import KINDS, SURE, Count, Shown, count_texts, describe
 
 PARTS = (0.04, 0.1)
 """Shares of a plate beyond a border; without its third digit, a region's code is another one."""

@@ -33,7 +33,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports without diagrams, which take longest: those of `done` and of conditions have them."""
-    for module in ("reading_files", "condition_files", "detection_files"):
+    for module in (
+        "report_files.reading_files",
+        "conditions.condition_files",
+        "report_files.detection_files",
+    ):
         monkeypatch.setattr(f"workshop.evaluation.{module}.plot", lambda *_: None)
 
 

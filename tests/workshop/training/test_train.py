@@ -97,7 +97,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReaderRecipe | DetectorRecipe
     recipes: list[ReaderRecipe | DetectorRecipe] = []
     for network in ("reader", "detector"):
         monkeypatch.setattr(
-            f"workshop.training.{network}.run", lambda recipe, *_, **__: recipes.append(recipe)
+            f"workshop.training.{network}.{network}_training.run",
+            lambda recipe, *_, **__: recipes.append(recipe),
         )
     return recipes
 

@@ -23,8 +23,8 @@ SELECTION = ("plates", "transports", "concurrencies", "thin")
 def set_against(new: BenchReport, old: BenchReport) -> Comparison:
     """Compare a run with a stored one."""
     now, before = ({cell.key: cell for cell in report.cells} for report in (new, old))
-    found = divide(COMPARED, now, before)
-    cells = tuple(CellChange(key, Change(*ratios)) for key, ratios in found.items())
+    ratios_by_cell = divide(COMPARED, now, before)
+    cells = tuple(CellChange(key, Change(*ratios)) for key, ratios in ratios_by_cell.items())
     return Comparison(old.date, tuple(describe_differences(new, old)), take_medians(cells), cells)
 
 
@@ -52,11 +52,11 @@ def describe_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:
 
 def _flatten(part: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
     """Return the values of a part and of its nested parts, by name."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in (part or {}).items():
         nested = isinstance(value, Mapping)
-        found |= _flatten(value, f"{prefix}{name} ") if nested else {f"{prefix}{name}": value}
-    return found
+        values |= _flatten(value, f"{prefix}{name} ") if nested else {f"{prefix}{name}": value}
+    return values
 
 
 def _show(value: Any) -> str:

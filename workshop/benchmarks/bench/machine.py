@@ -118,8 +118,10 @@ def find_choices(engine: Engine, weights: Path, *, on_gpu: bool) -> dict[str, Ch
     """Return the engine that a server runs each network with, and the reason."""
     chosen = explain(engine, on_gpu=on_gpu)
     return {
-        name: chosen if one is chosen.engine else Choice(one, EXCEPTIONS[one])
-        for name, one in name_engines(chosen.engine, weights).items()
+        name: chosen
+        if engine_of_network is chosen.engine
+        else Choice(engine_of_network, EXCEPTIONS[engine_of_network])
+        for name, engine_of_network in name_engines(chosen.engine, weights).items()
     }
 
 
@@ -163,8 +165,8 @@ def measure_engines(weights: Path, threads: int) -> dict[Engine, dict[str, float
     spawn = multiprocessing.get_context("spawn")
     with set_variables({**UNLESS_SET, **os.environ}), ProcessPoolExecutor(1, spawn) as pool:
         return {
-            one: pool.submit(_measure_engine, weights, one, threads, RUNS).result()
-            for one in CANDIDATES
+            engine: pool.submit(_measure_engine, weights, engine, threads, RUNS).result()
+            for engine in CANDIDATES
         }
 
 
@@ -172,31 +174,33 @@ def _measure_engine(weights: Path, engine: Engine, threads: int, runs: int) -> d
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     networks = load_networks(weights, "cpu", engine, threads)
-    found = {}
+    milliseconds = {}
     for name in NETWORKS:
         tensors, times = {"": torch.from_numpy(make_input(name))}, []
         for _ in range(WARM_UP + runs):
             began = time.perf_counter()
             networks(name, tensors)
             times.append(time.perf_counter() - began)
-        found[name] = 1e3 * min(times[WARM_UP:])
-    return found
+        milliseconds[name] = 1e3 * min(times[WARM_UP:])
+    return milliseconds
 
 
 def format_instructions(flags: Sequence[str], facts: Sequence[NetworkFacts]) -> str:
     """Return the table of the instructions: whether the CPU has them, and who uses them."""
     rows: list[tuple[Cell, ...]] = []
-    for one in INSTRUCTIONS:
-        found = sorted(one.flags.intersection(flags))
-        used = [*_find_users(one, facts)] if found else []
-        rows.append((one.name, ", ".join(found) or "no", ", ".join(used) or "nothing"))
+    for instructions in INSTRUCTIONS:
+        present = sorted(instructions.flags.intersection(flags))
+        used = [*_find_users(instructions, facts)] if present else []
+        rows.append((instructions.name, ", ".join(present) or "no", ", ".join(used) or "nothing"))
     return format_table(("instructions", "the CPU has", "used by, share of time"), rows)
 
 
-def _find_users(one: Instructions, facts: Sequence[NetworkFacts]) -> Iterator[str]:
+def _find_users(instructions: Instructions, facts: Sequence[NetworkFacts]) -> Iterator[str]:
     for network in facts:
         share = sum(
-            part for name, part in network.kernels.items() if one.runs(name.lower().split("_"))
+            part
+            for name, part in network.kernels.items()
+            if instructions.runs(name.lower().split("_"))
         )
         if share >= 0.005:
             yield f"{network.name} {100 * share:.0f} %"
@@ -205,7 +209,8 @@ def _find_users(one: Instructions, facts: Sequence[NetworkFacts]) -> Iterator[st
 def format_networks(facts: Sequence[NetworkFacts]) -> str:
     """Return the table of the networks: engine, reason, slowest kernels."""
     rows = [
-        (one.name, one.choice.engine.value, one.choice.reason, _show(one.kernels)) for one in facts
+        (network.name, network.choice.engine.value, network.choice.reason, _show(network.kernels))
+        for network in facts
     ]
     return format_table(("network", "engine", "because", "kernels, share of time"), rows)
 
@@ -216,6 +221,8 @@ def _show(kernels: Kernels) -> str:
 
 def format_times(times: Mapping[Engine, Mapping[str, float]]) -> str:
     """Return the table of the engines: milliseconds of one inference of each network."""
-    rows = [(one.value, *map(format_figure, found.values())) for one, found in times.items()]
+    rows = [
+        (engine.value, *map(format_figure, figures.values())) for engine, figures in times.items()
+    ]
     shapes = (f"{name} {'x'.join(map(str, SIZES[name]))}" for name in NETWORKS)
     return format_table(("engine, ms on the CPU", *shapes), rows)

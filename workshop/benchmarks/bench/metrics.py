@@ -92,8 +92,8 @@ def read_stopwatch(watch: Stopwatch) -> Counters:
 def add_up(many: Iterable[Counters]) -> Counters:
     """Return the sum of several readings."""
     counters: dict[str, float] = {}
-    for one in many:
-        for key, value in one.items():
+    for counters_of_call in many:
+        for key, value in counters_of_call.items():
             counters[key] = counters.get(key, 0.0) + value
     return counters
 

@@ -145,9 +145,9 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
     """Return the addresses of the running server; None when there is no `--url`."""
     if not url and (grpc_url or metrics_url):
         raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
-    for one in (url or "", grpc_url or ""):
-        if "://" in one:
-            raise SettingsError(f"url: wanted host:port, got {one}")
+    for address in (url or "", grpc_url or ""):
+        if "://" in address:
+            raise SettingsError(f"url: wanted host:port, got {address}")
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 

@@ -52,14 +52,14 @@ class LoadFigures:
 
 def pool(rounds: Sequence[Round]) -> LoadFigures:
     """Combine the rounds of a load; there must be at least one."""
-    latencies = [ms for one in rounds for ms in one.latencies_ms]
+    latencies = [ms for round_ in rounds for ms in round_.latencies_ms]
     by_round = tuple(map(_of_a_round, rounds))
     return LoadFigures(
         calls=len(latencies),
-        errors=sum(one.errors for one in rounds),
-        refused=sum(one.refused for one in rounds),
-        first_error=next((one.first_error for one in rounds if one.first_error), ""),
-        throughput=statistics.median(one.throughput for one in by_round),
+        errors=sum(round_.errors for round_ in rounds),
+        refused=sum(round_.refused for round_ in rounds),
+        first_error=next((round_.first_error for round_ in rounds if round_.first_error), ""),
+        throughput=statistics.median(figures.throughput for figures in by_round),
         p50_ms=percentile(latencies, 50),
         p99_ms=percentile(latencies, 99),
         cpu_ms=_cpu_ms(rounds),
@@ -75,7 +75,9 @@ def percentile(values: Sequence[float], percent: float) -> float | None:
 def divide_throughput(above: LoadFigures, below: LoadFigures) -> float | None:
     """Return the median, over common rounds, of the ratio of the throughput within a round."""
     pairs = zip(above.by_round, below.by_round, strict=False)
-    return find_median(ratio(one.throughput, other.throughput) for one, other in pairs)
+    return find_median(
+        ratio(above_round.throughput, other.throughput) for above_round, other in pairs
+    )
 
 
 def find_median(values: Iterable[float | None]) -> float | None:
@@ -84,13 +86,15 @@ def find_median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def _of_a_round(one: Round) -> RoundFigures:
-    return RoundFigures(one.throughput, percentile(one.latencies_ms, 50), _cpu_ms([one]).server)
+def _of_a_round(round_: Round) -> RoundFigures:
+    return RoundFigures(
+        round_.throughput, percentile(round_.latencies_ms, 50), _cpu_ms([round_]).server
+    )
 
 
 def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
-    calls = sum(len(one.latencies_ms) for one in rounds)
-    sides = zip(*(astuple(one.cpu_s) for one in rounds), strict=True)
+    calls = sum(len(round_.latencies_ms) for round_ in rounds)
+    sides = zip(*(astuple(round_.cpu_s) for round_ in rounds), strict=True)
     return Cpu(*(1e3 * sum(s) / calls if calls and None not in s else None for s in sides))
 
 
@@ -113,13 +117,13 @@ def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
     """Return the figures of a cell."""
     return CellFigures(
         key=key,
-        plates=_most(one.plates for one in rounds),
+        plates=_most(round_.plates for round_ in rounds),
         load=pool(rounds),
         peaks=Peaks(
-            _most(one.peaks.memory_bytes for one in rounds),
-            _most(one.peaks.shm_bytes for one in rounds),
+            _most(round_.peaks.memory_bytes for round_ in rounds),
+            _most(round_.peaks.shm_bytes for round_ in rounds),
         ),
-        inside=look_inside(add_up(one.counters for one in rounds)),
+        inside=look_inside(add_up(round_.counters for round_ in rounds)),
     )
 
 

@@ -88,7 +88,9 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
     return BenchReport(
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine=describe_machine(server.version if server else ""),
-        conditions=Conditions(**{one.name: getattr(plan, one.name) for one in fields(Conditions)}),
+        conditions=Conditions(
+            **{field.name: getattr(plan, field.name) for field in fields(Conditions)}
+        ),
         server=server,
         rounds_done=results.rounds_done,
         ended_early=results.ended,
@@ -105,7 +107,7 @@ def find_notes(
     """Yield the notes that a reader of the tables needs."""
     if ended:
         yield f"the run ended early: {ended}"
-    for name, plates in ((one.name, one.plates) for one in pictures):
+    for name, plates in ((picture.name, picture.plates) for picture in pictures):
         counts = {cell.plates for cell in cells if cell.key.picture == name}
         seen = sorted(count for count in counts if count is not None)
         if plates is not None and set(seen) - {plates}:

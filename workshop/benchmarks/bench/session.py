@@ -84,7 +84,7 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         if IN_PROCESS in plan.transports:
             parameters = server.facts.parameters if server else {}
             worker = stack.enter_context(run_worker(choose_options(plan), parameters))
-        yield Session(server, worker, {one.name: one for one in pictures})
+        yield Session(server, worker, {picture.name: picture for picture in pictures})
 
 
 Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]

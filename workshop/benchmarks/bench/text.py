@@ -13,7 +13,7 @@ from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS
 from workshop.benchmarks.bench.pooling import CellFigures
 from workshop.benchmarks.bench.ratios import Ratio
 from workshop.benchmarks.bench.report import BenchReport, Comparison
-from workshop.reporting.tables import format_figure, format_table
+from workshop.reporting.tables import Cell, format_table
 
 STAGED = (1, 4)
 """The numbers of calls at once with printed stages; `report.json` has all."""
@@ -34,11 +34,9 @@ def format_report(report: BenchReport) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _format_rows(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Return a table, or an empty text without rows; floats are shown as figures."""
-    lines = [
-        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
-    ]
+def _format_rows(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Return a table, or an empty text without rows."""
+    lines = [*rows]
     return format_table(header, lines) if lines else ""
 
 
@@ -56,14 +54,14 @@ def _head(report: BenchReport) -> str:
 
 
 def _ratios(ratios: Sequence[Ratio]) -> str:
-    pictures = list(dict.fromkeys(one.picture for one in ratios))
-    values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
+    pictures = list(dict.fromkeys(ratio.picture for ratio in ratios))
+    values = {(ratio.title, ratio.concurrency, ratio.picture): ratio.value for ratio in ratios}
     return _format_rows(
         ("ratios", *pictures),
         (
             (f"{title}, x{count}", *(values.get((title, count, picture)) for picture in pictures))
-            for title in dict.fromkeys(one.title for one in ratios)
-            for count in sorted({one.concurrency for one in ratios if one.title == title})
+            for title in dict.fromkeys(ratio.title for ratio in ratios)
+            for count in sorted({ratio.concurrency for ratio in ratios if ratio.title == title})
         ),
     )
 
@@ -72,14 +70,16 @@ def _against(against: Comparison | None) -> str:
     if against is None:
         return ""
     header = (f"new / {against.date}, median of the cells", *(row.title for row in COMPARED))
-    table = _format_rows(header, ((way, *astuple(one)) for way, one in against.medians.items()))
+    table = _format_rows(
+        header, ((way, *astuple(change)) for way, change in against.medians.items())
+    )
     warnings = [f"differs: {line}" for line in against.differences]
     return "\n".join([table or "no cell in common", *warnings])
 
 
 def _cells(report: BenchReport) -> str:
     against = report.against.cells if report.against else ()
-    changes = {one.key: astuple(one.change) for one in against}
+    changes = {cell.key: astuple(cell.change) for cell in against}
     header = (
         "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
         "p50 ms", "p99 ms", "CPU ms", "client ms", "MB", "shm MB",

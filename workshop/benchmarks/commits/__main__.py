@@ -59,7 +59,7 @@ def main(
         numbers = parse_numbers(plates, "plates") if plates else ()
         pictures = [*map(render, numbers), *read(file or ())]
         plan = Plan(
-            pictures={one.name: one for one in pictures},
+            pictures={picture.name: picture for picture in pictures},
             calls=parse_numbers(calls, "calls"),
             rounds=rounds,
             seconds=seconds,

@@ -124,30 +124,36 @@ def compare_answers(labelled: LabelledSet, services: Mapping[str, Service]) -> A
 
     One call at a time: batches of calls may change the last digit of a score.
     """
-    answers = {side: _read(labelled.scenes, one.gateway.http) for side, one in services.items()}
+    answers = {
+        side: _read(labelled.scenes, service.gateway.http) for side, service in services.items()
+    }
     return pair_answers(labelled.name, answers[BASE], answers[HEAD])
 
 
 def _read(scenes: Sequence[Scene], address: str) -> list[Judged]:
     with PlateClient(address) as client:
-        return [_judge(one, Answer(client.recognize(one.path, outputs=OUTPUTS))) for one in scenes]
+        return [
+            _judge(scene, Answer(client.recognize(scene.path, outputs=OUTPUTS))) for scene in scenes
+        ]
 
 
 def _judge(scene: Scene, answer: Answer) -> Judged:
-    outcomes = [one for one in judge(scene, answer) if one.label.type != BAD]
-    return Judged(tuple(answer.plates.texts), tuple(one.verdict for one in outcomes))
+    outcomes = [outcome for outcome in judge(scene, answer) if outcome.label.type != BAD]
+    return Judged(tuple(answer.plates.texts), tuple(outcome.verdict for outcome in outcomes))
 
 
 def pair_answers(name: str, base: Sequence[Judged], head: Sequence[Judged]) -> Accuracy:
     """Compare the answers of two commits, picture by picture, in the same order."""
-    before = [verdict for one in base for verdict in one.verdicts]
-    after = [verdict for one in head for verdict in one.verdicts]
+    before = [verdict for judged in base for verdict in judged.verdicts]
+    after = [verdict for judged in head for verdict in judged.verdicts]
     return Accuracy(
         name=name,
         pictures=len(head),
         changed=sum(old.texts != new.texts for old, new in zip(base, head, strict=True)),
-        read=_pair([one == READ for one in before], [one == READ for one in after]),
-        wrong=_pair([one == WRONG for one in before], [one == WRONG for one in after]),
+        read=_pair([verdict == READ for verdict in before], [verdict == READ for verdict in after]),
+        wrong=_pair(
+            [verdict == WRONG for verdict in before], [verdict == WRONG for verdict in after]
+        ),
     )
 
 

@@ -139,7 +139,9 @@ def measure(plan: Plan, start: Start) -> Results:
             began = time.monotonic()
             with start(order_sides(number)) as services:
                 if not number:
-                    results.accuracy += [compare_answers(one, services) for one in plan.sets]
+                    results.accuracy += [
+                        compare_answers(labelled, services) for labelled in plan.sets
+                    ]
                 results.samples += measure_pair(plan, services, number)
             left_s = (time.monotonic() - began) * (plan.rounds - number - 1)
             typer.echo(f"{number + 1}/{plan.rounds} rounds; about {left_s:.0f} s left", err=True)
@@ -155,8 +157,10 @@ def measure_pair(plan: Plan, services: Services, number: int) -> list[Sample]:
     for pass_ in range(PASSES):
         for cell in shuffle(plan.cells, number, lambda cell: cell):
             for side in order_sides(number + pass_):
-                one = _load(services[side], plan.pictures[cell.picture], cell.calls, plan.seconds)
-                samples.append(_sum_up(one, number, side, cell))
+                measured = _load(
+                    services[side], plan.pictures[cell.picture], cell.calls, plan.seconds
+                )
+                samples.append(_sum_up(measured, number, side, cell))
     return samples
 
 
@@ -178,6 +182,14 @@ def _load(service: Service, picture: Picture, calls: int, seconds: float) -> Rou
     return measured
 
 
-def _sum_up(one: Round, number: int, side: str, cell: Cell) -> Sample:
-    figures = pool([one])
-    return Sample(number, side, *cell, figures.by_round[0], one.errors, one.first_error, one.plates)
+def _sum_up(measured: Round, number: int, side: str, cell: Cell) -> Sample:
+    figures = pool([measured])
+    return Sample(
+        number,
+        side,
+        *cell,
+        figures.by_round[0],
+        measured.errors,
+        measured.first_error,
+        measured.plates,
+    )

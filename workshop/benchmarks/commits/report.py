@@ -32,9 +32,9 @@ class Kind:
 
 
 KINDS = (
-    Kind("calls/s", lambda one: one.throughput, "faster", "slower"),
-    Kind("CPU ms a call", lambda one: one.cpu_ms, "more CPU", "less CPU"),
-    Kind("p50 ms", lambda one: one.p50_ms, "longer", "shorter"),
+    Kind("calls/s", lambda figures: figures.throughput, "faster", "slower"),
+    Kind("CPU ms a call", lambda figures: figures.cpu_ms, "more CPU", "less CPU"),
+    Kind("p50 ms", lambda figures: figures.p50_ms, "longer", "shorter"),
 )
 
 
@@ -93,14 +93,14 @@ class CommitReport:
 
 def find_figures(samples: Sequence[Sample]) -> tuple[Figure, ...]:
     """Return every figure that both commits have: of all pictures together, then of each."""
-    cells = sorted({Cell(one.picture, one.calls) for one in samples})
+    cells = sorted({Cell(sample.picture, sample.calls) for sample in samples})
     pictures = [*dict.fromkeys(cell.picture for cell in cells)]
-    groups = [("", pictures), *((one, [one]) for one in pictures if len(pictures) > 1)]
+    groups = [("", pictures), *((picture, [picture]) for picture in pictures if len(pictures) > 1)]
     return tuple(
         figure
         for name, members in groups
         for calls in sorted({cell.calls for cell in cells})
-        for figure in _of_a_group(samples, name, [Cell(one, calls) for one in members])
+        for figure in _of_a_group(samples, name, [Cell(picture, calls) for picture in members])
     )
 
 
@@ -108,11 +108,12 @@ def _of_a_group(samples: Sequence[Sample], name: str, cells: Sequence[Cell]) -> 
     for kind in KINDS:
         means = {
             (number, side, cell): _mean_log(
-                kind.read(one.figures)
-                for one in samples
-                if (one.round, one.side, one.picture, one.calls) == (number, side, *cell)
+                kind.read(sample.figures)
+                for sample in samples
+                if (sample.round, sample.side, sample.picture, sample.calls)
+                == (number, side, *cell)
             )
-            for number in dict.fromkeys(one.round for one in samples)
+            for number in dict.fromkeys(sample.round for sample in samples)
             for side in (BASE, HEAD)
             for cell in cells
         }
@@ -130,7 +131,7 @@ def _divide(
     by_side: dict[str, list[float]] = {BASE: [], HEAD: []}
     for number in dict.fromkeys(number for number, _, _ in means):
         of_round = {side: [means[number, side, cell] for cell in cells] for side in by_side}
-        known = {side: [one for one in logs if one is not None] for side, logs in of_round.items()}
+        known = {side: [log for log in logs if log is not None] for side, logs in of_round.items()}
         if all(len(logs) == len(cells) for logs in known.values()):
             for side, logs in known.items():
                 by_side[side].append(statistics.fmean(logs))
@@ -146,4 +147,4 @@ def _mean_log(values: Iterable[float | None]) -> float | None:
     known = [*values]
     if not known or not all(known):
         return None
-    return statistics.fmean(math.log(one) for one in known if one)
+    return statistics.fmean(math.log(value) for value in known if value)

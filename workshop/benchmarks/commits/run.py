@@ -53,15 +53,17 @@ class Labels:
         Raises:
             DataError: A folder has no valid labels, or cannot be written.
         """
-        given = tuple(read_set(one) for one in self.folders)  # errors come before the rendering
+        of_folders = tuple(
+            read_set(folder_of_set) for folder_of_set in self.folders
+        )  # errors come before the rendering
         if not self.rendered:
-            return given
+            return of_folders
         folder = kept / f"rendered-{self.rendered}-{self.seed}"
         if not folder.exists():
             typer.echo(f"rendering {self.rendered} pictures into {folder} ...", err=True)
             with explain_write_errors(kept):
                 render_set(folder, self.rendered, self.seed)
-        return (replace(read_set(folder), name=RENDERED), *given)
+        return (replace(read_set(folder), name=RENDERED), *of_folders)
 
 
 def run(
@@ -123,10 +125,12 @@ def describe_commits(repository: Repository, commits: Commits) -> Iterator[str]:
 def compare_plates(samples: Sequence[Sample], pictures: Sequence[Picture]) -> Iterator[str]:
     """Yield each picture of the load in which a commit finds another number of plates."""
     for picture in pictures:
-        found = {(one.side, one.plates) for one in samples if one.picture == picture.name}
-        counts = {count for _, count in found} | ({picture.plates} - {None})
+        plates_by_side = {
+            (sample.side, sample.plates) for sample in samples if sample.picture == picture.name
+        }
+        counts = {count for _, count in plates_by_side} | ({picture.plates} - {None})
         if len(counts) > 1:
-            listed = ", ".join(f"{side} {count}" for side, count in sorted(found, key=str))
+            listed = ", ".join(f"{side} {count}" for side, count in sorted(plates_by_side, key=str))
             yield f"{picture.name}: plates found: {listed}"
 
 
@@ -134,8 +138,8 @@ def _write_up(
     commits: Commits, plan: Plan, results: Results, options: Sequence[str], notes: Sequence[str]
 ) -> CommitReport:
     samples = results.samples
-    errors = sum(one.errors for one in samples)
-    first = next((one.first_error for one in samples if one.first_error), "")
+    errors = sum(sample.errors for sample in samples)
+    first = next((sample.first_error for sample in samples if sample.first_error), "")
     failed = (f"**{errors} calls failed**; the first: {first}",) if errors else ()
     base, head = commits.values()
     return CommitReport(
@@ -143,7 +147,7 @@ def _write_up(
         base=base,
         head=head,
         machine=describe_machine(),
-        rounds=len({one.round for one in samples}),
+        rounds=len({sample.round for sample in samples}),
         seconds=plan.seconds,
         options=tuple(options),
         figures=find_figures(samples),

@@ -26,7 +26,9 @@ def _parts(report: CommitReport) -> Iterator[str]:
     yield f"**head** `{report.head.short}` {report.head.subject}\n"
     yield format_markdown(SPEED, _speed_rows(report.figures))
     if report.accuracy:
-        yield format_markdown(SHARES, [row for one in report.accuracy for row in _shares(one)])
+        yield format_markdown(
+            SHARES, [row for accuracy in report.accuracy for row in _shares(accuracy)]
+        )
     for note in (*_differences(report.figures), *_notes(report)):
         yield f"- {note}"
     if rows := _picture_rows(report.figures):
@@ -40,23 +42,23 @@ def _table(rows: Rows) -> str:
 def _speed_rows(figures: Sequence[Figure]) -> Rows:
     return [
         (
-            f"{one.title}, {_at_once(one.calls)}",
-            format_figure(one.base),
-            format_figure(one.head),
-            f"{one.ratio.value:.3f}",
-            format_interval(one.ratio),
-            judge_ratio(one.ratio, one.title),
+            f"{figure.title}, {_at_once(figure.calls)}",
+            format_figure(figure.base),
+            format_figure(figure.head),
+            f"{figure.ratio.value:.3f}",
+            format_interval(figure.ratio),
+            judge_ratio(figure.ratio, figure.title),
         )
-        for one in figures
-        if not one.picture
+        for figure in figures
+        if not figure.picture
     ]
 
 
 def _picture_rows(figures: Sequence[Figure]) -> Rows:
-    keys = dict.fromkeys((one.picture, one.calls) for one in figures if one.picture)
-    found = {(one.picture, one.calls, one.title): one.ratio for one in figures}
+    keys = dict.fromkeys((figure.picture, figure.calls) for figure in figures if figure.picture)
+    ratios = {(figure.picture, figure.calls, figure.title): figure.ratio for figure in figures}
     return [
-        (f"{picture} x{calls}", *(_show(found.get((picture, calls, k.title))) for k in KINDS))
+        (f"{picture} x{calls}", *(_show(ratios.get((picture, calls, k.title))) for k in KINDS))
         for picture, calls in keys
     ]
 
@@ -85,7 +87,7 @@ def judge_ratio(ratio: Estimate, title: str) -> str:
     """
     if ratio.low is None or ratio.high is None:
         return NO_VERDICT
-    kind = next(one for one in KINDS if one.title == title)
+    kind = next(kind for kind in KINDS if kind.title == title)
     if ratio.low > 1:
         return f"{kind.more} by {_range(ratio.low - 1, ratio.high - 1)}"
     if ratio.high < 1:
@@ -97,13 +99,19 @@ def _range(low: float, high: float) -> str:
     return f"{100 * low:.1f} to {100 * high:.1f} %"
 
 
-def _shares(one: Accuracy) -> Rows:
+def _shares(accuracy: Accuracy) -> Rows:
     return [
         _share_row(
-            f"{one.name}: read, of {one.read.plates}", one.read, "reads more", "reads fewer"
+            f"{accuracy.name}: read, of {accuracy.read.plates}",
+            accuracy.read,
+            "reads more",
+            "reads fewer",
         ),
         _share_row(
-            f"{one.name}: another text shown", one.wrong, "more wrong texts", "fewer wrong texts"
+            f"{accuracy.name}: another text shown",
+            accuracy.wrong,
+            "more wrong texts",
+            "fewer wrong texts",
         ),
     ]
 
@@ -136,10 +144,10 @@ def judge_share(share: PairedShare, more: str, fewer: str) -> str:
 
 def _differences(figures: Sequence[Figure]) -> Iterator[str]:
     """Yield each difference of a single picture; differences of two may cancel in the mean."""
-    for one in figures:
-        verdict = judge_ratio(one.ratio, one.title)
-        if one.picture and verdict not in (SAME, NO_VERDICT):
-            yield f"**{one.picture}**: {one.title}, {_at_once(one.calls)}: {verdict}"
+    for figure in figures:
+        verdict = judge_ratio(figure.ratio, figure.title)
+        if figure.picture and verdict not in (SAME, NO_VERDICT):
+            yield f"**{figure.picture}**: {figure.title}, {_at_once(figure.calls)}: {verdict}"
 
 
 def _notes(report: CommitReport) -> Iterator[str]:
@@ -150,8 +158,8 @@ def _notes(report: CommitReport) -> Iterator[str]:
     )
     if report.options:
         yield f"both servers: {' '.join(report.options)}"
-    for one in report.accuracy:
-        yield f"{one.name}: other texts in {one.changed} of {one.pictures} pictures"
+    for accuracy in report.accuracy:
+        yield f"{accuracy.name}: other texts in {accuracy.changed} of {accuracy.pictures} pictures"
     yield from report.notes
     if report.ended:
         yield f"**ended early**: {report.ended}"

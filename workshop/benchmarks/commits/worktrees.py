@@ -41,10 +41,10 @@ class Repository:
             DataError: There is no such commit.
         """
         try:
-            found = self._git("log", "-1", "--format=%H%n%s", name, "--")
+            output = self._git("log", "-1", "--format=%H%n%s", name, "--")
         except DataError as error:
             raise DataError(f"commit: wanted a commit of this repository, got {name}") from error
-        sha, _, subject = found.partition("\n")
+        sha, _, subject = output.partition("\n")
         return Commit(sha, subject)
 
     def has_other_lock(self, commit: Commit) -> bool:

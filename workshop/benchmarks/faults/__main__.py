@@ -133,21 +133,21 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
-    given = parse(sys.argv[1:])
+    options = parse(sys.argv[1:])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # services are stopped on exit
     try:
-        faults = choose(given.only)
-        if given.json:
-            prepare_folder(given.json.parent)
+        faults = choose(options.only)
+        if options.json:
+            prepare_folder(options.json.parent)
         requests = build_requests(render_pictures(PICTURES), render_crops(PICTURES))
-        report = run(faults, Harness(requests, given.each, given.logs))
+        report = run(faults, Harness(requests, options.each, options.logs))
         print(format_rows(report))
         print("\n".join(format_notes(report)))
-        if given.json:
-            with explain_write_errors(given.json.parent):
-                write_report(report, given.json)
-        if given.page:
-            write_page(given.page, report)
+        if options.json:
+            with explain_write_errors(options.json.parent):
+                write_report(report, options.json)
+        if options.page:
+            write_page(options.page, report)
     except PlateError as error:
         print(f"faults: {error}", file=sys.stderr)
         return 2

@@ -33,19 +33,23 @@ Open = Callable[[], Connection]
 def build_requests(pictures: Sequence[Picture], crops: Sequence[Picture]) -> Requests:
     """Build the requests for pictures, and for as many crops of plates."""
     return {
-        HTTP: [kserve_http([file(one.encoded)], outputs=tuple(OUTPUTS)) for one in pictures],
-        GRPC: [kserve_grpc([file(one.encoded)], outputs=tuple(OUTPUTS)) for one in pictures],
-        REST: [_rest(one, "/v1/recognize") for one in pictures],
-        READ: [_rest(one, "/v1/read") for one in crops],
+        HTTP: [
+            kserve_http([file(picture.encoded)], outputs=tuple(OUTPUTS)) for picture in pictures
+        ],
+        GRPC: [
+            kserve_grpc([file(picture.encoded)], outputs=tuple(OUTPUTS)) for picture in pictures
+        ],
+        REST: [_rest(picture, "/v1/recognize") for picture in pictures],
+        READ: [_rest(crop, "/v1/read") for crop in crops],
     }
 
 
 def build_text_requests(pictures: Sequence[Picture]) -> Requests:
     """Build requests for the texts alone: in batches, the scores of PyTorch differ a little."""
-    files = [[file(one.encoded)] for one in pictures]
+    files = [[file(picture.encoded)] for picture in pictures]
     return {
-        HTTP: [kserve_http(one, outputs=("texts",)) for one in files],
-        GRPC: [kserve_grpc(one, outputs=("texts",)) for one in files],
+        HTTP: [kserve_http(tensors, outputs=("texts",)) for tensors in files],
+        GRPC: [kserve_grpc(tensors, outputs=("texts",)) for tensors in files],
     }
 
 
@@ -56,14 +60,16 @@ def _rest(picture: Picture, path: str) -> HttpRequest:
 def take_answers(requests: Requests, connection: Connection) -> Answers:
     """Send the requests one by one to a service without load; return the hashes of its answers."""
     answers = {
-        protocol: [_take(f"{protocol}: picture {n}", connection, one) for n, one in enumerate(many)]
+        protocol: [
+            _take(f"{protocol}: picture {n}", connection, request) for n, request in enumerate(many)
+        ]
         for protocol, many in requests.items()
     }
     for protocol, digests in answers.items():
         if twins := find_twins(digests):
             raise ModelError(f"{protocol}: wanted different answers, got one for {twins[0]}")
     tensors = [digests for protocol, digests in answers.items() if protocol in TENSORS]
-    if any(one != tensors[0] for one in tensors):
+    if any(digests != tensors[0] for digests in tensors):
         raise ModelError(f"wanted the same answers over {', '.join(answers)}, got different ones")
     return answers
 

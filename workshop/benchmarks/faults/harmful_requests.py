@@ -45,14 +45,14 @@ def send(address: str, request: Request, timeout_s: float = TIMEOUT_S) -> Attemp
 
 def describe(attempts: Sequence[Attempt], kind: str) -> tuple[str, ...]:
     """Describe the replies: how many requests were answered, and the first failure."""
-    others = [one for one in attempts if one.reply.status != ANSWERED]
+    others = [attempt for attempt in attempts if attempt.reply.status != ANSWERED]
     counts = f"{len(attempts)} {kind}: {len(attempts) - len(others)} answered, {len(others)} not"
-    return (counts, *(f"the first of them: {one}" for one in others[:1]))
+    return (counts, *(f"the first of them: {attempt}" for attempt in others[:1]))
 
 
 def find_blamed(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """Say how many good pictures were rejected as bad."""
-    blamed = [one for one in attempts if one.reply.status.startswith("4")]
+    blamed = [attempt for attempt in attempts if attempt.reply.status.startswith("4")]
     return (f"{len(blamed)} good pictures were called bad",) if blamed else ()
 
 

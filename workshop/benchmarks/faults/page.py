@@ -47,7 +47,11 @@ def _cells(row: Row) -> tuple[Cell, ...]:
     return (
         row.fault,
         f"{row.callers}, {row.usual_rate:.0f}",
-        *(counts.sent, counts.answered, refused or 0, counts.lost, counts.wrong),
+        counts.sent,
+        counts.answered,
+        refused or 0,
+        counts.lost,
+        counts.wrong,
         f"{counts.longest_s:.1f} s",
         NOTHING if row.recover_s is None else f"{row.recover_s:.1f} s",
         "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",

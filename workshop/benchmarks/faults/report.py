@@ -217,7 +217,7 @@ def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[st
 def name_failures(calls: Sequence[Call]) -> Iterator[str]:
     """Yield the first failure of each kind, with the error that its caller got."""
     first: dict[str, Call] = {}
-    for call in sorted(calls, key=lambda one: one.ended):
+    for call in sorted(calls, key=lambda call: call.ended):
         if not call.is_answered or call.is_wrong:
             first.setdefault("wrong" if call.is_wrong else call.status, call)
     for status, call in first.items():

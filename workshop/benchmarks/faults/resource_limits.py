@@ -75,8 +75,8 @@ def take_descriptors(target: Target) -> Effect:
     limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
     with limited(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:
         idle = [stack.enter_context(_connect(service)) for _ in range(IDLE_CONNECTIONS)]
-        for one in idle:
-            one.sendall(HEALTH)
+        for connection in idle:
+            connection.sendall(HEALTH)
         time.sleep(LASTS_S)
         served = sum(map(_is_served, idle))
     note = f"of {IDLE_CONNECTIONS} connections more {served} were served meanwhile"

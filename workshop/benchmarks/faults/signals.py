@@ -96,8 +96,8 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
     if left:
         failures.append(f"{len(left)} regions and folders of the dead service are left")
     ready = f"ready again after {time.monotonic() - effect.since:.1f} s"
-    found = f"{len(names)} regions and folders before, {len(left)} of them after"
-    notes = (ready, found, *(f"the first start: {one}" for one in refused[:1]))
+    regions = f"{len(names)} regions and folders before, {len(left)} of them after"
+    notes = (ready, regions, *(f"the first start: {error}" for error in refused[:1]))
     return Effect(effect.since, effect.victims, notes, tuple(failures))
 
 

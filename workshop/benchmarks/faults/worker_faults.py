@@ -100,12 +100,12 @@ def watch_probes(address: str) -> Iterator[Sequence[Looks]]:
 
     def look() -> None:
         while not is_over.wait(LOOK_S):
-            for one in looks:
+            for probe_looks in looks:
                 try:
-                    probe(f"{address}/{one.probe}", 1.0)
-                    one.failed.append(False)
+                    probe(f"{address}/{probe_looks.probe}", 1.0)
+                    probe_looks.failed.append(False)
                 except ProbeError:
-                    one.failed.append(True)
+                    probe_looks.failed.append(True)
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -70,8 +70,8 @@ def main(
             return
         done = [name for name in steps if _run_step(name, out, rehearse=rehearse, again=again)]
         failed = [name for name in steps if name not in done]
-        found = {name: read_report(StepResult, out / f"{name}.json") for name in done}
-        is_right = write_page(found, failed, out)
+        results = {name: read_report(StepResult, out / f"{name}.json") for name in done}
+        is_right = write_page(results, failed, out)
     except PlateError as error:
         typer.echo(f"first light: {error}", err=True)
         raise typer.Exit(2) from error

@@ -33,7 +33,7 @@ def compare_answers(scope: Scope) -> StepResult:
     """Compare the answers and the time of a picture on both devices."""
     on_cpu = load_networks(WEIGHTS, "cpu", Engine.TORCHSCRIPT)
     on_gpu = load_networks(WEIGHTS, scope.torch_device, Engine.TORCHSCRIPT)
-    found, times = [], {"CPU": 0.0, scope.device: 0.0}
+    all_differences, times = [], {"CPU": 0.0, scope.device: 0.0}
     pictures = [*islice(draw_varied(scope.pictures), scope.pictures)]
     _read(pictures[0], on_gpu, scope.torch_device)  # its first use
     for picture in pictures:
@@ -41,10 +41,14 @@ def compare_answers(scope: Scope) -> StepResult:
         got, gpu_s = _read(picture, on_gpu, scope.torch_device)
         times["CPU"] += cpu_s
         times[scope.device] += gpu_s
-        found.append(differ(wanted, got))
-    different = [(index, one) for index, one in enumerate(found) if one]
+        all_differences.append(differ(wanted, got))
+    different = [
+        (index, differences) for index, differences in enumerate(all_differences) if differences
+    ]
     per_picture = {f"{name}, ms": 1e3 * s / len(pictures) for name, s in times.items()}
-    rows = [(f"picture {index}", "; ".join(one)) for index, one in different[:SHOWN]]
+    rows = [
+        (f"picture {index}", "; ".join(differences)) for index, differences in different[:SHOWN]
+    ]
     rows += [(name, f"{ms:.1f}") for name, ms in per_picture.items()]
     share = len(different) / len(pictures)
     wrong = [f"wanted at most {MAX_DIFFERENT_SHARE:.0%} of the answers to differ, got {share:.1%}"]

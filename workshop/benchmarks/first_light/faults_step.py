@@ -19,7 +19,7 @@ NEVER = "not seen"
 def break_workers(scope: Scope) -> StepResult:
     """Break workers under load. No caller may see an error or get another picture's texts."""
     known = list_worker_faults(BREAKING[scope.device])
-    faults = [one for one in known if scope.faults is None or one.name in scope.faults]
+    faults = [fault for fault in known if scope.faults is None or fault.name in scope.faults]
     requests = build_text_requests(render_pictures(12 if scope.is_whole else 2))
     each, before_s = (4, 3.0) if scope.is_whole else (1, 0.3)
     made = [*Harness(requests, each, before_s=before_s).make(faults)]
@@ -28,16 +28,16 @@ def break_workers(scope: Scope) -> StepResult:
 
 def report(made: list[Fault]) -> StepResult:
     """Return the table of faults; what broke a promise is wrong."""
-    wrong = [f"{one.fault}: {why}" for one in made for why in one.broken]
+    wrong = [f"{row.fault}: {why}" for row in made for why in row.broken]
     recovered = {
-        f"{one.fault}, recovered, s": one.recover_s for one in made if one.recover_s is not None
+        f"{row.fault}, recovered, s": row.recover_s for row in made if row.recover_s is not None
     }
     return StepResult("Faults in workers", HEADER, tuple(map(_row, made)), tuple(wrong), recovered)
 
 
-def _row(one: Fault) -> Row:
-    counts = one.counts
+def _row(row: Fault) -> Row:
+    counts = row.counts
     numbers = (counts.sent, counts.answered, counts.all_refused, counts.lost, counts.wrong)
-    recovered = NEVER if one.recover_s is None else format_figure(one.recover_s)
+    recovered = NEVER if row.recover_s is None else format_figure(row.recover_s)
     times = (format_figure(counts.longest_s), recovered)
-    return (one.fault, *map(str, numbers), *times, "; ".join(one.notes))
+    return (row.fault, *map(str, numbers), *times, "; ".join(row.notes))

@@ -26,7 +26,7 @@ def look_at_machine(scope: Scope) -> StepResult:
     facts: list[Row] = [
         ("CPU", f"{machine.cpu}, {machine.cores} cores"),
         ("memory", f"{machine.memory_bytes / 2**30:.0f} GiB"),
-        ("devices", ", ".join(sorted(one.name for one in DEVICES.glob("nvidia*"))) or "none"),
+        ("devices", ", ".join(sorted(device.name for device in DEVICES.glob("nvidia*"))) or "none"),
         ("driver", DRIVER.read_text().splitlines()[0] if DRIVER.exists() else "none"),
         (LIBRARY, _open_library()),
         ("PyTorch", f"{torch.__version__}, CUDA {torch.version.cuda or 'none'}"),
@@ -52,10 +52,10 @@ def _open_library() -> str:
 
 
 def _describe_gpu() -> list[Row]:
-    found = torch.cuda.get_device_properties(0)
+    gpu = torch.cuda.get_device_properties(0)
     return [
-        ("GPU", f"{found.name}, {found.total_memory / 2**30:.0f} GiB"),
-        ("compute capability", f"{found.major}.{found.minor}"),
-        ("multiprocessors", str(found.multi_processor_count)),
+        ("GPU", f"{gpu.name}, {gpu.total_memory / 2**30:.0f} GiB"),
+        ("compute capability", f"{gpu.major}.{gpu.minor}"),
+        ("multiprocessors", str(gpu.multi_processor_count)),
         ("GPUs", str(torch.cuda.device_count())),
     ]

@@ -60,13 +60,13 @@ def _list_shapes(name: str, scope: Scope) -> Iterator[tuple[int, ...]]:
 def _measure(run: Run, name: str, shape: tuple[int, ...], scope: Scope) -> tuple[float, float]:
     """Return the milliseconds of the first inference and of the median later one."""
     if NETWORKS[name].dtype == "uint8":
-        given = torch.randint(256, shape, dtype=torch.uint8, device=scope.torch_device)
+        tensor = torch.randint(256, shape, dtype=torch.uint8, device=scope.torch_device)
     else:
-        given = torch.rand(shape, device=scope.torch_device)
+        tensor = torch.rand(shape, device=scope.torch_device)
     times = []
     for _ in range(WARM_UP + scope.runs):
         began = time.perf_counter()
-        run(given)
+        run(tensor)
         _wait(scope)
         times.append(1e3 * (time.perf_counter() - began))
     return times[0], sorted(times[WARM_UP:])[scope.runs // 2]
@@ -81,9 +81,9 @@ def _serve(engine: Engine, name: str, device: str) -> Run:
     """As the server runs it."""
     module = script(load_for(engine, name)).to(device)
 
-    def run(given: Tensor) -> tuple[Tensor, ...]:
+    def run(tensor: Tensor) -> tuple[Tensor, ...]:
         with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
-            answer = module(given)
+            answer = module(tensor)
         return answer if isinstance(answer, tuple) else (answer,)
 
     return run
@@ -99,9 +99,9 @@ def _half(name: str, device: str) -> Run:
     module: nn.Module = load(name).to(device)
     kind = torch.float16 if device == "cuda" else torch.bfloat16
 
-    def run(given: Tensor) -> Any:
+    def run(tensor: Tensor) -> Any:
         with torch.autocast(device, dtype=kind):
-            return module(given)
+            return module(tensor)
 
     return run
 
@@ -124,10 +124,10 @@ def _graph(engine: Engine, name: str, device: str) -> Run:
     network, capture = _serve(engine, name, device), CudaCapture()
     graphs: dict[torch.Size, Graph] = {}
 
-    def run(given: Tensor) -> tuple[Tensor, ...]:
-        if given.shape not in graphs:
-            graphs[given.shape] = capture(network, [given])
-        return graphs[given.shape](given)
+    def run(tensor: Tensor) -> tuple[Tensor, ...]:
+        if tensor.shape not in graphs:
+            graphs[tensor.shape] = capture(network, [tensor])
+        return graphs[tensor.shape](tensor)
 
     return run
 

@@ -19,27 +19,27 @@ STYLES = dict(zip(WAYS.values(), ("o-", "o--", "o:", "o-.", "s-", "s--", "s:", "
 COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
 
 
-def write_page(found: Mapping[str, StepResult], failed: Sequence[str], out: Path) -> bool:
+def write_page(results: Mapping[str, StepResult], failed: Sequence[str], out: Path) -> bool:
     """Write the page, and return whether every step was done and found nothing wrong."""
-    wrong = [f"{name}: {one}" for name, step in found.items() for one in step.wrong]
+    wrong = [f"{name}: {fault}" for name, step in results.items() for fault in step.wrong]
     wrong += [f"{name}: the step failed" for name in failed]
-    text = "\n\n".join(_write(found, wrong)) + "\n"
+    text = "\n\n".join(_write(results, wrong)) + "\n"
     with explain_write_errors(out):
         (out / "page.md").write_text(text, encoding="utf-8")
-    settings = [step for name, step in found.items() if name.startswith(SETTINGS)]
+    settings = [step for name, step in results.items() if name.startswith(SETTINGS)]
     if settings:
         plot([[draw_throughput(settings)]], out / "throughput.png")
     typer.echo(text)
     return not wrong
 
 
-def _write(found: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[str]:
+def _write(results: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[str]:
     yield "# First light of a GPU"
-    yield "\n".join(f"- {one}" for one in wrong) or "Nothing is wrong."
-    for step in found.values():
+    yield "\n".join(f"- {fault}" for fault in wrong) or "Nothing is wrong."
+    for step in results.values():
         yield f"## {step.title}"
         yield format_markdown(step.header, step.rows)
-    if any(name.startswith(SETTINGS) for name in found):
+    if any(name.startswith(SETTINGS) for name in results):
         yield "![Throughput by calls at once](throughput.png)"
 
 
@@ -48,10 +48,10 @@ def draw_throughput(settings: Sequence[StepResult]) -> Diagram:
 
     Each number of pictures at once has a colour, and each way to run a server a kind of line.
     """
-    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    points_of_line: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for workers, way, calls, throughput, *_ in (row for step in settings for row in step.rows):
-        found.setdefault((workers, way), []).append((float(calls), float(throughput)))
-    numbers = [*dict.fromkeys(workers for workers, _ in found)]
+        points_of_line.setdefault((workers, way), []).append((float(calls), float(throughput)))
+    numbers = [*dict.fromkeys(workers for workers, _ in points_of_line)]
     colours = dict(zip(numbers, cycle(COLOURS), strict=False))
     lines = [
         Line(
@@ -61,6 +61,6 @@ def draw_throughput(settings: Sequence[StepResult]) -> Diagram:
             colours[workers],
             STYLES[way],
         )
-        for (workers, way), points in found.items()
+        for (workers, way), points in points_of_line.items()
     ]
     return Diagram("Throughput", "calls at once", "pictures a second", tuple(lines))

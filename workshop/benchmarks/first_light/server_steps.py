@@ -37,11 +37,13 @@ OPTIONS = {
 def check_tensors(scope: Scope) -> StepResult:
     """Compare a server's answers with a CPU's, and look where the tensors lie."""
     if scope.is_whole:
-        found = check_server(scope.device)
+        checked = check_server(scope.device)
     else:
-        found = check_server(scope.device, [render(1)], at_once=1)
-    rows = tuple((one.model, one.seen_by, one.tensor, one.device) for one in found.places)
-    wrong = found.wrong if scope.device == "gpu" else found.different
+        checked = check_server(scope.device, [render(1)], at_once=1)
+    rows = tuple(
+        (place.model, place.seen_by, place.tensor, place.device) for place in checked.places
+    )
+    wrong = checked.wrong if scope.device == "gpu" else checked.different
     return StepResult("A server", ("hop", "seen by", "tensor", "where"), rows, wrong)
 
 

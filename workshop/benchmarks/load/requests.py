@@ -73,17 +73,17 @@ def kserve_http(
     """Return a KServe v2 request with binary tensors; without `outputs` it asks for all of them."""
     head: dict[str, Any] = {
         "inputs": [
-            {"name": one.name, "datatype": one.datatype, "shape": one.shape,
-             "parameters": {"binary_data_size": len(one.data)}}
-            for one in inputs
+            {"name": tensor.name, "datatype": tensor.datatype, "shape": tensor.shape,
+             "parameters": {"binary_data_size": len(tensor.data)}}
+            for tensor in inputs
         ],
         "parameters": {"binary_data_output": True, **(parameters or {})},
     }  # fmt: skip
     if outputs:
-        head["outputs"] = [{"name": one, "parameters": {"binary_data": True}} for one in outputs]
+        head["outputs"] = [{"name": name, "parameters": {"binary_data": True}} for name in outputs]
     text = json.dumps(head).encode()
     headers = {HEADER: str(len(text)), "Content-Type": "application/octet-stream"}
-    body = b"".join([text, *(one.data for one in inputs)])
+    body = b"".join([text, *(tensor.data for tensor in inputs)])
     return HttpRequest(f"/v2/models/{model}/infer", body, headers)
 
 
@@ -101,13 +101,15 @@ def kserve_grpc(
 ) -> GrpcRequest:
     """Return a KServe v2 request over gRPC; without `outputs` it asks for all of them."""
     request = service_pb2.ModelInferRequest(model_name=model)
-    for one in inputs:
-        tensor = request.inputs.add(name=one.name, datatype=one.datatype, shape=one.shape)
-        if one.region:
-            tensor.parameters["shared_memory_region"].string_param = one.region
-            tensor.parameters["shared_memory_byte_size"].int64_param = len(one.data)
+    for content in inputs:
+        tensor = request.inputs.add(
+            name=content.name, datatype=content.datatype, shape=content.shape
+        )
+        if content.region:
+            tensor.parameters["shared_memory_region"].string_param = content.region
+            tensor.parameters["shared_memory_byte_size"].int64_param = len(content.data)
         else:
-            request.raw_input_contents.append(one.data)
+            request.raw_input_contents.append(content.data)
     for name in outputs:
         request.outputs.add(name=name)
     for name, value in (parameters or {}).items():

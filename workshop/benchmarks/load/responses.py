@@ -54,14 +54,14 @@ def read_texts(request: Request, reply: Reply) -> tuple[str, ...]:
 
 
 def _read_rest(content: bytes) -> tuple[str, ...]:
-    found: list[str] = []
+    texts: list[str] = []
     for picture in json.loads(content)["pictures"]:
         if "problem" in picture:
-            found.append(f"problem {picture['problem']['status']}")
+            texts.append(f"problem {picture['problem']['status']}")
         else:
             plates = picture["plates"] if "plates" in picture else [picture["plate"]]
-            found += [plate["text"] for plate in plates]
-    return tuple(found)
+            texts += [plate["text"] for plate in plates]
+    return tuple(texts)
 
 
 def digest(request: Request, reply: Reply) -> str:
@@ -74,11 +74,11 @@ def digest(request: Request, reply: Reply) -> str:
         answer = json.loads(reply.content, object_hook=_drop_call)
         return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()
     is_grpc = isinstance(request, GrpcRequest)
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for name, kind, shape, content in sorted(_read_grpc(reply) if is_grpc else _read_http(reply)):
-        found.update(f"{name} {kind} {[*shape]} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()
+        hashed.update(f"{name} {kind} {[*shape]} {len(content)}\n".encode())
+        hashed.update(content)
+    return hashed.hexdigest()
 
 
 def _drop_call(members: dict[str, Any]) -> dict[str, Any]:

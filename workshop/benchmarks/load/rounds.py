@@ -105,15 +105,15 @@ def measure_round(
 
 def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
     calls, measured = load.calls, load.calls[start:end]
-    failed = [one for one in calls if _is_failure(one)]
+    failed = [call for call in calls if _is_failure(call)]
     broken = load.errors()
-    errors = [*(one.error for one in failed), *(str(e) or type(e).__name__ for e in broken)]
-    plates = [one.plates for one in calls if one.is_answered]
+    errors = [*(call.error for call in failed), *(str(e) or type(e).__name__ for e in broken)]
+    plates = [call.plates for call in calls if call.is_answered]
     return Round(
         seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
-        latencies_ms=tuple(1e3 * one.waited_s for one in measured if one.is_answered),
-        refused=sum(one.status in OVERLOADED for one in measured),
-        unanswered=sum(not one.is_answered for one in measured),
+        latencies_ms=tuple(1e3 * call.waited_s for call in measured if call.is_answered),
+        refused=sum(call.status in OVERLOADED for call in measured),
+        unanswered=sum(not call.is_answered for call in measured),
         errors=len(errors),
         first_error=errors[0] if errors else "",
         plates=plates[-1] if plates else None,
@@ -140,15 +140,15 @@ def repeat(
     started, done = time.monotonic(), 0
     for round_ in range(rounds):
         for cell in shuffle(cells, round_, block):
-            one = measure(cell)
-            measured.setdefault(cell, []).append(one)
+            result = measure(cell)
+            measured.setdefault(cell, []).append(result)
             done += 1
             rest_s = (time.monotonic() - started) * (rounds * len(cells) - done) / done
             left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
-            failed = f", {one.errors} errors" if one.errors else ""
+            failed = f", {result.errors} errors" if result.errors else ""
             typer.echo(
                 f"{done}/{rounds * len(cells)}  {cell}: "
-                f"{one.throughput:.1f} pictures/s{failed}; about {left} left",
+                f"{result.throughput:.1f} pictures/s{failed}; about {left} left",
                 err=True,
             )
         yield round_ + 1

@@ -66,13 +66,13 @@ def find_difference(wanted: Answer, got: Answer) -> str:
     """Describe the first difference of two answers; empty when they are alike."""
     if len(wanted) != len(got):
         return f"wanted {len(wanted)} plates, got {len(got)}"
-    for one, other in zip(wanted, got, strict=True):
-        if one.text != other.text:
-            return f"wanted the text {one.text!r}, got {other.text!r}"
-        if _distance_px(one.xyxy, other.xyxy) > BOX_PX:
-            return f"{one.text or 'a plate'}: wanted the box {one.xyxy}, got {other.xyxy}"
+    for reading, other in zip(wanted, got, strict=True):
+        if reading.text != other.text:
+            return f"wanted the text {reading.text!r}, got {other.text!r}"
+        if _distance_px(reading.xyxy, other.xyxy) > BOX_PX:
+            return f"{reading.text or 'a plate'}: wanted the box {reading.xyxy}, got {other.xyxy}"
     return ""
 
 
-def _distance_px(one: Iterable[float], other: Iterable[float]) -> float:
-    return max(abs(a - b) for a, b in zip(one, other, strict=True))
+def _distance_px(box: Iterable[float], other: Iterable[float]) -> float:
+    return max(abs(a - b) for a, b in zip(box, other, strict=True))

@@ -72,14 +72,14 @@ class Session:
 
     @property
     def servers(self) -> Mapping[str, ComparedServer]:
-        return {one.name: one for one in self.compared.several}
+        return {server.name: server for server in self.compared.several}
 
     def check_answers(self) -> None:
         """Check that all servers give the answers of the pipeline in process."""
         for picture in self.pictures.values():
             plates = self.worker.read(picture.encoded)
             wanted = tuple(Reading(plate.text, plate.xyxy) for plate in plates)
-            got = {name: one.answer(picture.encoded) for name, one in self.servers.items()}
+            got = {name: server.answer(picture.encoded) for name, server in self.servers.items()}
             check_alike(picture.name, wanted, got)
 
     def warm_up(self) -> None:
@@ -138,7 +138,7 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         open_servers(options, usable_cores()) as compared,
         run_worker(options, compared.triton.facts.parameters) as worker,
     ):
-        yield Session(compared, worker, {one.name: one for one in pictures})
+        yield Session(compared, worker, {picture.name: picture for picture in pictures})
 
 
 def measure(plan: Plan, pictures: Sequence[Picture]) -> Results:

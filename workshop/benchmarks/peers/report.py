@@ -73,7 +73,7 @@ class PeersReport:
 
     @property
     def has_failed(self) -> bool:
-        return bool(self.ended_early) or any(one.load.errors for one in self.cells)
+        return bool(self.ended_early) or any(figures.load.errors for figures in self.cells)
 
 
 def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> PeersReport:
@@ -83,13 +83,15 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Peers
     return PeersReport(
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine=describe_machine(triton.version if triton else ""),
-        conditions=Conditions(**{one.name: getattr(plan, one.name) for one in fields(Conditions)}),
+        conditions=Conditions(
+            **{field.name: getattr(plan, field.name) for field in fields(Conditions)}
+        ),
         triton=triton,
         workers=results.workers,
         rounds_done=results.rounds_done,
         ended_early=results.ended,
         pictures=tuple(map(describe_picture, pictures)),
-        ratios=find_ratios({one.cell: one.load for one in cells}),
+        ratios=find_ratios({figures.cell: figures.load for figures in cells}),
         cells=tuple(cells),
         servers=tuple(results.idle),
         notes=tuple(_find_notes(cells, results.ended)),
@@ -98,8 +100,10 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Peers
 
 def sum_up(cell: Cell, rounds: Sequence[Round]) -> PeerFigures:
     """Return the figures of a cell; there must be at least one round."""
-    sizes = [one.peaks.memory_bytes for one in rounds if one.peaks.memory_bytes is not None]
-    plates = [one.plates for one in rounds if one.plates is not None]
+    sizes = [
+        round_.peaks.memory_bytes for round_ in rounds if round_.peaks.memory_bytes is not None
+    ]
+    plates = [round_.plates for round_ in rounds if round_.plates is not None]
     return PeerFigures(
         cell=cell,
         plates=plates[-1] if plates else None,
@@ -111,9 +115,10 @@ def sum_up(cell: Cell, rounds: Sequence[Round]) -> PeerFigures:
 def _find_notes(cells: Sequence[PeerFigures], ended: str) -> Iterator[str]:
     if ended:
         yield f"the run ended early: {ended}"
-    for one in cells:
-        if one.load.errors:
-            yield f"{one.cell}: {one.load.errors} errors, the first: {one.load.first_error}"
+    for figures in cells:
+        if figures.load.errors:
+            load = figures.load
+            yield f"{figures.cell}: {load.errors} errors, the first: {load.first_error}"
 
 
 def find_ratios(loads: Loads) -> tuple[Ratio, ...]:

@@ -10,7 +10,8 @@ from workshop.benchmarks.peers.measurement import measure
 from workshop.benchmarks.peers.report import PeerFigures, PeersReport, write_up
 from workshop.benchmarks.pictures import prepare_pictures
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
-from workshop.reporting.tables import format_figure, format_markdown
+from workshop.reporting.tables import Cell as TableCell
+from workshop.reporting.tables import format_markdown
 
 MB = 1e6
 CELLS = (
@@ -18,7 +19,6 @@ CELLS = (
     "calls/s", "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB",
 )  # fmt: skip
 SERVERS = ("server", "version", "processes", "idle MB")
-Row = Sequence[str | float | int | None]
 
 
 def run_peers(plan: Plan) -> tuple[PeersReport, str]:
@@ -38,8 +38,8 @@ def format_tables(report: PeersReport) -> str:
     parts = (
         _head(report),
         _ratios(report.ratios),
-        _format(CELLS, [_list_figures(one) for one in report.cells]),
-        _format(SERVERS, [*_list_servers(report)]),
+        format_markdown(CELLS, [_list_figures(figures) for figures in report.cells]),
+        format_markdown(SERVERS, [*_list_servers(report)]),
         "".join(f"{note}\n" for note in report.notes),
     )
     return "\n".join(filter(None, parts))
@@ -56,33 +56,35 @@ def _head(report: PeersReport) -> str:
 
 
 def _ratios(ratios: Sequence[Ratio]) -> str:
-    pictures = list(dict.fromkeys(one.picture for one in ratios))
-    values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
-    rows: list[Row] = [
+    pictures = list(dict.fromkeys(ratio.picture for ratio in ratios))
+    values = {(ratio.title, ratio.concurrency, ratio.picture): ratio.value for ratio in ratios}
+    rows: list[Sequence[TableCell]] = [
         (title, count, *(values.get((title, count, picture)) for picture in pictures))
-        for title, count in dict.fromkeys((one.title, one.concurrency) for one in ratios)
+        for title, count in dict.fromkeys((ratio.title, ratio.concurrency) for ratio in ratios)
     ]
-    return _format(("ratio", "calls at once", *pictures), rows) if rows else ""
+    return format_markdown(("ratio", "calls at once", *pictures), rows) if rows else ""
 
 
-def _list_figures(one: PeerFigures) -> Row:
-    cell, load = one.cell, one.load
+def _list_figures(figures: PeerFigures) -> Sequence[TableCell]:
+    cell, load = figures.cell, figures.load
     return (
-        *(cell.picture, cell.concurrency, cell.server),
-        *(one.plates, load.calls, load.errors, load.refused),
-        *(load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, one.cores),
+        cell.picture,
+        cell.concurrency,
+        cell.server,
+        figures.plates,
+        load.calls,
+        load.errors,
+        load.refused,
+        load.throughput,
+        load.p50_ms,
+        load.p99_ms,
+        load.cpu_ms.server,
+        figures.cores,
         load.cpu_ms.client,
-        None if one.memory_bytes is None else one.memory_bytes / MB,
+        None if figures.memory_bytes is None else figures.memory_bytes / MB,
     )
 
 
-def _list_servers(report: PeersReport) -> Iterator[Row]:
-    for one in report.servers:
-        yield one.name, one.version, one.processes, one.memory_bytes / MB
-
-
-def _format(header: Sequence[str], rows: Sequence[Row]) -> str:
-    shown = [
-        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
-    ]
-    return format_markdown(header, shown)
+def _list_servers(report: PeersReport) -> Iterator[Sequence[TableCell]]:
+    for server in report.servers:
+        yield server.name, server.version, server.processes, server.memory_bytes / MB

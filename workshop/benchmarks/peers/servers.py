@@ -131,7 +131,7 @@ def _run_gateway(triton: MeasuredServer) -> Iterator[ComparedServer]:
             name=REST,
             version=read_version(),
             address=f"{HOST}:{gateway.options.http.port}",
-            roots=(triton.own.process.pid, *(one.process.pid for one in gateway.workers)),
+            roots=(triton.own.process.pid, *(worker.process.pid for worker in gateway.workers)),
             build=lambda encoded: rest(encoded, Content_Type="image/jpeg"),
             read=read_rest,
             count=_count_rest,

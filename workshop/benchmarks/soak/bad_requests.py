@@ -94,9 +94,11 @@ def _list_dropped(street: Picture) -> list[CheckedRequest]:
     }
     inputs = {"a file": file(street.encoded), "pixels": pixels(street.bgr)}
     return [
-        CheckedRequest(f"hung up: {name} by {way}", build([one]), status=DROPPED, hang_up_s=SOON_S)
+        CheckedRequest(
+            f"hung up: {name} by {way}", build([tensor]), status=DROPPED, hang_up_s=SOON_S
+        )
         for way, build in builds.items()
-        for name, one in inputs.items()
+        for name, tensor in inputs.items()
     ]
 
 

@@ -74,9 +74,9 @@ class RequestMix:
 
     def send(self, connection: Connection, number: int) -> Outcome:
         """Send the request of a call, and check its reply."""
-        wanted = self.find(number)
-        reply = connection.send(wanted.request, wanted.hang_up_s)
-        error = wanted.find_error(reply)
+        request = self.find(number)
+        reply = connection.send(request.request, request.hang_up_s)
+        error = request.find_error(reply)
         return Outcome(reply.status if error else ANSWERED, bool(error), error)
 
     def find(self, number: int) -> CheckedRequest:

@@ -76,8 +76,8 @@ class _Drawing:
         return self._diagram("/dev/shm", "MiB", [line])
 
     def rates(self) -> Diagram:
-        right = self._rate(lambda one: one.calls.ended - one.calls.failed)
-        wrong = self._rate(lambda one: one.calls.failed)
+        right = self._rate(lambda sample: sample.calls.ended - sample.calls.failed)
+        wrong = self._rate(lambda sample: sample.calls.failed)
         lines = [
             self._line(right, "right", most=FEW_POINTS),
             Line(self._x, wrong, "wrong", ACCENT),  # not smoothed: each one must show
@@ -90,8 +90,8 @@ class _Drawing:
         return [0.0, *((count(b) - count(a)) / (b.seconds - a.seconds) for a, b in pairs)]
 
     def latency(self) -> Diagram:
-        p50 = [one.calls.p50_ms or np.nan for one in self._samples]
-        p95 = [one.calls.p95_ms or np.nan for one in self._samples]
+        p50 = [sample.calls.p50_ms or np.nan for sample in self._samples]
+        p95 = [sample.calls.p95_ms or np.nan for sample in self._samples]
         lines = [
             self._line(p50, "p50", most=FEW_POINTS),
             self._line(p95, "p95", ACCENT, FEW_POINTS),

@@ -26,18 +26,18 @@ def write_samples(samples: Sequence[Sample], path: Path) -> None:
     roles = list_roles(samples)
     rows = [
         {
-            "seconds": one.seconds,
-            "calls": one.calls.ended,
-            **asdict(one.calls),
-            "shm_mb": one.shm_mb,
-            "files": one.files,
+            "seconds": sample.seconds,
+            "calls": sample.calls.ended,
+            **asdict(sample.calls),
+            "shm_mb": sample.shm_mb,
+            "files": sample.files,
             **{
                 f"{name} {role}": value
                 for role in roles
-                for name, value in asdict(one.roles.get(role, Held())).items()
+                for name, value in asdict(sample.roles.get(role, Held())).items()
             },
         }
-        for one in samples
+        for sample in samples
     ]
     pd.DataFrame(rows).round(3).to_csv(path, index=False)
 

@@ -95,7 +95,7 @@ def _encode(name: str, bgr: Bgr, kind: str) -> Picture:
 
 def list_alone(pictures: SentPictures) -> dict[str, HttpRequest]:
     """Return a request for each single picture, by the picture's name."""
-    alone = {one.name: rest(one.encoded) for one in (*pictures.streets, pictures.tiny)}
+    alone = {picture.name: rest(picture.encoded) for picture in (*pictures.streets, pictures.tiny)}
     return alone | {pictures.crop.name: rest(pictures.crop.encoded, "/v1/read")}
 
 
@@ -103,13 +103,13 @@ def list_good(
     pictures: SentPictures, texts: Mapping[str, tuple[str, ...]]
 ) -> Iterator[CheckedRequest]:
     """Yield all good requests with the answers that they must get, given those of each picture."""
-    for number, one in enumerate(pictures.streets):
-        for way, request in _list_requests(one).items():
-            yield CheckedRequest(f"{one.name} by {way}", request, texts[one.name])
+    for number, picture in enumerate(pictures.streets):
+        for way, request in _list_requests(picture).items():
+            yield CheckedRequest(f"{picture.name} by {way}", request, texts[picture.name])
         other = pictures.streets[number - 1]
-        form = rest_form(one.encoded, other.encoded)
-        both = texts[one.name] + texts[other.name]
-        yield CheckedRequest(f"{one.name} and another by REST form", form, both)
+        form = rest_form(picture.encoded, other.encoded)
+        both = texts[picture.name] + texts[other.name]
+        yield CheckedRequest(f"{picture.name} and another by REST form", form, both)
     tiny, crop = pictures.tiny, pictures.crop
     json = kserve_json(tiny.bgr)
     yield CheckedRequest(f"{tiny.name} by KServe JSON", json, texts[tiny.name])
@@ -123,15 +123,15 @@ def list_good(
         yield CheckedRequest(f"{crop.name} by {way}", request, texts[crop.name])
 
 
-def _list_requests(one: Picture) -> dict[str, Request]:
+def _list_requests(picture: Picture) -> dict[str, Request]:
     packed: dict[str, Request] = {
-        "REST": rest(one.encoded),
-        "KServe HTTP, file": kserve_http([file(one.encoded)]),
-        "KServe gRPC, file": kserve_grpc([file(one.encoded)]),
+        "REST": rest(picture.encoded),
+        "KServe HTTP, file": kserve_http([file(picture.encoded)]),
+        "KServe gRPC, file": kserve_grpc([file(picture.encoded)]),
     }
-    if one.bgr.size > 3 * MAX_PIXELS:
+    if picture.bgr.size > 3 * MAX_PIXELS:
         return packed
     return packed | {
-        "KServe HTTP, pixels": kserve_http([pixels(one.bgr)]),
-        "KServe gRPC, pixels": kserve_grpc([pixels(one.bgr)]),
+        "KServe HTTP, pixels": kserve_http([pixels(picture.bgr)]),
+        "KServe gRPC, pixels": kserve_grpc([pixels(picture.bgr)]),
     }

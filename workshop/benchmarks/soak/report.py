@@ -62,12 +62,12 @@ class SoakReport:
 
     @property
     def growing(self) -> list[Quantity]:
-        return [one for one in self.quantities if one.trend.grows]
+        return [quantity for quantity in self.quantities if quantity.trend.grows]
 
     @property
     def is_judged(self) -> bool:
         """True when there were enough samples to judge every quantity."""
-        return all(one.trend.is_known for one in self.quantities)
+        return all(quantity.trend.is_known for quantity in self.quantities)
 
     @property
     def has_failed(self) -> bool:
@@ -79,19 +79,19 @@ class SoakReport:
 def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
     """Judge all quantities that must not grow by the samples of a run."""
     calls = [sample.calls.ended for sample in samples]
-    found = [
+    of_roles = [
         Quantity(role, name, judge(calls, read_role(samples, role, name), ALLOWANCES[name]))
         for role in list_roles(samples)
         for name in QUANTITIES
     ]
     shm = judge(calls, [sample.shm_mb for sample in samples], SHM_ALLOWANCE)
     files = judge(calls, [sample.files for sample in samples], FILES_ALLOWANCE)
-    return (*found, Quantity(SHM, "MiB", shm), Quantity(FILES, "files", files))
+    return (*of_roles, Quantity(SHM, "MiB", shm), Quantity(FILES, "files", files))
 
 
 def judge_latency(samples: Sequence[Sample]) -> Drift | None:
     """Compare late latencies with early ones; None when there are too few."""
-    windows = [one.calls.p50_ms for one in samples if one.calls.p50_ms is not None]
+    windows = [sample.calls.p50_ms for sample in samples if sample.calls.p50_ms is not None]
     return judge_drift(windows) if len(windows) >= MIN_WINDOWS else None
 
 

@@ -71,7 +71,7 @@ def list_left(service: Service, status: int | None) -> Iterator[str]:
         yield f"plates serve: wanted exit status 0, got {status}"
     if regions := service.list_regions():
         yield f"{len(regions)} files in /dev/shm"
-    if files := sorted(one.name for one in service.tmp.iterdir()):
+    if files := sorted(file.name for file in service.tmp.iterdir()):
         yield f"in the temporary folder: {', '.join(files)}"
 
 
@@ -79,7 +79,7 @@ def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
     """Send each picture alone; return all requests with the answers that they must get."""
     alone = list_alone(pictures)
     with closing(Connection(gateway.http)) as connection:
-        texts = {name: send_alone(connection, name, one) for name, one in alone.items()}
+        texts = {name: send_alone(connection, name, request) for name, request in alone.items()}
     return shuffle([*list_good(pictures, texts)], list_bad(pictures.streets[0]))
 
 
@@ -108,7 +108,7 @@ def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) ->
 def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: list[Sample]) -> str:
     began, measured = time.monotonic(), Measured(service.pid, service.tmp)
     until = began + 60 * plan.minutes if plan.minutes else float("inf")
-    told, due = began, began
+    shown_s, due = began, began
     while True:
         is_over = load.has_ended() or bool(load.errors()) or time.monotonic() >= until
         sample = measured.look(time.monotonic() - began, record.sample())
@@ -117,8 +117,8 @@ def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: li
             return ""
         if not service.is_running():
             return "plates serve ended"
-        if time.monotonic() - told > TOLD_EVERY_S:
-            told = time.monotonic()
+        if time.monotonic() - shown_s > TOLD_EVERY_S:
+            shown_s = time.monotonic()
             typer.echo(_format_progress(sample), err=True)
         now = time.monotonic()
         due = max(due + plan.every_s, now)  # a late sample delays the later ones

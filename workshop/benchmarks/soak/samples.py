@@ -154,7 +154,9 @@ def find_replaced(samples: Sequence[Sample]) -> list[str]:
     Roles whose processes only begin are not reported: they start at the first use of a feature.
     If their number kept growing, memory and descriptors would show it.
     """
-    return [told for before, now in pairwise(samples) for told in _describe_changes(before, now)]
+    return [
+        sentence for before, now in pairwise(samples) for sentence in _describe_changes(before, now)
+    ]
 
 
 def _describe_changes(before: Sample, now: Sample) -> list[str]:

@@ -44,8 +44,10 @@ def format_duration(seconds: float) -> str:
 
 def list_rows(report: SoakReport) -> list[list[Cell]]:
     """Return a row for each role, and one for /dev/shm."""
-    trends = {(one.of, one.name): one.trend for one in report.quantities}
-    roles = dict.fromkeys(one.of for one in report.quantities if one.of not in (SHM, FILES))
+    trends = {(quantity.of, quantity.name): quantity.trend for quantity in report.quantities}
+    roles = dict.fromkeys(
+        quantity.of for quantity in report.quantities if quantity.of not in (SHM, FILES)
+    )
     rows: list[list[Cell]] = [
         [role, *_format_trend(trends[role, "memory_mb"]),
          *(_format_ends(trends[role, name]) for name in ("descriptors", "threads"))]
@@ -67,11 +69,11 @@ def _format_ends(trend: Trend) -> str:
 def describe_limits(report: SoakReport) -> Iterator[str]:
     """Yield a sentence with the highest allowed slopes in a run of this length."""
     limits: dict[str, float] = {}
-    for one in report.quantities:
-        limits[one.name] = max(one.trend.limit, limits.get(one.name, 0.0))
+    for quantity in report.quantities:
+        limits[quantity.name] = max(quantity.trend.limit, limits.get(quantity.name, 0.0))
     names = {"memory_mb": "MiB of a role", "MiB": f"MiB of {SHM}"}
-    told = (f"{format_figure(limits[name])} {names.get(name, name)}" for name in limits)
-    yield f"Limits per 1,000 calls: {', '.join(told)}."
+    texts = (f"{format_figure(limits[name])} {names.get(name, name)}" for name in limits)
+    yield f"Limits per 1,000 calls: {', '.join(texts)}."
 
 
 def describe_verdict(report: SoakReport) -> Iterator[str]:
@@ -80,8 +82,8 @@ def describe_verdict(report: SoakReport) -> Iterator[str]:
         yield f"The run ended early: {report.ended}."
     if not report.is_judged:
         yield "Too few samples after the warm-up to tell whether anything grows."
-    for one in report.growing:
-        yield f"GROWS: {_describe_growth(one)}."
+    for quantity in report.growing:
+        yield f"GROWS: {_describe_growth(quantity)}."
     if report.drift:
         yield _describe_drift(report)
     for words in (report.wrong, report.replaced, report.left):
@@ -90,10 +92,10 @@ def describe_verdict(report: SoakReport) -> Iterator[str]:
         yield "Nothing grows."
 
 
-def _describe_growth(one: Quantity) -> str:
-    what = WORDS.get(one.name, one.name)
-    slope = format_figure(one.trend.per_1000)
-    return f"{one.of}, {what}: {slope} per 1,000 calls, at most {format_figure(one.trend.limit)}"
+def _describe_growth(quantity: Quantity) -> str:
+    what = WORDS.get(quantity.name, quantity.name)
+    slope, limit = format_figure(quantity.trend.per_1000), format_figure(quantity.trend.limit)
+    return f"{quantity.of}, {what}: {slope} per 1,000 calls, at most {limit}"
 
 
 def _describe_drift(report: SoakReport) -> str:

@@ -73,8 +73,12 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
         outcomes: The outcomes of the standard plates under each condition.
         folder: The output folder.
     """
-    plates = (_plate_row(one.name, o) for one, judged in outcomes.items() for o in judged)
-    points = (_curve_row(title, one) for title, points_of in CURVES for one in points_of(result))
+    plates = (
+        _plate_row(condition.name, o) for condition, judged in outcomes.items() for o in judged
+    )
+    points = (
+        _curve_row(title, point) for title, points_of in CURVES for point in points_of(result)
+    )
     write_csv(ConditionRow, map(_row, (*result.each, result.mean)), folder / "conditions.csv")
     write_csv(ConditionPlateRow, plates, folder / "condition_plates.csv")
     write_csv(CurveRow, points, folder / "condition_curves.csv")
@@ -89,17 +93,17 @@ def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
     scenes = measure_calibration(keep_found(outcomes[AS_IT_IS]))
     mixture = measure_calibration(keep_found(pool(outcomes)))
     drawn = [
-        draw_reliability(one.bins, one.ece, of)
-        for one, of in ((scenes, "as it is"), (mixture, "all conditions"))
+        draw_reliability(calibration.bins, calibration.ece, of)
+        for calibration, of in ((scenes, "as it is"), (mixture, "all conditions"))
     ]
     write_csv(ScoreBin, mixture.bins, folder / "condition_reliability.csv")
     plot(list(zip(*drawn, strict=True)), folder / "condition_reliability.png")
 
 
-def _row(one: ConditionResult) -> ConditionRow:
-    std = one.std
+def _row(result: ConditionResult) -> ConditionRow:
+    std = result.std
     return ConditionRow(
-        condition=one.name,
+        condition=result.name,
         plates=std.plates,
         found=std.found,
         read=std.read,
@@ -108,8 +112,8 @@ def _row(one: ConditionResult) -> ConditionRow:
         missed=std.missed,
         read_rate=std.read_rate,
         wrong_of_shown=std.wrong_of_shown,
-        ece=one.ece,
-        ece_equal_mass=one.ece_equal_mass,
+        ece=result.ece,
+        ece_equal_mass=result.ece_equal_mass,
     )
 
 
@@ -142,12 +146,12 @@ def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:
 
 def draw_wrong(each: Sequence[ConditionResult]) -> Diagram:
     """Draw the part of the shown texts that is wrong, with a bar for each condition."""
-    percent = [100 * (one.std.wrong_of_shown or 0.0) for one in each]
+    percent = [100 * (result.std.wrong_of_shown or 0.0) for result in each]
     places = [index - 0.4 for index in range(len(each))]
     ends = (-0.5, len(each) - 0.5)
     most = Line(ends, (100 * MAX_WRONG_SHARE,) * 2, f"{100 * MAX_WRONG_SHARE:g} %", FAINT, "--")
     return Diagram(
         "Texts shown that are wrong", "", "wrong of shown, %",
         (Bars(places, percent, 0.8, colour=ACCENT), most), ends,
-        x_names=tuple(one.name for one in each), x_names_deg=60,
+        x_names=tuple(result.name for result in each), x_names_deg=60,
     )  # fmt: skip

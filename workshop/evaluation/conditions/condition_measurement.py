@@ -47,7 +47,7 @@ def judge_conditions(
     Returns:
         The outcomes of the standard plates.
     """
-    standard = [one for one in scenes if any(plate.type == STANDARD for plate in one.plates)]
+    standard = [scene for scene in scenes if any(plate.type == STANDARD for plate in scene.plates)]
     judged = {}
     for number, condition in enumerate(EVERY_CONDITION, 1):
         label = f"{number} of {len(EVERY_CONDITION)}, {condition.name}"
@@ -65,7 +65,7 @@ def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
     if not outcomes[AS_IT_IS]:
         raise DataError("conditions: wanted standard plates, got none")
     return ConditionsResult(
-        each=tuple(_measure(one.name, outcomes[one]) for one in CONDITIONS),
+        each=tuple(_measure(condition.name, outcomes[condition]) for condition in CONDITIONS),
         mean=_measure(f"mean of {len(CONDITIONS)}", pool(outcomes)),
         by_width_px=_measure_widths(outcomes),
         by_turn_deg=_measure_sweep(outcomes, TURNS_DEG),

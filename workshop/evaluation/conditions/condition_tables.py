@@ -26,18 +26,18 @@ CURVES: tuple[tuple[str, Callable[[ConditionsResult], Sequence[RatePoint]]], ...
 
 def summarize_conditions(result: ConditionsResult) -> list[str]:
     """Return the table of conditions, and the points of the curves, as texts."""
-    rows = [(one.name, *_row(one)) for one in (*result.each, result.mean)]
+    rows = [(condition.name, *_row(condition)) for condition in (*result.each, result.mean)]
     title = f"conditions, {result.each[0].std.plates} standard plates in each"
     return [format_table((title, *COLUMNS), rows), *_tabulate_curves(result)]
 
 
-def _row(one: ConditionResult) -> tuple[Cell, ...]:
-    std = one.std
+def _row(result: ConditionResult) -> tuple[Cell, ...]:
+    std = result.std
     rates = (std.read, std.wrong, std.not_shown, std.found)
     return (
         *(format_percent(ratio(count, std.plates)) for count in rates),
         format_percent(std.wrong_of_shown),
-        format_number(one.ece),
+        format_number(result.ece),
     )
 
 
@@ -60,7 +60,9 @@ def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
     Args:
         results: By the name of the evaluation; the conditions of the first one are the rows.
     """
-    tables = [{one.name: one for one in (*of.each, of.mean)} for of in results.values()]
+    tables = [
+        {condition.name: condition for condition in (*of.each, of.mean)} for of in results.values()
+    ]
     header = ("", *(f"{name}: {title}" for name in results for title in COMPARED))
     rows = [
         (name, *(cell for table in tables for cell in _compared(table.get(name))))
@@ -69,14 +71,14 @@ def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
     return format_markdown(header, rows)
 
 
-def _compared(one: ConditionResult | None) -> tuple[Cell, ...]:
-    if one is None:
+def _compared(result: ConditionResult | None) -> tuple[Cell, ...]:
+    if result is None:
         return (None,) * len(COMPARED)
-    std = one.std
+    std = result.std
     return (
         format_percent(std.read_rate),
         format_percent(std.wrong_of_shown),
-        format_number(one.ece),
+        format_number(result.ece),
     )
 
 
@@ -87,7 +89,7 @@ def compare_curves(results: Mapping[str, ConditionsResult]) -> str:
         results: By the name of the evaluation; the bins of the first one are the columns.
     """
     return "\n".join(
-        _compare_curve(title, {name: points_of(one) for name, one in results.items()})
+        _compare_curve(title, {name: points_of(result) for name, result in results.items()})
         for title, points_of in CURVES
     )
 
@@ -97,5 +99,5 @@ def _compare_curve(title: str, curves: Mapping[str, Sequence[RatePoint]]) -> str
     rows = []
     for name, points in curves.items():
         rates = {point.bin: point.rate for point in points}
-        rows.append((name, *(format_percent(rates.get(one)) for one in bins)))
+        rows.append((name, *(format_percent(rates.get(name_of_bin)) for name_of_bin in bins)))
     return format_markdown((title, *bins), rows)

@@ -97,7 +97,7 @@ def read_standard(folder: Path, infer: Infer, settings: Settings) -> list[Outcom
         for scene in read_scenes(folder)
         for outcome in judge(scene, Answer(recognize(open_picture(scene.path), infer, every)))
     ]
-    return [one for one in outcomes if one.label.type == STANDARD]
+    return [outcome for outcome in outcomes if outcome.label.type == STANDARD]
 
 
 def describe(name: str, counted: Tally, threshold: float) -> str:
@@ -117,11 +117,11 @@ def describe(name: str, counted: Tally, threshold: float) -> str:
 
 def _by_cause(counted: Tally, shown: list[FalseAlarm]) -> str:
     """Return a table: how many things there are, are detected, and show a text."""
-    found = [one.cause for one in counted.alarms]
-    causes = sorted({*counted.placed, *found})
-    texts = [one.cause for one in shown]
+    detected = [alarm.cause for alarm in counted.alarms]
+    causes = sorted({*counted.placed, *detected})
+    texts = [alarm.cause for alarm in shown]
     rows = [
-        (cause, counted.placed.get(cause), found.count(cause), texts.count(cause))
+        (cause, counted.placed.get(cause), detected.count(cause), texts.count(cause))
         for cause in causes
     ]
     return format_table(("cause", "drawn", "detected", "shown"), rows)
@@ -145,14 +145,14 @@ def compare_thresholds(sets: Mapping[str, Tally], standard: list[Outcome]) -> st
 
 def _read_at(standard: list[Outcome], threshold: float) -> tuple[int, int, str]:
     """Return the numbers of plates read and shown wrong, and the part read."""
-    shown = [one for one in standard if one.best and one.score >= threshold]
-    right = sum(one.is_right for one in shown)
+    shown = [outcome for outcome in standard if outcome.best and outcome.score >= threshold]
+    right = sum(alarm.is_right for alarm in shown)
     return right, len(shown) - right, format_percent(right / len(standard))
 
 
 def write_shown(name: str, shown: list[FalseAlarm], folder: Path) -> None:
     """Write the texts shown as a table and as sheets, surest first."""
-    write_sheets((one.tile for one in shown if one.tile is not None), folder, f"{name}_shown")
+    write_sheets((alarm.tile for alarm in shown if alarm.tile is not None), folder, f"{name}_shown")
     write_csv(AlarmRow, map(_row_of, shown), folder / f"{name}_shown.csv")
 
 

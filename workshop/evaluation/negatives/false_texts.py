@@ -86,12 +86,12 @@ class Tally:
 
     def shown(self, threshold: float) -> list[FalseAlarm]:
         """Return the alarms whose texts are shown, surest first."""
-        shown = [one for one in self.alarms if one.is_shown(threshold)]
-        return sorted(shown, key=lambda one: -one.text_score)
+        shown = [alarm for alarm in self.alarms if alarm.is_shown(threshold)]
+        return sorted(shown, key=lambda alarm: -alarm.text_score)
 
     def pictures_shown(self, threshold: float) -> int:
         """Return the number of pictures with at least one such text."""
-        return len({one.image for one in self.shown(threshold)})
+        return len({alarm.image for alarm in self.shown(threshold)})
 
     def interval(self, threshold: float) -> tuple[float, float]:
         """Return the 95 % interval of the share of pictures with such a text."""
@@ -113,8 +113,8 @@ def tally(views: Iterable[tuple[View, Plates]], threshold: float) -> Tally:
         for thing in view.placed or ():
             placed[thing.kind] = placed.get(thing.kind, 0) + 1
         alarms += (
-            _with_tile(view, one) if one.is_shown(threshold) else one
-            for one in _alarms_of(view, plates)
+            _with_tile(view, alarm) if alarm.is_shown(threshold) else alarm
+            for alarm in _alarms_of(view, plates)
         )
     return Tally(count, tuple(alarms), placed)
 

@@ -40,7 +40,7 @@ def track(frames: Sequence[ReadFrame], camera: Camera) -> TrackedClip:
     """Follow the plates of a clip."""
     tracker = PassTracker(camera, pixels=KnownPixels(frames))
     started = time.process_time()
-    events = [event for one in frames for event in tracker.update(one.frame, one.plates)]
+    events = [event for frame in frames for event in tracker.update(frame.frame, frame.plates)]
     events += tracker.close()
     return TrackedClip(tuple(events), len(frames), time.process_time() - started)
 
@@ -52,7 +52,7 @@ def recognize_lazily(threads: int) -> Recognize:
     def read(picture: object) -> Plates:
         if not loaded:
             networks = load_here(None, Engine.AUTO, threads)
-            loaded.append(lambda one: recognize(one, networks))
+            loaded.append(lambda bgr: recognize(bgr, networks))
         return loaded[0](picture)  # type: ignore[arg-type]  # a tensor
 
     return read
@@ -65,13 +65,13 @@ def measure(
     outcomes, tables, tracked = [], {}, []
     for clip in clips:
         frames = read_clip(clip, recognizer, looks_per_s, folder)
-        one = track(frames, Camera(clip.stem, str(clip)))
-        tracked.append(one)
+        tracked_clip = track(frames, Camera(clip.stem, str(clip)))
+        tracked.append(tracked_clip)
         truth = clip.with_suffix(".json")
         if truth.is_file():
-            outcomes.append(judge_clip(read_truth(truth), one.events))
+            outcomes.append(judge_clip(read_truth(truth), tracked_clip.events))
         else:
-            closed = [event.passed for event in one.events if event.kind == "closed"]
+            closed = [event.passed for event in tracked_clip.events if event.kind == "closed"]
             tables[clip.name] = closed
     return outcomes, tables, tracked
 
@@ -87,19 +87,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help="folder of the readings, which are kept; reports/readings",
     )
     parser.add_argument("--threads", type=int, default=1, help="of the networks; 1")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     clips = [
         clip
-        for path in given.clips
+        for path in options.clips
         for clip in (sorted(path.glob("*.mp4")) if path.is_dir() else [path])
     ]
-    given.readings.mkdir(parents=True, exist_ok=True)
-    recognizer = recognize_lazily(given.threads)
-    outcomes, tables, tracked = measure(clips, recognizer, given.looks, given.readings)
+    options.readings.mkdir(parents=True, exist_ok=True)
+    recognizer = recognize_lazily(options.threads)
+    outcomes, tables, tracked = measure(clips, recognizer, options.looks, options.readings)
     parts = [f"{name}\n{pass_table(passes)}" for name, passes in tables.items()]
     if outcomes:
         parts += [outcome_table(outcomes), calibration_table(outcomes)]
-    frames, seconds = sum(one.frames for one in tracked), sum(one.seconds for one in tracked)
+    frames, seconds = sum(clip.frames for clip in tracked), sum(clip.seconds for clip in tracked)
     parts.append(
         f"tracker: {1000 * seconds / max(1, frames):.2f} ms of CPU a frame, {frames} frames"
     )

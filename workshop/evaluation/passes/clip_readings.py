@@ -73,9 +73,9 @@ def read_clip(
     """
     kept = folder / f"{clip.stem}.{looks_per_s:g}{ENDING}"
     if kept.is_file() and kept.stat().st_mtime >= clip.stat().st_mtime:
-        return [_from_dict(one) for one in json.loads(kept.read_text(encoding="utf-8"))]
+        return [_from_dict(known) for known in json.loads(kept.read_text(encoding="utf-8"))]
     frames = [_read(frame, recognize) for frame in clip_frames(clip, looks_per_s)]
-    kept.write_text(json.dumps([_to_dict(one) for one in frames]), encoding="utf-8")
+    kept.write_text(json.dumps([_to_dict(frame) for frame in frames]), encoding="utf-8")
     return frames
 
 

@@ -58,48 +58,60 @@ def judge_clip(truth: Truth, events: Sequence[PassEvent]) -> ClipOutcome:
     """Judge the events of a clip."""
     closed = [event.passed for event in events if event.kind == "closed"]
     agreed = {event.passed.id: event.passed for event in events if event.kind == "agreed"}
-    shown = [vehicles_of(one, truth) for one in closed]
+    shown = [vehicles_of(vehicle_pass, truth) for vehicle_pass in closed]
     by_vehicle: dict[int, list[Pass]] = {}
     for one, seen in zip(closed, shown, strict=True):
         if seen:
             by_vehicle.setdefault(seen.most_common(1)[0][0], []).append(one)
     counted = {
-        index: one for index, one in enumerate(truth.passes) if len(one.readable) >= MIN_READABLE
+        index: vehicle_pass
+        for index, vehicle_pass in enumerate(truth.passes)
+        if len(vehicle_pass.readable) >= MIN_READABLE
     }
-    found = {index: by_vehicle[index] for index in counted if index in by_vehicle}
+    matched = {index: by_vehicle[index] for index in counted if index in by_vehicle}
     longest = {
-        index: max(each, key=lambda one: len(one.observations)) for index, each in found.items()
+        index: max(each, key=lambda vehicle_pass: len(vehicle_pass.observations))
+        for index, each in matched.items()
     }
-    settled = {index: agreed[one.id] for index, one in longest.items() if one.id in agreed}
+    settled = {
+        index: agreed[vehicle_pass.id]
+        for index, vehicle_pass in longest.items()
+        if vehicle_pass.id in agreed
+    }
     return ClipOutcome(
         scenario=truth.scenario,
         conditions=truth.conditions,
         rate=truth.rate,
         counted=len(counted),
-        found=len(found),
-        split=sum(len(each) > 1 for each in found.values()),
-        exact=sum(one.text == counted[index].text for index, one in longest.items()),
+        found=len(matched),
+        split=sum(len(each) > 1 for each in matched.values()),
+        exact=sum(
+            vehicle_pass.text == counted[index].text for index, vehicle_pass in longest.items()
+        ),
         merged=sum(map(_is_merged, shown)),
         passes=len(closed),
         spurious=len(closed) - len(by_vehicle),
         agreed=len(settled),
         agreed_after_s=tuple(
-            one.last_seen_s - (counted[index].first_s or 0.0) for index, one in settled.items()
+            vehicle_pass.last_seen_s - (counted[index].first_s or 0.0)
+            for index, vehicle_pass in settled.items()
         ),
         texts=tuple(_text_scores(truth, by_vehicle)),
-        missed=tuple(one.text for index, one in counted.items() if index not in found),
+        missed=tuple(
+            vehicle_pass.text for index, vehicle_pass in counted.items() if index not in matched
+        ),
         wrong=tuple(
-            (counted[index].text, one.text)
-            for index, one in longest.items()
-            if one.text != counted[index].text
+            (counted[index].text, vehicle_pass.text)
+            for index, vehicle_pass in longest.items()
+            if vehicle_pass.text != counted[index].text
         ),
     )
 
 
-def vehicles_of(one: Pass, truth: Truth) -> Counter[int]:
+def vehicles_of(vehicle_pass: Pass, truth: Truth) -> Counter[int]:
     """Return how many of a pass's looks show each vehicle of the truth."""
     seen: Counter[int] = Counter()
-    for observation in one.observations:
+    for observation in vehicle_pass.observations:
         x0, y0, x1, y1 = observation.plate.xyxy
         middle = (x0 + x1) / 2, (y0 + y1) / 2
         distances = {
@@ -130,8 +142,8 @@ def _is_merged(seen: Counter[int]) -> bool:
 def _text_scores(truth: Truth, by_vehicle: dict[int, list[Pass]]) -> list[tuple[float, bool]]:
     """Return score and correctness of the best text of each pass, shown or not."""
     return [
-        (one.text_score, one.candidates[0][0] == truth.passes[index].text)
+        (vehicle_pass.text_score, vehicle_pass.candidates[0][0] == truth.passes[index].text)
         for index, each in by_vehicle.items()
-        for one in each
-        if one.candidates
+        for vehicle_pass in each
+        if vehicle_pass.candidates
     ]

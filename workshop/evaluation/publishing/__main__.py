@@ -191,10 +191,10 @@ def publish(
 ) -> None:
     """Measure what docs/accuracy.md and weights/README.md say; without data, write them again."""
     with show_errors(verbose=False):
-        given = [path for path in (scenes, detection, ancestor) if path]
+        sources = [path for path in (scenes, detection, ancestor) if path]
         if scenes and detection and ancestor:
             write_report(measure(Sources(scenes, detection, ancestor, reports)), FIGURES)
-        elif given:
+        elif sources:
             raise DataError("data: wanted --scenes, --detection and --ancestor, or none of them")
         write_pages(read_report(Published, FIGURES))
 

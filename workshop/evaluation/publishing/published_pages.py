@@ -61,13 +61,13 @@ def _detection(published: Published, name: str) -> PublishedDetection:
 def write_headline(published: Published) -> str:
     """Write the rates of found and read plates, ours beside the predecessor's."""
     ours, theirs = _reading(published, OURS), _reading(published, PREDECESSOR)
-    found, run = _detection(published, OURS), published.runs[OURS]
-    rows = _headline_rows(ours, theirs, found)
+    detection, run = _detection(published, OURS), published.runs[OURS]
+    rows = _headline_rows(ours, theirs, detection)
     before = (
         f"{ours.std.plates} standard plates on photos of Russian cars that were never trained on, "
         f"through the pipeline that answers requests ({run.detector_side_px} px, {_engines(run)}); "
-        f"and {found.pictures} other photos for detection, {found.ignored} plates that nobody "
-        "labelled set aside:"
+        f"and {detection.pictures} other photos for detection, {detection.ignored} plates that "
+        "nobody labelled set aside:"
     )
     after = f"{_write_test(published)} A text is shown from a score of {run.text_threshold:g} on."
     header = ("", "ours", "the predecessor's STN and LPRNet behind our detector")
@@ -84,7 +84,7 @@ def write_readme(published: Published) -> str:
 
 
 def _headline_rows(
-    ours: PublishedReading, theirs: PublishedReading, found: PublishedDetection
+    ours: PublishedReading, theirs: PublishedReading, detection: PublishedDetection
 ) -> list[tuple[Cell, ...]]:
     return [
         ("the plate is found", ours.std.found, theirs.std.found),
@@ -92,9 +92,9 @@ def _headline_rows(
         ("another text is shown", ours.std.wrong, theirs.std.wrong),
         ("nothing is shown, not sure enough", ours.std.not_shown, theirs.std.not_shown),
         *_calibration_rows(ours, theirs),
-        ("detection, IoU 0.5: mAP50", format_number(found.map50), None),
-        (_at_threshold(found), _point(found.at_threshold), None),
-        ("precision / recall at best F1", _point(found.at_best_f1), None),
+        ("detection, IoU 0.5: mAP50", format_number(detection.map50), None),
+        (_at_threshold(detection), _point(detection.at_threshold), None),
+        ("precision / recall at best F1", _point(detection.at_best_f1), None),
     ]
 
 
@@ -142,12 +142,12 @@ def write_sides(published: Published) -> str:
 
 
 def _side_row(run: PublishedRun) -> tuple[Cell, ...]:
-    found, reading = run.detection, run.reading
-    if found is None or reading is None:
+    detection, reading = run.detection, run.reading
+    if detection is None or reading is None:
         raise DataError("figures: wanted detection and readings of each size, got one of them")
     return (
         run.detector_side_px,
-        *_detection_cells(found),
+        *_detection_cells(detection),
         f"{reading.std.found}, {reading.std.read}",
     )
 
@@ -156,8 +156,8 @@ def write_labels(published: Published) -> str:
     """Write the effect of the labels of the validation photos on the figures."""
     clean, raw = _detection(published, OURS), _detection(published, AS_LABELLED)
     rows = [
-        (title, *_detection_cells(found))
-        for title, found in (("set aside", clean), ("as they came", raw))
+        (title, *_detection_cells(detection))
+        for title, detection in (("set aside", clean), ("as they came", raw))
     ]
     text = (
         f"The {clean.pictures} validation photos carry {clean.labels} labels. {clean.ignored} "
@@ -173,13 +173,19 @@ def write_labels(published: Published) -> str:
 def write_engines(published: Published) -> str:
     """Write the effect of each engine of the detector on the figures."""
     names = (OURS, FLOAT32, TORCHSCRIPT)
-    found = [_detection(published, name) for name in names]
+    detections = [_detection(published, name) for name in names]
     read = [_reading(published, name).std for name in names]
     rows: list[tuple[Cell, ...]] = [
         ("standard plates of the scenes found, read", *(f"{o.found}, {o.read}" for o in read)),
-        ("mAP50 / mAP50-95", *(f"{o.map50:.3f} / {o.map50_95:.3f}" for o in found)),
-        (_at_threshold(found[0]), *(_point(one.at_threshold) for one in found)),
-        ("precision / recall at best F1", *(_point(one.at_best_f1) for one in found)),
+        ("mAP50 / mAP50-95", *(f"{o.map50:.3f} / {o.map50_95:.3f}" for o in detections)),
+        (
+            _at_threshold(detections[0]),
+            *(_point(detection.at_threshold) for detection in detections),
+        ),
+        (
+            "precision / recall at best F1",
+            *(_point(detection.at_best_f1) for detection in detections),
+        ),
     ]
     return format_markdown(("", *(published.runs[name].engines["yolo"] for name in names)), rows)
 
@@ -189,7 +195,7 @@ def write_reader(published: Published) -> str:
     names = (OURS, PREDECESSOR, PREDECESSOR_ALL)
     all_of = [_reading(published, name) for name in names]
     rows: list[tuple[Cell, ...]] = [
-        ("standard plates read, end to end", *(_read(one.std) for one in all_of)),
+        ("standard plates read, end to end", *(_read(reading.std) for reading in all_of)),
         ("wrong (shown), not shown", *(f"{o.std.wrong}, {o.std.not_shown}" for o in all_of)),
         ("plates of other formats read", *(f"{o.other.read} of {o.other.plates}" for o in all_of)),
         ("best path / free beam / beam in formats", *map(_decoded, all_of)),
@@ -229,8 +235,8 @@ def _write_test(published: Published) -> str:
 def _calibration_rows(*readings: PublishedReading) -> list[tuple[Cell, ...]]:
     title = "expected calibration error of `text_scores`, bins of equal"
     return [
-        (f"{title} width", *(format_number(one.ece) for one in readings)),
-        (f"{title} mass", *(format_number(one.ece_equal_mass) for one in readings)),
+        (f"{title} width", *(format_number(reading.ece) for reading in readings)),
+        (f"{title} mass", *(format_number(reading.ece_equal_mass) for reading in readings)),
     ]
 
 
@@ -249,13 +255,13 @@ def _covered(reading: PublishedReading) -> str:
     return format_percent(reading.at_precision.coverage if reading.at_precision else None)
 
 
-def _detection_cells(found: PublishedDetection) -> tuple[Cell, ...]:
-    numbers = (format_number(found.map50), format_number(found.map50_95))
-    return (*numbers, _point(found.at_threshold), _point(found.at_best_f1))
+def _detection_cells(detection: PublishedDetection) -> tuple[Cell, ...]:
+    numbers = (format_number(detection.map50), format_number(detection.map50_95))
+    return (*numbers, _point(detection.at_threshold), _point(detection.at_best_f1))
 
 
-def _at_threshold(found: PublishedDetection) -> str:
-    return f"precision / recall at the service's threshold of {found.at_threshold.threshold:g}"
+def _at_threshold(detection: PublishedDetection) -> str:
+    return f"precision / recall at the service's threshold of {detection.at_threshold.threshold:g}"
 
 
 def _point(point: OperatingPoint) -> str:

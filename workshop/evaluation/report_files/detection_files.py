@@ -76,12 +76,18 @@ def write_detection(
 ) -> None:
     """Write `detections.csv`, the curve, and sheets that help to find wrong labels."""
     paths, threshold = {path.name: path for path in files}, result.at_threshold.threshold or 0.0
-    judged = [judge_match(one, pair, threshold) for one in pictures for pair in match(one)]
-    write_csv(BoxRow, [row_of(one) for one in judged if one.kind], folder / "detections.csv")
+    judged = [
+        judge_match(picture, pair, threshold) for picture in pictures for pair in match(picture)
+    ]
+    write_csv(
+        BoxRow,
+        [row_of(judged_match) for judged_match in judged if judged_match.kind],
+        folder / "detections.csv",
+    )
     for kind, stem in ((FALSE_ALARM, "false_alarms"), (MISS, "missed_boxes")):
-        chosen = [one for one in judged if one.kind == kind]
-        chosen.sort(key=lambda one: one.score, reverse=True)
-        write_sheets((draw(tile_of(one, paths)) for one in chosen), folder, stem)
+        chosen = [judged_match for judged_match in judged if judged_match.kind == kind]
+        chosen.sort(key=lambda judged_match: judged_match.score, reverse=True)
+        write_sheets((draw(tile_of(judged_match, paths)) for judged_match in chosen), folder, stem)
     curve = curve_of(pictures)
     write_csv(CurveRow, rows_of(curve), folder / "precision_recall.csv")
     diagram = draw_precision_recall(curve, threshold, result.map50)

@@ -49,17 +49,19 @@ def draw_reliability(
         ece: Their expected calibration error.
         of: The name of the readings, for the title.
     """
-    width, lows = 1 / len(bins), [one.low for one in bins]
-    full = [(one.score, one.accuracy) for one in bins if one.score is not None]
+    width, lows = 1 / len(bins), [score_bin.low for score_bin in bins]
+    full = [
+        (score_bin.score, score_bin.accuracy) for score_bin in bins if score_bin.score is not None
+    ]
     means = Line([x for x, _ in full], [y or 0.0 for _, y in full], "mean score", ACCENT, "o")
     marks = (
-        Bars(lows, [one.accuracy or 0.0 for one in bins], width, "right"),
+        Bars(lows, [score_bin.accuracy or 0.0 for score_bin in bins], width, "right"),
         Line((0, 1), (0, 1), "scores that mean what they say", FAINT, "--"),
         means,
     )
     named = f"Reliability of text scores{f', {of}' if of else ''}"
     title = named if ece is None else f"{named}: ECE {ece:.3f}"
-    counts = Bars(lows, [one.count for one in bins], width, colour=FAINT, counted=True)
+    counts = Bars(lows, [score_bin.count for score_bin in bins], width, colour=FAINT, counted=True)
     return (
         Diagram(title, "", "part that is right", marks, (0.0, 1.0), FROM_0_TO_1),
         Diagram("", "text score", "plates", (counts,), (0.0, 1.0)),

@@ -50,7 +50,7 @@ def write_paired_test(report: Report, other: Report) -> str:
         return f"{title}: no paired test, for one of the two holds no readings.\n"
     sentences = [_name_other_data(pairing, report.name, other.name)]
     sentences += [f"{describe_test(test)}." for test in pairing.tests]
-    rows = [_row(one) for test in pairing.tests for one in (*test.won, *test.lost)]
+    rows = [_row(change) for test in pairing.tests for change in (*test.won, *test.lost)]
     header = ("", "picture", "wanted", report.name, other.name)
     table = f"\n{format_markdown(header, rows)}" if rows else ""
     return f"{title}: {' '.join(filter(None, sentences))}\n{table}"
@@ -109,7 +109,9 @@ def write_changes(
         for change in (*test.won, *test.lost)
     ]
     of = {(outcome.path.name, outcome.label.region): outcome for outcome in outcomes}
-    tiles = (_tile(of[one.new.image, one.new.region], one, name) for one, name in changes)
+    tiles = (
+        _tile(of[change.new.image, change.new.region], change, name) for change, name in changes
+    )
     write_csv(ChangeRow, [_csv_row(*change) for change in changes], folder / "changed.csv")
     write_sheets(map(draw, tiles), folder, "changed")
 

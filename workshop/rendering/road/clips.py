@@ -6,10 +6,9 @@ Example:
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from workshop.rendering.road.filming import Conditions, SeenPlate, Shot, Vehicle
 from workshop.rendering.road.traffic import SCENARIOS, Course
 from workshop.rendering.texts import plain, random_text
 from workshop.rendering.video import CPU_INDEPENDENT, PRESETS
+from workshop.reporting.files import read_report, write_report
 
 SIZE_WH = (1280, 720)
 RATES = (2.0, 4.0, 5.0, 8.0, 12.5, 25.0)
@@ -86,12 +86,7 @@ class Truth:
 
 def read_truth(file: Path) -> Truth:
     """Read the JSON file of a clip."""
-    known = json.loads(file.read_text(encoding="utf-8"))
-    passes = []
-    for one in known.pop("passes"):
-        boxes = tuple(TruthBox(**{**box, "xyxy": tuple(box["xyxy"])}) for box in one.pop("boxes"))
-        passes.append(TruthPass(**one, boxes=boxes))
-    return Truth(**{**known, "size_wh": tuple(known["size_wh"])}, passes=tuple(passes))
+    return read_report(Truth, file)
 
 
 def draw_clip(
@@ -118,9 +113,9 @@ def draw_clip(
     seen: list[list[SeenPlate]] = []
     frames = _keep_plates(shot.film(times), seen)
     write_video(out.with_suffix(".mp4"), frames, rate, crf=float(rng.uniform(*CRF)))
-    passes = [_truth_of(index, one.text, seen, rate) for index, one in enumerate(vehicles)]
+    passes = [_truth_of(index, vehicle.text, seen, rate) for index, vehicle in enumerate(vehicles)]
     truth = Truth(scenario, conditions, rate, SIZE_WH, tuple(passes))
-    out.with_suffix(".json").write_text(json.dumps(asdict(truth)), encoding="utf-8")
+    write_report(truth, out.with_suffix(".json"))
     return truth
 
 
@@ -174,16 +169,16 @@ def _truth_of(vehicle: int, text: str, seen: Sequence[list[SeenPlate]], rate: fl
     return TruthPass(text, min(times, default=None), max(times, default=None), tuple(boxes))
 
 
-def _write_all(given: Namespace) -> None:
-    country = country_of(given.formats)
-    given.out.mkdir(parents=True, exist_ok=True)
+def _write_all(options: Namespace) -> None:
+    country = country_of(options.formats)
+    options.out.mkdir(parents=True, exist_ok=True)
     names = [*SCENARIOS]
-    for index in range(given.count):
+    for index in range(options.count):
         scenario = names[index % len(names)]
-        seed = 1000 * given.seed + index
-        name = f"{given.conditions}-{seed:06d}-{scenario.replace(' ', '-')}"
+        seed = 1000 * options.seed + index
+        name = f"{options.conditions}-{seed:06d}-{scenario.replace(' ', '-')}"
         draw_clip(
-            given.out / name, country, scenario=scenario, conditions=given.conditions, seed=seed
+            options.out / name, country, scenario=scenario, conditions=options.conditions, seed=seed
         )
 
 

@@ -64,7 +64,7 @@ class Vehicle:
 
     def face(self, width_px: float) -> Car:
         """Return the smallest picture of the face that is twice as wide as needed."""
-        fitting = [one for one in self.levels if one.sprite.shape[1] >= 2 * width_px]
+        fitting = [level for level in self.levels if level.sprite.shape[1] >= 2 * width_px]
         return fitting[-1] if fitting else self.car
 
 
@@ -124,7 +124,7 @@ class Shot:
             place = vehicle.course.place(time_s)
             if place and place[1] - self.view.place[1] >= NEAREST_M:
                 stands.append((index, Stand(place, 0.0, CAR_M, vehicle.slope)))
-        return sorted(stands, key=lambda one: -one[1].place[1])
+        return sorted(stands, key=lambda item: -item[1].place[1])
 
     def _draw_vehicles(self, light: Light, time_s: float) -> list[tuple[int, Quad, list[Lamp]]]:
         drawn = []

@@ -117,7 +117,7 @@ def photograph_road(
     carried = zip(stands, mounts, strict=False)  # there may be no room for the last cars
     cars = [_stand_up(rng, view, stand, mount) for stand, mount in carried]
     light = draw_surroundings(rng, view)
-    for car in sorted(cars, key=lambda one: -one.away):
+    for car in sorted(cars, key=lambda standing: -standing.away):
         car.layer.over(light)
     things = decorate(light)
     hour = str(rng.choice(HOURS, p=HOUR_SHARES))
@@ -150,9 +150,9 @@ def _fill(
     stands = [first]
     for _ in range(TRIES * (count - 1)):
         place = (LANE_M * rng.integers(-2, 3) + rng.normal(0, 0.3), rng.uniform(-15, 40))
-        one = _stand(rng, (float(place[0]), float(place[1])), float(rng.normal(0, 3)))
-        if len(stands) < count and _is_seen(view, one) and _has_room(view, one, stands):
-            stands.append(one)
+        stand = _stand(rng, (float(place[0]), float(place[1])), float(rng.normal(0, 3)))
+        if len(stands) < count and _is_seen(view, stand) and _has_room(view, stand, stands):
+            stands.append(stand)
     return view, stands
 
 
@@ -180,13 +180,13 @@ def _is_seen(view: Viewpoint, stand: Stand) -> bool:
     return bool(inside and WIDTHS_PX[0] <= width_px < 1.5 * WIDTHS_PX[1])
 
 
-def _has_room(view: Viewpoint, one: Stand, others: Sequence[Stand]) -> bool:
+def _has_room(view: Viewpoint, candidate: Stand, others: Sequence[Stand]) -> bool:
     """Tell whether a car overlaps no other car, and neither hides the other's plate."""
     for other in others:
-        apart = np.abs(np.subtract(one.place, other.place))
+        apart = np.abs(np.subtract(candidate.place, other.place))
         if apart[0] < 2.2 and apart[1] < CAR_LENGTH_M:
             return False
-        near, far = sorted((one, other), key=lambda stand: stand.place[1])
+        near, far = sorted((candidate, other), key=lambda stand: stand.place[1])
         hull = cv2.convexHull(outline_px(view, near).astype(np.float32))
         hidden = [cv2.pointPolygonTest(hull, point, True) for point in _plate_px(view, far)]
         if max(hidden) > -4:

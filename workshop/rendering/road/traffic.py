@@ -81,19 +81,23 @@ def two_lanes(rng: np.random.Generator, road: Road) -> list[Course]:
     """Two vehicles drive in two lanes, in the same direction or in opposite ones."""
     first, second = _is_front(rng), _is_front(rng)
     lanes = _two(rng, road)
-    one = _drive(rng, road, _speed(rng), front=first, lane=lanes[0])
-    two = _drive(rng, road, _speed(rng), front=second, lane=lanes[1])
-    return [one, two.shift(float(rng.uniform(0, 1.5)))]
+    first_course = _drive(rng, road, _speed(rng), front=first, lane=lanes[0])
+    second_course = _drive(rng, road, _speed(rng), front=second, lane=lanes[1])
+    return [first_course, second_course.shift(float(rng.uniform(0, 1.5)))]
 
 
 def overtake(rng: np.random.Generator, road: Road) -> list[Course]:
     """A quick vehicle overtakes a slow one in the next lane, in the middle of the picture."""
     front, slow = _is_front(rng), float(rng.uniform(3, 7))
     lanes = _two(rng, road)
-    one = _drive(rng, road, slow, front=front, lane=lanes[0])
-    two = _drive(rng, road, slow * float(rng.uniform(1.4, 2.2)), front=front, lane=lanes[1])
-    half = [(course.times_s[-1] - course.times_s[0]) / 2 for course in (one, two)]
-    return [one, two.shift(half[0] - half[1])]
+    first_course = _drive(rng, road, slow, front=front, lane=lanes[0])
+    second_course = _drive(
+        rng, road, slow * float(rng.uniform(1.4, 2.2)), front=front, lane=lanes[1]
+    )
+    half = [
+        (course.times_s[-1] - course.times_s[0]) / 2 for course in (first_course, second_course)
+    ]
+    return [first_course, second_course.shift(half[0] - half[1])]
 
 
 def stop(rng: np.random.Generator, road: Road) -> list[Course]:

@@ -93,12 +93,14 @@ class Viewpoint:
             points: (..., 2) pixels.
         """
         straight = (points - self.middle) / np.linalg.norm(self.middle)
-        wanted = np.linalg.norm(straight, axis=-1, keepdims=True)
-        radius = wanted
+        straight_radius = np.linalg.norm(straight, axis=-1, keepdims=True)
+        radius = straight_radius
         for _ in range(8):  # Newton's steps on radius (1 + k radius^2) = (1 + k) wanted
-            miss = radius * (1 + self.barrel * radius**2) - (1 + self.barrel) * wanted
+            miss = radius * (1 + self.barrel * radius**2) - (1 + self.barrel) * straight_radius
             radius = radius - miss / (1 + 3 * self.barrel * radius**2)
-        grown = np.divide(radius, wanted, out=np.ones_like(radius), where=wanted > 0)
+        grown = np.divide(
+            radius, straight_radius, out=np.ones_like(radius), where=straight_radius > 0
+        )
         bent: Points = straight * grown * np.linalg.norm(self.middle) + self.middle
         return bent
 

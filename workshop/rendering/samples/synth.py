@@ -167,8 +167,8 @@ def render_sample(
     widths_px: tuple[float, float] = WIDTHS_PX,
 ) -> Sample:
     """Render one crop for the reader; `photograph_plate` explains the arguments."""
-    one = photograph_plate(rng, format_name, font, country=country, widths_px=widths_px)
-    return cut_sample(rng, one)
+    photo = photograph_plate(rng, format_name, font, country=country, widths_px=widths_px)
+    return cut_sample(rng, photo)
 
 
 def render_samples(
@@ -186,10 +186,10 @@ def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
     return arrange([add_caption(tile, text) for tile, text in pairs], columns)
 
 
-def _act(given: Namespace) -> None:
-    sheet = check_sheet(given.sheet)
-    font = load_font(given.font) if given.font else None
-    drawn = render_samples(given.count, given.seed, font, country=country_of(given.formats))
+def _act(options: Namespace) -> None:
+    sheet = check_sheet(options.sheet)
+    font = load_font(options.font) if options.font else None
+    drawn = render_samples(options.count, options.seed, font, country=country_of(options.formats))
     write_png(draw_sheet(drawn), sheet)
 
 

@@ -70,12 +70,12 @@ def formats_of_environment() -> Path | None:
 
 def override(part: T, **values: Any) -> T:
     """Return a recipe, or a part of it, changed by the given flags; paths become absolute."""
-    given = {
+    changes = {
         name: value.absolute() if isinstance(value, Path) else value
         for name, value in values.items()
         if value is not None
     }
-    return replace(part, **given)  # type: ignore[type-var]  # a dataclass
+    return replace(part, **changes)  # type: ignore[type-var]  # a dataclass
 
 
 def prepare_device(device: Device, threads: int) -> torch.device:
@@ -92,7 +92,7 @@ def prepare_device(device: Device, threads: int) -> torch.device:
     torch.set_flush_denormal(True)  # subnormal numbers make a CPU many times slower
     cv2.setNumThreads(1)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
-    found = torch.cuda.is_available()
-    if device is Device.GPU and not found:
+    has_gpu = torch.cuda.is_available()
+    if device is Device.GPU and not has_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
-    return torch.device("cuda" if found and device is not Device.CPU else "cpu")
+    return torch.device("cuda" if has_gpu and device is not Device.CPU else "cpu")

@@ -41,8 +41,8 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
     if not known.any():
         return 0 * theta.sum()  # zero, but with a gradient
     middle = corners[known].mean(dim=1, keepdim=True)
-    wanted = middle + (corners[known] - middle) * ROOM
-    return F.l1_loss(corners_of(theta[known]), wanted)
+    target = middle + (corners[known] - middle) * ROOM
+    return F.l1_loss(corners_of(theta[known]), target)
 
 
 def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) -> None:

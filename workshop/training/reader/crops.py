@@ -160,11 +160,11 @@ def read_crops(
     """
     crops, dropped = [], []
     for label in _read_labels(table):
-        found = _read_crop(folder, label, votes, formats)
-        if isinstance(found, RealCrop):
-            crops.append(found)
+        crop_or_reason = _read_crop(folder, label, votes, formats)
+        if isinstance(crop_or_reason, RealCrop):
+            crops.append(crop_or_reason)
         else:
-            dropped.append(Dropped(str(table), label.crop, label.text, found))
+            dropped.append(Dropped(str(table), label.crop, label.text, crop_or_reason))
     if not crops:
         first = f", the first: {dropped[0].crop}: {dropped[0].why}" if dropped else ""
         raise SettingsError(
@@ -227,8 +227,8 @@ def _read_labels(path: Path) -> list[_Label]:
         for label in labels:
             _read_corners(label.corners)
     except (OSError, csv.Error, ValueError) as error:
-        told = (isinstance(error, OSError) and error.strerror) or error
-        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {told}") from error
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {reason}") from error
     if "crop" not in columns or not {"text", "draft_text"} & {*columns}:
         got = f"the columns {','.join(columns)}" if columns else "an empty file"
         raise SettingsError(f"{path}: wanted a CSV of crop,text, got {got}")
@@ -239,8 +239,8 @@ def _read_labels(path: Path) -> list[_Label]:
 def write_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
     """Log the first labels that are not used, and write all of them to `dropped.csv`."""
     write_csv(Dropped, dropped, folder / DROPPED)
-    for one in dropped[:TOLD]:
-        log.warning("left out %s, text %r: %s", one.crop, one.text, one.why)
+    for label in dropped[:TOLD]:
+        log.warning("left out %s, text %r: %s", label.crop, label.text, label.why)
     if len(dropped) > TOLD:
         log.warning("left out %d more; all of them are in %s", len(dropped) - TOLD,
                     folder / DROPPED)  # fmt: skip

@@ -69,7 +69,7 @@ def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int 
 def accuracy(reader: nn.Module, check: Check, alphabet: str) -> float:
     """Return the share of the plates that are read exactly."""
     texts = read(reader, check.crops, alphabet)
-    right = [one == two for one, two in zip(texts, check.texts, strict=True)]
+    right = [text == two for text, two in zip(texts, check.texts, strict=True)]
     return sum(right) / max(1, len(right))
 
 

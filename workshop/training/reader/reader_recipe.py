@@ -52,9 +52,9 @@ class ReaderData:
         check_range("small_share", self.small_share, 0, 1)
         check_range("even_share", self.even_share, 0, 1)
         if (self.crops is None) != (self.labels is None):
-            given = f"crops {self.crops}, labels {self.labels}"
+            got = f"crops {self.crops}, labels {self.labels}"
             raise SettingsError(
-                f"data: wanted crops and labels or neither of them (--crops, --labels), got {given}"
+                f"data: wanted crops and labels or neither of them (--crops, --labels), got {got}"
             )
 
 

@@ -103,7 +103,15 @@ def replace_code(
         picture, quad = donor.picture, donor.quad
     else:
         regions = country.formats.region
-        code = _choose(rng, [one for of in regions for one in of.codes if len(one) == digits])
+        code = _choose(
+            rng,
+            [
+                code_of_region
+                for of in regions
+                for code_of_region in of.codes
+                if len(code_of_region) == digits
+            ],
+        )
         picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
         quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)

@@ -116,7 +116,7 @@ def to_targets(texts: Sequence[str], alphabet: str) -> tuple[Tensor, Tensor]:
 
 def vary(crops: Tensor) -> Tensor:
     """Change brightness, contrast and noise of each crop a little, so that all draws differ."""
-    one = crops[:, :1, :1, :1]
-    gain, offset = 1 + 0.15 * torch.randn_like(one), 0.1 * torch.randn_like(one)
-    noise = 0.03 * torch.rand_like(one) * torch.randn_like(crops)
+    pixel = crops[:, :1, :1, :1]
+    gain, offset = 1 + 0.15 * torch.randn_like(pixel), 0.1 * torch.randn_like(pixel)
+    noise = 0.03 * torch.rand_like(pixel) * torch.randn_like(crops)
     return (crops * gain + offset + noise).clamp(-1, 1)

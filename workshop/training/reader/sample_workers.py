@@ -62,7 +62,7 @@ def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
         [(0, number) for number in range(first, min(first + CHUNK, count))]
         for first in range(0, count, CHUNK)
     ]
-    made = [one for part in make_samples([(source, seed)], jobs, workers) for one in part]
+    made = [sample for part in make_samples([(source, seed)], jobs, workers) for sample in part]
     return Batch.of([sample for _, sample in made])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workshop.benchmarks.faults.breaking import SHAPE, draw_marker, is_marker
+from workshop.benchmarks.faults.breaking import MARKER_SHAPE, draw_marker, is_marker
 from workshop.benchmarks.faults.pictures import (
     SIZE_WH,
     crop,
@@ -42,7 +42,7 @@ def test_crops_of_a_plate_differ_in_their_margins() -> None:
 def test_only_the_marker_is_the_marker() -> None:
     other = draw_marker()
     other[0, 0, 0] ^= 1
-    assert draw_marker().shape == SHAPE
+    assert draw_marker().shape == MARKER_SHAPE
     assert is_marker(draw_marker())
     assert not is_marker(other)
     assert not is_marker(draw_marker()[:, :1])

@@ -12,6 +12,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import read_table
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS
+from workshop.training.reader import reader_training as reader
 from workshop.training.reader.reader_recipe import (
     CornerSchedule,
     ReaderData,
@@ -19,7 +20,6 @@ from workshop.training.reader.reader_recipe import (
     ReaderSchedule,
 )
 from workshop.training.reader.reader_trainer import ReaderTrainer
-from workshop.training.reader.reader_training import reader_training as reader
 from workshop.training.reader.reader_training import run
 
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)

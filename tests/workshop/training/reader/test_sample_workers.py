@@ -82,7 +82,7 @@ def test_two_cores_are_left_to_train(
 ENDLESS = """
 from itertools import count
 from workshop.training.reader.sample_workers import make_samples
-from tests.workshop.training.test_sample_workers import process_named
+from tests.workshop.training.reader.test_sample_workers import process_named
 made = make_samples([(process_named, 0)], ([(0, n)] for n in count()), 2)
 print(*{sample.text for _ in range(8) for _, sample in next(made)}, flush=True)
 for _ in made:
