@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
 from contextlib import aclosing, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,11 +15,9 @@ from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import check_aiohttp, connect_async
 from orchestrator.client.crop_requests import make_crop_requests
-from orchestrator.client.events import EventSelection, LiveEvent
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.passes import FoundPass, PassSearch
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureRequest, PictureResult
 from orchestrator.client.transport import AsyncTransport, Transport
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from orchestrator.client.passes import SearchOptions
     from orchestrator.client.requests import RequestOptions
 
 
@@ -124,38 +121,6 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
             work_in_order_async(self._read_crop, enumerate(requests), width)
         ) as plates:
             return Plates(tuple([plate async for plate in plates]))
-
-    def passes(self, **search: Unpack[SearchOptions]) -> AsyncGenerator[FoundPass, None]:
-        """Find stored passes, like `PlateClient.passes`, for `async for`."""
-        wanted = PassSearch.of(search)
-        self._check_open()
-
-        async def begin() -> AsyncGenerator[FoundPass, None]:
-            page = await self._find_page(wanted, "")
-            while True:
-                for one in page.passes:
-                    yield one
-                if not page.cursor:
-                    return
-                page = await self._find_page(wanted, page.cursor)
-
-        return begin()
-
-    def events(
-        self, *, camera: str | Sequence[str] = (), after: int | None = None
-    ) -> AsyncGenerator[LiveEvent, None]:
-        """Follow passes and cameras, like `PlateClient.events`, for `async for`."""
-        feed = self._follow(EventSelection.of(camera, after))
-        self._check_open()
-
-        async def begin() -> AsyncGenerator[LiveEvent, None]:
-            try:
-                while True:
-                    yield await feed.next()
-            finally:
-                await feed.close()
-
-        return begin()
 
     async def is_ready(self) -> bool:
         """Tell within five seconds whether the server answers and has the model.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from opentelemetry import propagate, trace
 
-from orchestrator.client.channels import Channel, CustomChannel
+from orchestrator.client.channels import Channel, CustomChannel, Stream
 from orchestrator.client.crop_requests import naming_crop, read_plate
 from orchestrator.client.error_mapping import translate_errors, translate_output_errors
-from orchestrator.client.event_streams import Connector, EventFeed, Stream, check_stream
-from orchestrator.client.events import EventSelection
-from orchestrator.client.inference import InferenceRequest
+from orchestrator.client.inference import HttpRequest, HttpResponse, InferenceRequest
 from orchestrator.client.parameters import check_in_flight, check_timeout
-from orchestrator.client.passes import FoundPage, PassSearch, read_page
 from orchestrator.client.picture_encoding import Picture, check_several
 from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
 from orchestrator.client.transport import AsyncTransport, Transport
@@ -159,36 +156,38 @@ class BaseClient(ABC, Generic[TransportT]):
         with self._translating():
             return await self._channel().config(timeout_s)
 
-    async def _find_page(self, search: PassSearch, cursor: str) -> FoundPage:
-        """Return a page of a search for passes, with retries if they may help."""
+    async def _call(self, request: HttpRequest, read: Callable[[HttpResponse], AnswerT]) -> AnswerT:
+        """Send a request of another API of the server, with retries if they may help.
 
-        async def send() -> FoundPage:
+        This is for clients of that API, which derive from this class.
+
+        Args:
+            request: A request that has the same effect when it is sent twice.
+            read: Reads the answer. It raises a RejectedError for one without a result.
+        """
+
+        async def send() -> AnswerT:
             with self._translating():
-                response = await self._channel().get(search.to_path(cursor), self._timeout_s)
-                return read_page(response)
+                return read(await self._channel().send(request, self._timeout_s))
 
         return await self._retries.call_async(send, self._note_retry)
 
-    def _follow(self, selection: EventSelection) -> EventFeed:
-        """Return a feed of events, which this client connects."""
-        connector = Connector(self._open_stream, self._translating, self._sleep, self._note_loss)
-        return EventFeed(connector, selection)
+    async def _open_stream(
+        self, request: HttpRequest, check: Callable[[Stream, float], Awaitable[Stream]]
+    ) -> Stream:
+        """Open a stream of another API of the server, with retries if they may help.
 
-    async def _open_stream(self, selection: EventSelection) -> Stream:
-        """Open a stream of events, with retries if they may help."""
+        Args:
+            request: The request for the stream.
+            check: Returns the stream, or raises a RejectedError, within so many seconds.
+        """
 
         async def send() -> Stream:
             with self._translating():
-                stream = await self._channel().open_stream(
-                    selection.path, selection.headers, self._timeout_s
-                )
-                return await check_stream(stream, self._timeout_s)
+                stream = await self._channel().open_stream(request, self._timeout_s)
+                return await check(stream, self._timeout_s)
 
         return await self._retries.call_async(send, self._note_retry)
-
-    def _note_loss(self, error: PlateError) -> None:
-        self._check_open()
-        self._note_retry(error)
 
     async def _fitting_calls(self) -> int:
         """Return how many calls at once fit the server."""

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import tritonclient.grpc
 
 from orchestrator.client.addresses import Address
-from orchestrator.client.event_streams import Stream
 from orchestrator.client.forks import FORKS
 from orchestrator.client.inference import (
     CONFIG_PATH,
@@ -35,6 +34,31 @@ from orchestrator.host.blocking import settle
 NO_HEADERS: Mapping[str, str] = {}
 
 
+class Stream(Protocol):
+    """An answer whose body comes piece by piece.
+
+    Attributes:
+        status: HTTP status.
+        headers: Headers by name, in upper or lower case.
+    """
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def read(self, silent_s: float) -> bytes | Awaitable[bytes]:
+        """Return the next piece; nothing at the end.
+
+        Raises:
+            OSError: No byte came for `silent_s`, or the connection is lost.
+        """
+
+    def close(self) -> Awaitable[None] | None:
+        """Close the connection."""
+
+
 class Channel(Protocol):
     """A channel to one server, for any number of threads of one process, or for one event loop.
 
@@ -51,15 +75,15 @@ class Channel(Protocol):
     async def config(self, timeout_s: float) -> dict[str, Any]:
         """Return the model's configuration."""
 
-    async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        """Return the server's answer at a path.
+    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+        """Send a request of another API of the server, and return the answer.
 
         Raises:
             RequestError: The channel is not one over HTTP.
         """
 
-    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
-        """Return the server's answer at a path before its body has come. The caller closes it.
+    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+        """Send a request, and return the answer before its body has come. The caller closes it.
 
         Raises:
             RequestError: The channel is not one over HTTP.
@@ -113,12 +137,11 @@ class HttpChannel:
         ends = time.monotonic() + timeout_s
         return read_config(await self._send(HttpRequest("GET", CONFIG_PATH), ends))
 
-    async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        return await self._send(HttpRequest("GET", path), time.monotonic() + timeout_s)
+    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+        return await self._send(request, time.monotonic() + timeout_s)
 
-    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
-        whole = self._complete(HttpRequest("GET", path, headers=headers))
-        return await settle(self._connections.open_stream(whole, timeout_s))
+    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+        return await settle(self._connections.open_stream(self._complete(request), timeout_s))
 
     async def close(self) -> None:
         await settle(self._connections.close())
@@ -170,11 +193,11 @@ class GrpcChannel:
         with reading(MODEL):
             return dict(response["config"])
 
-    async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        raise _without_http("passes", "one of gRPC")
+    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+        raise _without_http(request, "one of gRPC")
 
-    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
-        raise _without_http("events", "one of gRPC")
+    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+        raise _without_http(request, "one of gRPC")
 
     async def close(self) -> None:
         await settle(self._client.close())
@@ -209,15 +232,16 @@ class CustomChannel:
     async def config(self, timeout_s: float) -> dict[str, Any]:
         return {}
 
-    async def get(self, path: str, timeout_s: float) -> HttpResponse:
-        raise _without_http("passes", "a custom transport")
+    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+        raise _without_http(request, "a custom transport")
 
-    async def open_stream(self, path: str, headers: Mapping[str, str], timeout_s: float) -> Stream:
-        raise _without_http("events", "a custom transport")
+    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+        raise _without_http(request, "a custom transport")
 
     async def close(self) -> None:
         await settle(self._transport.close())
 
 
-def _without_http(wanted: str, got: str) -> RequestError:
-    return RequestError(f"{wanted}: wanted a client with an HTTP address, got {got}")
+def _without_http(request: HttpRequest, got: str) -> RequestError:
+    path = request.path.partition("?")[0]
+    return RequestError(f"{path}: wanted a client with an HTTP address, got {got}")

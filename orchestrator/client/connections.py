@@ -57,8 +57,8 @@ class Connection(HTTPConnection):
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
         """Receive the response.
 
-        A server that stops, or closes idle connections, may do so just when a call is sent. Calls
-        change nothing on the server. So the call is retried once, at once, over a new connection.
+        A server that stops, or closes idle connections, may do so just when a call is sent. A call
+        has the same effect twice. So it is retried once, at once, over a new connection.
         The retry needs a reused connection, and no byte of the response may have come. On a
         new connection the same event is a server error for the caller.
         """

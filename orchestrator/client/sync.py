@@ -14,11 +14,9 @@ from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import connect
 from orchestrator.client.crop_requests import make_crop_requests
-from orchestrator.client.events import EventSelection, LiveEvent
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.passes import FoundPass, PassSearch
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureRequest, PictureResult
 from orchestrator.client.transport import Transport
@@ -31,7 +29,6 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from orchestrator.client.passes import SearchOptions
     from orchestrator.client.requests import RequestOptions
 
 
@@ -193,63 +190,6 @@ class PlateClient(BaseClient[Transport]):
             return run_blocking(self._read_crop(numbered))
 
         return Plates(tuple(work_in_order(read_crop, enumerate(requests), width)))
-
-    def passes(self, **search: Unpack[SearchOptions]) -> Generator[FoundPass, None, None]:
-        """Find stored passes, the newest first. Pages are asked for as the caller goes on.
-
-        The service must know cameras (`plates serve --cameras`), and the client's address must be
-        one of HTTP.
-
-        Args:
-            search: Conditions; `orchestrator.client.passes.PassSearch` describes each.
-
-        Raises:
-            ParameterError: There is no such condition.
-            RequestError: The service rejects the search or the key.
-            Overloaded: The service or its database has no capacity now.
-            ServerError: The server gives no answer in time, or no valid answer.
-        """
-        wanted = PassSearch.of(search)
-        self._check_open()
-
-        def begin() -> Generator[FoundPass, None, None]:
-            page = run_blocking(self._find_page(wanted, ""))
-            yield from page.passes
-            while page.cursor:
-                page = run_blocking(self._find_page(wanted, page.cursor))
-                yield from page.passes
-
-        return begin()
-
-    def events(
-        self, *, camera: str | Sequence[str] = (), after: int | None = None
-    ) -> Generator[LiveEvent, None, None]:
-        """Follow passes and cameras as they change, until the caller stops or an error comes.
-
-        A lost connection is made again, with pauses of up to 30 s, and continues where it was. The
-        server keeps the events of the last hour. An event may come twice.
-
-        Args:
-            camera: Names of cameras; empty for all that the key may see.
-            after: The `number` of the last event of an earlier run. Later events come first.
-
-        Raises:
-            ParameterError: `after` is no number.
-            RequestError: The service rejects the key, or the client was closed.
-            Overloaded: The first connection met a service that has no capacity now.
-            ServerError: The first connection met no server. Or an event cannot be read.
-        """
-        feed = self._follow(EventSelection.of(camera, after))
-        self._check_open()
-
-        def begin() -> Generator[LiveEvent, None, None]:
-            try:
-                while True:
-                    yield run_blocking(feed.next())
-            finally:
-                run_blocking(feed.close())
-
-        return begin()
 
     def _note_retry(self, error: PlateError) -> None:
         with self._process.counting:

@@ -15,15 +15,15 @@ from time import time
 
 import pytest
 
-from orchestrator.client import PlateClient
-from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.events import LiveEvent
+from orchestrator.errors import RequestError
 from orchestrator.serving.gateway.launcher import start
+from plate_cameras.client import AsyncCamerasClient, CamerasClient, LiveEvent
 from plate_cameras.configuration import Store
 from plate_cameras.control_room.rest.streams import MAX_PER_PERSON
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.live_tables import CameraState
+from tests.plate_cameras.control_room.access.rooms import TESTER
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 from tests.plate_cameras.store.stored_events import make_event
 from tests.serving.gateway.conftest import GREY, INFER, Running, gateways, infer_call
@@ -169,15 +169,29 @@ def open_stream(running: Running) -> http.client.HTTPResponse:
 
 def test_the_client_finds_what_the_store_has(running: Running, store: PassStore) -> None:
     store.write([make_event(f"client-{number}", text="K001KK77") for number in range(5)], [])
-    with PlateClient(f"127.0.0.1:{running.port}") as client:
+    with CamerasClient(f"127.0.0.1:{running.port}") as client:
         found = list(client.passes(text="K001*", page=2))
     assert sorted(one.id for one in found) == [f"client-{number}" for number in range(5)]
+
+
+def test_the_client_changes_what_the_lists_have(running: Running, store: PassStore) -> None:
+    store.lists.save("guests of a/b", "house 5", None, TESTER)
+    with CamerasClient(f"127.0.0.1:{running.port}") as client:
+        put = client.put_entry(
+            "guests of a/b", "A001KK77", note="one day", valid_until="2026-12-25"
+        )
+        assert [*client.entries("guests of a/b", part="day")] == [put]
+        assert "guests of a/b" in {plate_list.name for plate_list in client.lists()}
+        client.delete_entry("guests of a/b", put.text)
+        assert [*client.entries("guests of a/b")] == []
+        with pytest.raises(RequestError, match="no entry"):
+            client.delete_entry("guests of a/b", put.text)
 
 
 def test_the_client_follows_events_across_a_restart(folder: Path, store: PassStore) -> None:
     with gateways(folder) as begin:
         running = begin(cameras=folder / "CAMERAS.toml")
-        with PlateClient(f"127.0.0.1:{running.port}") as client:
+        with CamerasClient(f"127.0.0.1:{running.port}") as client:
             events = client.events(camera="gate")
             first = next_of(events, lambda: store.write([make_event("live-1")], []))
             running.gateway.stop()
@@ -188,18 +202,20 @@ def test_the_client_follows_events_across_a_restart(folder: Path, store: PassSto
             finally:
                 events.close()
                 restarted.stop()
-    assert [one.passed.id for one in seen if one.passed] == ["live-1", "live-2", "live-3"]
+    assert [one.pass_record.id for one in seen if one.pass_record] == ["live-1", "live-2", "live-3"]
     assert [one.kind for one in seen] == ["pass.closed"] * 3
     assert client.retried >= 1
 
 
 def test_the_async_client_goes_on_after_an_event(running: Running, store: PassStore) -> None:
     async def follow(after: int | None, wanted: str) -> LiveEvent:
-        async with AsyncPlateClient(f"127.0.0.1:{running.port}") as client:
+        async with AsyncCamerasClient(f"127.0.0.1:{running.port}") as client:
             events = client.events(after=after)
             async with aclosing(events):
                 return await anext(
-                    event async for event in events if event.passed and event.passed.id == wanted
+                    event
+                    async for event in events
+                    if event.pass_record and event.pass_record.id == wanted
                 )
 
     begin = int(Events(running).number)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
-from urllib.parse import urlencode
 
-from orchestrator.client.inference import reading
-from orchestrator.client.passes import FoundPass, to_time
+from orchestrator.client.inference import HttpRequest, reading
 from orchestrator.errors import ParameterError
+from plate_cameras.client.pages import to_path, to_time
+from plate_cameras.client.pass_search import PassRecord
 
 PATH = "v1/events"
 LAST_ID = "Last-Event-ID"
@@ -23,15 +23,15 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @dataclass(frozen=True)
-class LiveCamera:
-    """A camera, and what its watcher has told.
+class CameraReport:
+    """The state of a camera, as its watcher has reported it.
 
     Attributes:
         name: Name of the camera.
         group: Its group.
-        state: `playing` or another state of the watcher; `unknown` if none has told for 15 s.
+        state: `playing` or another state of the watcher; `unknown` without a report for 15 s.
         error: The last fault; empty for none.
-        updated: Time at which the watcher told; None if none has.
+        updated: Time of the last report; None if there was none.
         delay_s: Delay from the frame to its reading, seconds.
         dropped_share: Share of the frames that were not read.
         document: All fields of the API's answer.
@@ -47,12 +47,12 @@ class LiveCamera:
     document: Mapping[str, Any]
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> LiveCamera:
+    def of(cls, document: Mapping[str, Any]) -> CameraReport:
         """Return a camera of the API's answer."""
         updated = document["updated"]
         changed = {"updated": to_time(updated) if updated else None, "document": document}
         values: dict[str, Any] = {**document, **changed}
-        return cls(**{one.name: values[one.name] for one in fields(cls)})
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,19 @@ class LiveEvent:
         kind: `pass.agreed`, `pass.updated`, `pass.closed`, `camera`, or `reset`: events were missed
             that are no longer known, so the passes should be asked for again.
         number: The place after this event, for the option `after`; None if it is not known yet.
-        passed: The pass; None for another event.
+        pass_record: The pass; None for another event.
         camera: The camera; None for another event.
     """
 
     kind: Kind
     number: int | None = None
-    passed: FoundPass | None = None
-    camera: LiveCamera | None = None
+    pass_record: PassRecord | None = None
+    camera: CameraReport | None = None
 
 
 @dataclass(frozen=True)
 class EventSelection:
-    """The wanted events.
+    """The events that a caller asks for.
 
     Attributes:
         cameras: Names of cameras; empty for all that the key may see.
@@ -98,17 +98,11 @@ class EventSelection:
         cameras = (camera,) if isinstance(camera, str) else tuple(camera)
         return cls(tuple(filter(None, cameras)), after)
 
-    @property
-    def path(self) -> str:
-        """The path and query of the stream."""
-        query = urlencode([("camera", one) for one in self.cameras])
-        return f"{PATH}?{query}" if query else PATH
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers of the request."""
+    def to_request(self) -> HttpRequest:
+        """Return the request for the stream."""
         place = {} if self.after is None else {LAST_ID: str(self.after)}
-        return {"Accept": "text/event-stream", **place}
+        headers = {"Accept": "text/event-stream", **place}
+        return HttpRequest("GET", to_path(PATH, {"camera": self.cameras}), headers=headers)
 
     def beginning_after(self, number: int | None) -> EventSelection:
         """Return the same selection, from another place."""
@@ -122,7 +116,7 @@ class Block:
     Attributes:
         kind: Name of the event; empty if it has none.
         text: Its content; empty if the block only sets the place.
-        number: The place after it; None if the stream has told none so far.
+        number: The place after it; None if the stream has named none so far.
     """
 
     kind: str
@@ -142,8 +136,8 @@ class Block:
         with reading("events"):
             document = json.loads(self.text)
             if self.kind == "camera":
-                return LiveEvent(self.kind, self.number, camera=LiveCamera.of(document))
-            return LiveEvent(self.kind, self.number, passed=FoundPass.of(document))
+                return LiveEvent(self.kind, self.number, camera=CameraReport.of(document))
+            return LiveEvent(self.kind, self.number, pass_record=PassRecord.of(document))
 
 
 class BlockReader:

@@ -1,24 +1,20 @@
-"""Passes that the service has stored: searches of the control room's REST API."""
+"""Searches for stored passes, and the passes that they find."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import date, datetime, timezone
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import date, datetime
 from typing import Any, TypedDict
-from urllib.parse import urlencode
 
-from orchestrator.client.error_mapping import UNREADABLE, RejectedError, parse_retry_after
-from orchestrator.client.inference import HttpResponse, reading
-from orchestrator.errors import ErrorResponse, ParameterError
+from orchestrator.errors import ParameterError
+from plate_cameras.client.pages import PagedQuery, to_time
 
 PATH = "v1/passes"
 PAGE = 200
 """Passes of one request, unless the caller says otherwise."""
 NAMES = {"since": "from", "plate_list": "list", "page": "limit"}
 """Parameters of the API by our names, where they differ."""
-UNKNOWN = "no such path"
 
 
 class SearchOptions(TypedDict, total=False):
@@ -77,24 +73,19 @@ class PassSearch:
         Raises:
             ParameterError: There is no such option.
         """
-        known = [one.name for one in fields(cls)]
+        known = [field.name for field in fields(cls)]
         if unknown := sorted(set(options) - set(known)):
             raise ParameterError(f"search: wanted some of {', '.join(known)}, got {unknown[0]}")
         return cls(**options)
 
-    def to_path(self, cursor: str) -> str:
-        """Return the path and query of a page."""
-        pairs: list[tuple[str, str]] = []
-        for one in fields(self):
-            value = getattr(self, one.name)
-            values: Iterable[Any] = [value] if _is_single(value) else value
-            name = NAMES.get(one.name, one.name)
-            pairs += [(name, _to_text(value)) for value in values if value not in ("", None, 0)]
-        return f"{PATH}?{urlencode([*pairs, *([('cursor', cursor)] if cursor else [])])}"
+    def to_query(self) -> PagedQuery[PassRecord]:
+        """Return the query of the API."""
+        parameters = {NAMES.get(name, name): value for name, value in asdict(self).items()}
+        return PagedQuery(PATH, parameters, "passes", PassRecord.of)
 
 
 @dataclass(frozen=True)
-class FoundPass:
+class PassRecord:
     """A vehicle that passed a camera.
 
     Attributes:
@@ -140,81 +131,14 @@ class FoundPass:
     document: Mapping[str, Any]
 
     @classmethod
-    def of(cls, document: Mapping[str, Any]) -> FoundPass:
+    def of(cls, document: Mapping[str, Any]) -> PassRecord:
         """Return a pass of the API's answer."""
         changed: dict[str, Any] = {
             "first_seen": to_time(document["first_seen"]),
             "last_seen": to_time(document["last_seen"]),
             "zones": tuple(document["zones"]),
-            "lists": tuple(one["list"] for one in document["lists"]),
+            "lists": tuple(hit["list"] for hit in document["lists"]),
             "document": document,
         }
         values: dict[str, Any] = {**document, **changed}
-        return cls(**{one.name: values[one.name] for one in fields(cls)})
-
-
-@dataclass(frozen=True)
-class FoundPage:
-    """A page of a search.
-
-    Attributes:
-        passes: The passes.
-        cursor: The place after them; `""` after the last page.
-    """
-
-    passes: tuple[FoundPass, ...]
-    cursor: str
-
-
-def read_page(response: HttpResponse) -> FoundPage:
-    """Return the page that an answer holds.
-
-    Raises:
-        RejectedError: The answer holds none. The message is that of the server.
-    """
-    with reading("passes", _origin_of(response)):
-        if response.status == 200:
-            table = json.loads(response.body)
-            return FoundPage(tuple(map(FoundPass.of, table["passes"])), table["cursor"])
-    raise to_rejection(response)
-
-
-def to_rejection(response: HttpResponse) -> RejectedError:
-    """Return the error of an answer without the wanted result, with the server's message."""
-    origin = _origin_of(response)
-    message = _detail_of(response.body)
-    if message is None:
-        return RejectedError(f"HTTP {response.status}", UNREADABLE, origin)
-    if response.status == 404 and message.startswith(UNKNOWN):
-        message += ". Does the service know cameras? (plates serve --cameras)"
-    return RejectedError(message, str(response.status), origin)
-
-
-def to_time(text: str) -> datetime:
-    """Return an RFC 3339 time."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
-
-
-def _origin_of(response: HttpResponse) -> ErrorResponse:
-    wait_s = parse_retry_after(response.headers.get("Retry-After"))
-    return ErrorResponse(response.status, retry_after_s=wait_s)
-
-
-def _detail_of(body: bytes) -> str | None:
-    """Return the sentence of a problem of RFC 9457; None if it is another page."""
-    try:
-        return str(json.loads(body)["detail"])
-    except (LookupError, TypeError, ValueError):
-        return None
-
-
-def _is_single(value: object) -> bool:
-    return isinstance(value, str) or not isinstance(value, Iterable)
-
-
-def _to_text(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.astimezone(timezone.utc).isoformat()
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day).astimezone(timezone.utc).isoformat()
-    return str(value)
+        return cls(**{field.name: values[field.name] for field in fields(cls)})

@@ -14,11 +14,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from orchestrator.client import PlateClient
-from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.passes import FoundPass
 from orchestrator.client.testing import FakeTransport
 from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
+from plate_cameras.client import AsyncCamerasClient, CamerasClient, PassRecord
 
 MOSCOW = timezone(timedelta(hours=3))
 PASS = {
@@ -84,7 +82,7 @@ def serving(server: Server) -> Iterator[str]:
 
 def test_all_pages_are_read_as_the_caller_goes_on() -> None:
     server = Server()
-    with serving(server) as url, PlateClient(url, key="secret") as client:
+    with serving(server) as url, CamerasClient(url, key="secret") as client:
         found = client.passes(text="A123*")
         assert server.asked == []
         first = next(found)
@@ -92,14 +90,14 @@ def test_all_pages_are_read_as_the_caller_goes_on() -> None:
         assert [one.id for one in found] == ["b"]
     assert server.asked[1][-1] == ("cursor", "1.0_1")
     assert server.keys == ["Bearer secret"] * 2
-    assert first == FoundPass.of(PASS)
+    assert first == PassRecord.of(PASS)
     assert first.first_seen == datetime(2026, 11, 25, 8, 0, 0, 500_000, timezone.utc)
     assert (first.zones, first.lists, first.frame) == (("entry",), ("residents",), None)
 
 
 def test_a_coroutine_reads_all_pages_too() -> None:
     async def run(url: str) -> list[str]:
-        async with AsyncPlateClient(url) as client:
+        async with AsyncCamerasClient(url) as client:
             return [one.id async for one in client.passes(camera="gate", page=1)]
 
     server = Server()
@@ -110,7 +108,7 @@ def test_a_coroutine_reads_all_pages_too() -> None:
 
 def test_every_condition_is_sent_under_its_name() -> None:
     server = Server(document={"passes": [], "cursor": ""})
-    with serving(server) as url, PlateClient(url) as client:
+    with serving(server) as url, CamerasClient(url) as client:
         search = client.passes(
             text="A123BC77",
             part=["12", "BC"],
@@ -138,7 +136,7 @@ def test_every_condition_is_sent_under_its_name() -> None:
 
 def test_a_date_is_a_day_of_this_machine() -> None:
     server = Server(document={"passes": [], "cursor": ""})
-    with serving(server) as url, PlateClient(url) as client:
+    with serving(server) as url, CamerasClient(url) as client:
         assert list(client.passes(since=date(2026, 11, 25))) == []
     (asked,) = server.asked
     midnight = datetime(2026, 11, 25).astimezone()
@@ -163,18 +161,18 @@ def test_failures_are_those_of_other_calls(
     status: int, document: Any, kind: type[Exception], message: str
 ) -> None:
     server = Server(status, document)
-    with serving(server) as url, PlateClient(url) as client, pytest.raises(kind, match=message):
+    with serving(server) as url, CamerasClient(url) as client, pytest.raises(kind, match=message):
         next(client.passes())
 
 
 def test_an_unknown_condition_is_told_at_once() -> None:
-    with PlateClient() as client, pytest.raises(ParameterError, match="got plate"):
+    with CamerasClient() as client, pytest.raises(ParameterError, match="got plate"):
         client.passes(plate="A123BC77")  # type: ignore[call-arg]
 
 
 def test_passes_need_an_address_of_http() -> None:
-    with PlateClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
+    with CamerasClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
         next(grpc.passes())
-    custom = PlateClient(transport=FakeTransport())
+    custom = CamerasClient(transport=FakeTransport())
     with custom, pytest.raises(RequestError, match="got a custom transport"):
         next(custom.passes())

@@ -14,13 +14,17 @@ from typing import Any
 
 import pytest
 
-from orchestrator.client import PlateClient
-from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.events import Block, BlockReader, LiveCamera, LiveEvent
-from orchestrator.client.passes import FoundPass
 from orchestrator.client.testing import FakeTransport
 from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
-from tests.client.test_passes import PASS
+from plate_cameras.client import (
+    AsyncCamerasClient,
+    CameraReport,
+    CamerasClient,
+    LiveEvent,
+    PassRecord,
+)
+from plate_cameras.client.live_events import Block, BlockReader
+from tests.plate_cameras.client.test_pass_search import PASS
 
 CAMERA = {
     "name": "gate",
@@ -88,7 +92,7 @@ def serving(*answers: Answer) -> Iterator[Server]:
         thread.join()
 
 
-class Unhurried(PlateClient):
+class Unhurried(CamerasClient):
     """A client that notes its pauses, and does not wait."""
 
     def __init__(self, url: str) -> None:
@@ -101,13 +105,13 @@ class Unhurried(PlateClient):
 
 def test_passes_and_cameras_come_as_they_are() -> None:
     pieces = [event("pass.agreed", PASS, 7), b": heartbeat\n\n", event("camera", CAMERA)]
-    with serving(Answer(pieces)) as server, PlateClient(server.url, key="secret") as client:
+    with serving(Answer(pieces)) as server, CamerasClient(server.url, key="secret") as client:
         events = client.events(camera=["gate", "yard"])
         assert server.asked == []
         first, second = next(events), next(events)
         events.close()
-    assert first == LiveEvent("pass.agreed", 7, passed=FoundPass.of(PASS))
-    assert second == LiveEvent("camera", 7, camera=LiveCamera.of(CAMERA))
+    assert first == LiveEvent("pass.agreed", 7, pass_record=PassRecord.of(PASS))
+    assert second == LiveEvent("camera", 7, camera=CameraReport.of(CAMERA))
     assert second.camera is not None
     assert second.camera.updated == datetime(2026, 11, 25, 8, tzinfo=timezone.utc)
     assert server.asked == [("/v1/events?camera=gate&camera=yard", None, "Bearer secret")]
@@ -179,14 +183,14 @@ def test_the_first_connection_fails_as_other_calls(
 
 
 def test_without_a_server_the_first_connection_fails() -> None:
-    with PlateClient("127.0.0.1:1") as client, pytest.raises(ServerError, match="refused"):
+    with CamerasClient("127.0.0.1:1") as client, pytest.raises(ServerError, match="refused"):
         next(client.events())
 
 
 def test_a_client_that_is_closed_ends_its_events() -> None:
     """The other thread waits for the next piece, which never comes."""
     opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
-    with serving(opened) as server, PlateClient(server.url) as client:
+    with serving(opened) as server, CamerasClient(server.url) as client:
         events = client.events()
         next(events)
         closing = threading.Timer(0.1, client.close)
@@ -198,7 +202,7 @@ def test_a_client_that_is_closed_ends_its_events() -> None:
 
 def test_coroutines_follow_events_too() -> None:
     async def run(url: str) -> list[int | None]:
-        async with AsyncPlateClient(url) as client:
+        async with AsyncCamerasClient(url) as client:
             events = client.events(after=1)
             async with aclosing(events):
                 return [(await anext(events)).number for _ in range(2)]
@@ -211,7 +215,7 @@ def test_coroutines_follow_events_too() -> None:
 
 def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
     async def run(url: str) -> None:
-        async with AsyncPlateClient(url) as client:
+        async with AsyncCamerasClient(url) as client:
             events = client.events()
             await anext(events)
             task = asyncio.ensure_future(anext(events))
@@ -241,13 +245,13 @@ def test_events_of_later_versions_are_left_out() -> None:
 
 @pytest.mark.parametrize("after", [-1, True, "7"])
 def test_a_wrong_place_is_told_at_once(after: Any) -> None:
-    with PlateClient() as client, pytest.raises(ParameterError, match="after: wanted"):
+    with CamerasClient() as client, pytest.raises(ParameterError, match="after: wanted"):
         client.events(after=after)
 
 
 def test_events_need_an_address_of_http() -> None:
-    with PlateClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
+    with CamerasClient("grpc://127.0.0.1:1") as grpc, pytest.raises(RequestError, match="of gRPC"):
         next(grpc.events())
-    custom = PlateClient(transport=FakeTransport())
-    with custom, pytest.raises(RequestError, match="events: wanted a client"):
+    custom = CamerasClient(transport=FakeTransport())
+    with custom, pytest.raises(RequestError, match="v1/events: wanted a client"):
         next(custom.events())

@@ -1,21 +1,22 @@
-"""Streams of the server that do not end by themselves, and how they are connected again."""
+"""The feed of live events. It connects a lost stream again."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from orchestrator.client.events import Block, BlockReader, EventSelection, LiveEvent
+from orchestrator.client.channels import Stream
 from orchestrator.client.inference import HttpResponse
-from orchestrator.client.passes import to_rejection
 from orchestrator.errors import Overloaded, PlateError, ServerError
 from orchestrator.host.backoff import exponential_s
 from orchestrator.host.blocking import settle
+from plate_cameras.client.live_events import Block, BlockReader, EventSelection, LiveEvent
+from plate_cameras.client.pages import to_rejection
 
 SILENT_S = 45.0
 """Seconds without a byte after which a stream counts as lost. The server sends one each 15 s."""
@@ -24,31 +25,6 @@ FIRST_S, MAX_DURATION_S = 0.5, 30.0
 MAX_ERROR_BYTES = 64 * 1024
 """Most bytes of an answer that is not a stream, as its message is short."""
 LOST = (ServerError, Overloaded)
-
-
-class Stream(Protocol):
-    """An answer whose body comes piece by piece.
-
-    Attributes:
-        status: HTTP status.
-        headers: Headers by name, in upper or lower case.
-    """
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    def read(self, silent_s: float) -> bytes | Awaitable[bytes]:
-        """Return the next piece; nothing at the end.
-
-        Raises:
-            OSError: No byte came for `silent_s`, or the connection is lost.
-        """
-
-    def close(self) -> Awaitable[None] | None:
-        """Close the connection."""
 
 
 @dataclass(frozen=True)
