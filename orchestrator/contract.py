@@ -85,8 +85,8 @@ def mark(request_id: str, number: str) -> str:
 
 def mark_of(request_id: str) -> str:
     """Return the suffix that the gateway added to a request id; empty when it added none."""
-    found = MARK.search(request_id)
-    return found[0] if found else ""
+    match = MARK.search(request_id)
+    return match[0] if match else ""
 
 
 def unmark(request_id: str) -> str:
@@ -156,12 +156,12 @@ def complete(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ParameterError: An output of this name does not exist.
     """
-    wanted = {"coordinates", *names}
-    unknown = sorted(wanted - ALL_OUTPUTS)
+    outputs = {"coordinates", *names}
+    unknown = sorted(outputs - ALL_OUTPUTS)
     if unknown:
         raise ParameterError(f"outputs: wanted some of {', '.join(OUTPUTS)}, got {unknown[0]}")
-    wanted |= {TOGETHER[name] for name in wanted if name in TOGETHER}
-    return tuple(name for name in OUTPUTS if name in wanted)
+    outputs |= {TOGETHER[name] for name in outputs if name in TOGETHER}
+    return tuple(name for name in OUTPUTS if name in outputs)
 
 
 def stages_of(arrays: Arrays) -> dict[str, float]:
@@ -171,10 +171,10 @@ def stages_of(arrays: Arrays) -> dict[str, float]:
         ModelError: The output is missing, or has another type or shape.
     """
     seconds = arrays.get(STAGE_SECONDS)
-    wanted = (np.dtype(np.float32), (len(STAGES),))
-    if seconds is None or (seconds.dtype, seconds.shape) != wanted:
-        got = "none" if seconds is None else f"{seconds.dtype} {list(seconds.shape)}"
-        raise ModelError(f"answer: wanted {STAGE_SECONDS} as float32 [{len(STAGES)}], got {got}")
+    expectation = (np.dtype(np.float32), (len(STAGES),))
+    if seconds is None or (seconds.dtype, seconds.shape) != expectation:
+        actual = "none" if seconds is None else f"{seconds.dtype} {list(seconds.shape)}"
+        raise ModelError(f"answer: wanted {STAGE_SECONDS} as float32 [{len(STAGES)}], got {actual}")
     return dict(zip(STAGES, seconds.tolist(), strict=True))
 
 
@@ -199,10 +199,10 @@ def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates
 
 
 def _check_output(name: str, array: Array, plates: int) -> None:
-    wanted = (np.dtype(OUTPUTS[name].dtype), (plates, *OUTPUTS[name].row_shape))
-    if (array.dtype, array.shape) != wanted:
+    expectation = (np.dtype(OUTPUTS[name].dtype), (plates, *OUTPUTS[name].row_shape))
+    if (array.dtype, array.shape) != expectation:
         raise ModelError(
-            f"answer: wanted {name} as {wanted[0]} {list(wanted[1])}, "
+            f"answer: wanted {name} as {expectation[0]} {list(expectation[1])}, "
             f"got {array.dtype} {list(array.shape)}"
         )
 

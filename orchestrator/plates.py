@@ -21,8 +21,17 @@ and whole."""
 
 SIDES = ("x0", "y0", "x1", "y1")
 COLUMNS = (
-    *("text", "text_score", "detection_score", *SIDES),
-    *("character_scores", "candidates", "corners", "raw_text", "format", "region_code", "region"),
+    "text",
+    "text_score",
+    "detection_score",
+    *SIDES,
+    "character_scores",
+    "candidates",
+    "corners",
+    "raw_text",
+    "format",
+    "region_code",
+    "region",
 )
 """Columns of the data frame. A terminal that is too narrow hides columns in the middle, so the wide
 ones are there."""

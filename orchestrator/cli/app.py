@@ -29,11 +29,11 @@ class Commands(SuggestingGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in available():
             return None
-        found = load(available()[cmd_name])
-        if not isinstance(found, typer.Typer):
-            function, found = found, typer.Typer(add_completion=False)
-            found.command()(function)
-        command = typer.main.get_command(found)
+        loaded = load(available()[cmd_name])
+        if not isinstance(loaded, typer.Typer):
+            function, loaded = loaded, typer.Typer(add_completion=False)
+            loaded.command()(function)
+        command = typer.main.get_command(loaded)
         command.name = cmd_name
         return command
 
@@ -45,8 +45,7 @@ def available(checkout: Path = workshop.CHECKOUT) -> dict[str, str]:
         checkout: The folder that contains this package.
     """
     ours = COMMANDS | (workshop.COMMANDS if workshop.is_checkout(checkout) else {})
-    others = {name: one for name, one in installed_commands().items() if name not in ours}
-    return ours | others
+    return {**ours, **installed_commands(), **ours}  # in this order, and none of ours replaced
 
 
 def _print_versions(is_wanted: bool) -> None:

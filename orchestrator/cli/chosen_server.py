@@ -112,14 +112,14 @@ def check_unused(context: typer.Context, url: str | None, names: Collection[str]
     Raises:
         SettingsError: It has.
     """
-    given = [
-        one.opts[0]
-        for one in context.command.params
-        if one.name in names and is_typed(context, one.name)
+    unused = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names and is_typed(context, option.name)
     ]
-    if url is not None and given:
+    if url is not None and unused:
         raise SettingsError(
-            f"{', '.join(given)}: wanted without --url, got both; the server at {url} was started "
+            f"{', '.join(unused)}: wanted without --url, got both; the server at {url} was started "
             "with options of its own"
         )
 

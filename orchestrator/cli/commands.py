@@ -29,7 +29,7 @@ FOLLOW = "watch"
 
 def installed_commands() -> Mapping[str, str]:
     """Return the location of each command that another package brings."""
-    return {found.name: found.value for found in metadata.entry_points(group=GROUP)}
+    return {point.name: point.value for point in metadata.entry_points(group=GROUP)}
 
 
 def load(location: str) -> Any:

@@ -232,9 +232,9 @@ def recognize(
 
         unused = OF_OWN_SERVER if watchlist else OF_OWN_SERVER | {"formats"}
         chosen_server.check_unused(context, url, unused)
-        given = Input(sources or [], from_file, recursive, private_addresses)
+        inputs = Input(sources or [], from_file, recursive, private_addresses)
         served = {
-            "pictures": 1 if given.is_one_picture else 0,
+            "pictures": 1 if inputs.is_one_picture else 0,
             "repository": model_repository,
             "weights": weights,
             "formats": formats,
@@ -256,7 +256,7 @@ def recognize(
             fit=lambda address: (
                 in_flight or chosen_server.fitting_calls(address, shown_key, timeout)
             ),
-            parameters={name: one for name, one in parameters.items() if one is not None},
+            parameters={name: value for name, value in parameters.items() if value is not None},
             watchlist=(watchlist, distance),
             min_score=min_score,
             is_cyrillic=cyrillic,
@@ -264,7 +264,7 @@ def recognize(
         )
         maker = OutputPictures(annotate, crops, ".png" if png else ".jpg", show_all)
         status = recognize_all(
-            given,
+            inputs,
             access,
             Output(as_json, jsonl, csv, parquet, resume, maker, show_all, quiet),
         )

@@ -39,7 +39,9 @@ def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[s
 
 def _name_triton(options: ServerOptions) -> Iterator[str]:
     yield "  bare Triton, without the gateway"
-    http, grpc, metrics = (_reached(Address(one.host, one.port)) for one in options.listening)
+    http, grpc, metrics = (
+        _reached(Address(listener.host, listener.port)) for listener in options.listening
+    )
     yield f"  HTTP     {http}"
     yield f"  gRPC     {grpc}"
     yield f"  metrics  http://{metrics}/metrics"

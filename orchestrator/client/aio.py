@@ -62,10 +62,10 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
             check_aiohttp()
 
     async def recognize(
-        self, picture: Picture, *, request_id: str = "", **wanted: Unpack[RequestOptions]
+        self, picture: Picture, *, request_id: str = "", **options: Unpack[RequestOptions]
     ) -> Plates:
         """Find and read every plate of a picture, like `PlateClient.recognize`."""
-        return await self._recognize(PictureRequest.of(**wanted), picture, request_id)
+        return await self._recognize(PictureRequest.of(**options), picture, request_id)
 
     async def _make_request(
         self, options: PictureRequest, picture: Picture, request_id: str
@@ -79,7 +79,7 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
         pictures: Iterable[Picture] | AsyncIterable[Picture],
         *,
         in_flight: int | None = None,
-        **wanted: Unpack[RequestOptions],
+        **arguments: Unpack[RequestOptions],
     ) -> AsyncGenerator[PictureResult, None]:
         """Find and read the plates of many pictures, like `PlateClient.recognize_many`.
 
@@ -92,7 +92,7 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
             in_flight: Calls at once.
             wanted: The parameters of `recognize`, except `request_id`.
         """
-        options = PictureRequest.of(**wanted)
+        options = PictureRequest.of(**arguments)
         at_once = self._check_many(pictures, in_flight)
 
         def recognize_one(picture: Picture) -> Awaitable[PictureResult]:

@@ -48,17 +48,17 @@ class AioHttpConnections:
         `Connection.getresponse` does the same, and explains the reasons.
         """
         ends = time.monotonic() + timeout_s
-        seen = SimpleNamespace(is_reused=False)
+        connection = SimpleNamespace(is_reused=False)
         with as_python_errors():
             try:
-                return await self._exchange(request, timeout_s, seen)
+                return await self._exchange(request, timeout_s, connection)
             except CLOSED_BY_SERVER:
-                if not seen.is_reused:
+                if not connection.is_reused:
                     raise
             left_s = ends - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError("timed out")
-            return await self._exchange(request, left_s, seen)
+            return await self._exchange(request, left_s, connection)
 
     async def open_stream(self, request: HttpRequest, timeout_s: float) -> OpenStream:
         """Send a request, and return the response without its body. It counts as no call."""
@@ -91,7 +91,7 @@ class AioHttpConnections:
         )
 
     async def _exchange(
-        self, request: HttpRequest, timeout_s: float, seen: SimpleNamespace
+        self, request: HttpRequest, timeout_s: float, connection: SimpleNamespace
     ) -> HttpResponse:
         body = request.body
         async with self._session.request(
@@ -101,7 +101,7 @@ class AioHttpConnections:
             headers=request.headers,
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
-            trace_request_ctx=seen,
+            trace_request_ctx=connection,
         ) as response:
             return HttpResponse(response.status, response.headers, await response.read())
 

@@ -242,6 +242,6 @@ class CustomChannel:
         await settle(self._transport.close())
 
 
-def _without_http(request: HttpRequest, got: str) -> RequestError:
+def _without_http(request: HttpRequest, kind: str) -> RequestError:
     path = request.path.partition("?")[0]
-    return RequestError(f"{path}: wanted a client with an HTTP address, got {got}")
+    return RequestError(f"{path}: wanted a client with an HTTP address, got {kind}")

@@ -41,9 +41,9 @@ UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 NO_INFERENCE = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
 """Statuses from a load balancer, or from another kind of server, in place of our server."""
-REJECTED = {
-    *("400", "401", "403", "404", "413"),
-    *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
+REJECTED_HTTP = {"400", "401", "403", "404", "413"}
+REJECTED_GRPC = {
+    f"StatusCode.{code}" for code in ("INVALID_ARGUMENT", "NOT_FOUND", "UNAUTHENTICATED")
 }
 INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
 TOO_LARGE = "message larger than max"
@@ -149,7 +149,7 @@ def _classify(
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in INVALID:
         return rejection_kind(message), message
-    if status in REJECTED or TOO_LARGE in words:
+    if status in REJECTED_HTTP | REJECTED_GRPC or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:
         return Overloaded, message

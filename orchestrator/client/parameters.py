@@ -17,13 +17,13 @@ MAX_IN_FLIGHT = 64
 Plain = str | int | float | bool
 
 
-def to_parameters(given: Mapping[str, Any]) -> dict[str, Plain]:
+def to_parameters(values: Mapping[str, Any]) -> dict[str, Plain]:
     """Return the given values as request parameters, without those that are None.
 
     Raises:
         ParameterError: A value is neither a number nor printable text.
     """
-    return {name: make_plain(name, value) for name, value in given.items() if value is not None}
+    return {name: make_plain(name, value) for name, value in values.items() if value is not None}
 
 
 def check_timeout(timeout_s: Any) -> float:
@@ -66,8 +66,8 @@ def make_plain(name: str, value: Any) -> Plain:
     is_text = isinstance(plain, str) and plain.isprintable()
     is_number = isinstance(plain, (int, float)) and name != "request_id"
     if not is_text and not is_number:
-        wanted = "printable text" if name == "request_id" else "a number"
-        raise ParameterError(f"{name}: wanted {wanted}, got {value!r}")
+        kind = "printable text" if name == "request_id" else "a number"
+        raise ParameterError(f"{name}: wanted {kind}, got {value!r}")
     if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
         raise ParameterError(f"{name}: wanted a number of 64 bits, got {plain}")
     return plain  # type: ignore[no-any-return]

@@ -61,8 +61,8 @@ class PictureRequest:
                 f"recognize: wanted some of {', '.join(RequestOptions.__annotations__)}, "
                 f"got {unknown[0]}"
             )
-        given = {**numbers, "roi": None if roi is None else write_roi(roi)}
-        return cls(to_parameters(given), complete(outputs))
+        values = {**numbers, "roi": None if roi is None else write_roi(roi)}
+        return cls(to_parameters(values), complete(outputs))
 
     def about(self, picture: Picture, request_id: str = "") -> InferenceRequest:
         """Return the call with this request about a picture.

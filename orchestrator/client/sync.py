@@ -121,7 +121,7 @@ class PlateClient(BaseClient[Transport]):
         pictures: Iterable[Picture],
         *,
         in_flight: int | None = None,
-        **wanted: Unpack[RequestOptions],
+        **arguments: Unpack[RequestOptions],
     ) -> Generator[PictureResult, None, None]:
         """Find and read the plates of many pictures, several at once.
 
@@ -143,7 +143,7 @@ class PlateClient(BaseClient[Transport]):
             PictureError: `pictures` is a single picture.
             RequestError: The client is closed.
         """
-        options = PictureRequest.of(**wanted)
+        options = PictureRequest.of(**arguments)
         at_once = self._check_many(pictures, in_flight)
 
         def recognize_one(picture: Picture) -> PictureResult:

@@ -7,17 +7,17 @@ Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertion
 from __future__ import annotations
 
 
-def edit_costs(wanted: str, read: str) -> list[list[int]]:
-    """Return the edit distances between all prefixes, [len(wanted) + 1][len(read) + 1]."""
-    costs = [list(range(len(read) + 1))]
-    for i, char in enumerate(wanted, 1):
+def edit_costs(source: str, target: str) -> list[list[int]]:
+    """Return the edit distances between all prefixes, [len(source) + 1][len(target) + 1]."""
+    costs = [list(range(len(target) + 1))]
+    for i, char in enumerate(source, 1):
         row = [i]
-        for j, other in enumerate(read, 1):
+        for j, other in enumerate(target, 1):
             row.append(min(costs[-1][j] + 1, row[-1] + 1, costs[-1][j - 1] + (char != other)))
         costs.append(row)
     return costs
 
 
-def edit_distance(wanted: str, read: str) -> int:
+def edit_distance(source: str, target: str) -> int:
     """Return how many characters must be replaced, left out or added: the Levenshtein distance."""
-    return edit_costs(wanted, read)[-1][-1]
+    return edit_costs(source, target)[-1][-1]

@@ -110,23 +110,25 @@ class Formats:
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
         _check_letters(self.letters, self.alphabet)
-        _check_single("formats: wanted each name", (one.name for one in self.format))
-        codes = [code for one in self.region for code in one.codes]
+        _check_single(
+            "formats: wanted each name", (plate_format.name for plate_format in self.format)
+        )
+        codes = [code for region in self.region for code in region.codes]
         _check_single("regions: wanted each code", codes)
         for code in codes:
             if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
                 raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
         check_range("unknown_region_nats", self.unknown_region_nats, 0, MAX_NATS)
-        layouts = [layout for one in self.format for layout in one.layouts]
+        layouts = [layout for plate_format in self.format for layout in plate_format.layouts]
         if not 1 <= len(layouts) <= MAX_LAYOUTS:
             raise SettingsError(
                 f"formats: wanted 1 to {MAX_LAYOUTS} layouts in [[format]], got {len(layouts)}"
             )
         for place in sorted(set("".join(map(flatten, layouts)))):
             if not any(self.admits(place, char) for char in self.alphabet):
-                wanted = KINDS.get(place, place.upper())
+                letters = KINDS.get(place, place.upper())
                 raise SettingsError(
-                    f"alphabet: wanted {wanted} for the layouts, got {self.alphabet!r}"
+                    f"alphabet: wanted {letters} for the layouts, got {self.alphabet!r}"
                 )
 
     @property
@@ -141,7 +143,7 @@ class Formats:
 
     def layouts(self, lines: int) -> tuple[str, ...]:
         """Return the layouts of plates with this number of lines, 1 or 2."""
-        all_layouts = (layout for one in self.format for layout in one.layouts)
+        all_layouts = (layout for plate_format in self.format for layout in plate_format.layouts)
         return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
 
     def admits(self, place: str, char: str) -> bool:
@@ -179,11 +181,12 @@ class Formats:
             text: The plate's text, its lines one after the other.
             format_name: Format of the text; empty means its format in one line, else in two.
         """
-        named = (one for one in self.format if one.name == format_name)
-        layouts = (flatten(layout) for one in named for layout in one.layouts)
-        given = next((layout for layout in layouts if self.fits(text, layout)), "")
-        found = "" if format_name else self._match(text, 1)[1] or self._match(text, 2)[1]
-        return code_in(text, given or found)
+        named = (plate_format for plate_format in self.format if plate_format.name == format_name)
+        layouts = (flatten(layout) for plate_format in named for layout in plate_format.layouts)
+        layout = next((layout for layout in layouts if self.fits(text, layout)), "")
+        if not layout and not format_name:
+            layout = self._match(text, 1)[1] or self._match(text, 2)[1]
+        return code_in(text, layout)
 
     @cached_property
     def _regions(self) -> dict[str, Region]:
@@ -193,9 +196,9 @@ class Formats:
     def _match(self, text: str, lines: int) -> tuple[str, str]:
         """Return name and one-line layout of the format of a text, `""` for none."""
         fitting = [
-            (one.name, flatten(layout))
-            for one in self.format
-            for layout in one.layouts
+            (plate_format.name, flatten(layout))
+            for plate_format in self.format
+            for layout in plate_format.layouts
             if lines_of(layout) == lines and self.fits(text, flatten(layout))
         ]
         for name, layout in fitting:
@@ -253,7 +256,7 @@ def _check_letters(letters: str, alphabet: str) -> None:
             )
 
 
-def _check_single(wanted: str, values: Iterable[str]) -> None:
+def _check_single(rule: str, values: Iterable[str]) -> None:
     double = [value for value, count in Counter(values).items() if count > 1]
     if double:
-        raise SettingsError(f"{wanted} once, got {double[0]!r} more than once")
+        raise SettingsError(f"{rule} once, got {double[0]!r} more than once")

@@ -29,4 +29,4 @@ def known_region(text: str, format_name: str) -> PlateRegion | None:
 def _by_format() -> dict[str, Formats]:
     """Return the formats of each country that the project knows, by the names of its formats."""
     countries = (read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml")))
-    return {one.name: formats for formats in countries for one in formats.format}
+    return {plate_format.name: formats for formats in countries for plate_format in formats.format}

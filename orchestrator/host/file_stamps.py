@@ -8,7 +8,7 @@ from pathlib import Path
 def stamp_of(file: Path) -> tuple[int, ...]:
     """Return values that change when a file is rewritten, or nothing if there is no file."""
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError:
         return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

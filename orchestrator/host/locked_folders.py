@@ -52,17 +52,17 @@ class LockedFolder:
             OSError: There is no space for it, or it cannot be locked.
         """
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}"))
-        held = ExitStack()
+        stack = ExitStack()
         try:
-            hold(held, os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+            hold(stack, os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
             # Only now: a folder without this file is never removed as a leftover.
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-            children = hold(held, os.open(folder / MARK, flags, 0o600))
+            children = hold(stack, os.open(folder / MARK, flags, 0o600))
         except BaseException:
             _clear(folder)
-            held.close()
+            stack.close()
             raise
-        return cls(folder, children, held)
+        return cls(folder, children, stack)
 
     def remove(self) -> None:
         """Remove the folder and all files in it."""
@@ -70,50 +70,50 @@ class LockedFolder:
         self._held.close()
 
 
-def hold(held: ExitStack, opened: int, flags: int = 0) -> int:
+def hold(stack: ExitStack, opened: int, flags: int = 0) -> int:
     """Lock an open descriptor until a stack closes it; return the descriptor.
 
     Raises:
         OSError: It cannot be locked. It is BlockingIOError with `LOCK_NB` when another process has
             it.
     """
-    held.callback(os.close, opened)
+    stack.callback(os.close, opened)
     fcntl.flock(opened, fcntl.LOCK_EX | flags)
     return opened
 
 
 def is_same(path: Path, opened: int) -> bool:
     """Tell whether a path still leads to the opened file, and the file belongs to this user."""
-    found = path.lstat()
-    return os.path.samestat(found, os.fstat(opened)) and found.st_uid == os.geteuid()
+    stat = path.lstat()
+    return os.path.samestat(stat, os.fstat(opened)) and stat.st_uid == os.geteuid()
 
 
 def remove_left_folders() -> None:
     """Remove the folders whose owner has ended, and end its children if they still run."""
     with suppress(OSError):  # no TMPDIR, or one that may not be read
         for mark in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{MARK}"):
-            with suppress(OSError), ExitStack() as held:  # its owner lives, or it is being removed
-                _remove_left(mark, held)
+            with suppress(OSError), ExitStack() as stack:  # its owner lives, or it is being removed
+                _remove_left(mark, stack)
 
 
-def _remove_left(mark: Path, held: ExitStack) -> None:
+def _remove_left(mark: Path, stack: ExitStack) -> None:
     folder = mark.parent
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    owner = hold(held, os.open(folder, flags), fcntl.LOCK_NB)
+    owner = hold(stack, os.open(folder, flags), fcntl.LOCK_NB)
     if not is_same(folder, owner):
         return
-    _end_children(os.open(mark, os.O_RDWR | os.O_NOFOLLOW), held)
+    _end_children(os.open(mark, os.O_RDWR | os.O_NOFOLLOW), stack)
     _clear(folder)
 
 
-def _end_children(mark: int, held: ExitStack) -> None:
+def _end_children(mark: int, stack: ExitStack) -> None:
     """Return when no child holds the mark any more.
 
     Raises:
         OSError: Some children cannot be ended, for example those of another container.
     """
     deadline = time.monotonic() + ENDING_S
-    held.callback(os.close, mark)
+    stack.callback(os.close, mark)
     killed: set[int] = set()
     while True:
         try:
@@ -122,13 +122,13 @@ def _end_children(mark: int, held: ExitStack) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise
-        found = _holders(mark)
-        if found - killed:
+        holders = _holders(mark)
+        if holders - killed:
             logger.warning(
-                "ending what is left of a service that was killed: %s", [*found - killed]
+                "ending what is left of a service that was killed: %s", [*holders - killed]
             )
-        killed |= found
-        for pid in found:
+        killed |= holders
+        for pid in holders:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
@@ -136,12 +136,12 @@ def _end_children(mark: int, held: ExitStack) -> None:
 
 def _holders(opened: int) -> set[int]:
     """Return the other processes that have a mark open, if this user may see them."""
-    mark, found = os.fstat(opened), set()
+    mark, holders = os.fstat(opened), set()
     for link in PROC.glob("[0-9]*/fd/*"):
         with suppress(OSError):  # the process may end at this moment
             if link.readlink().name == MARK and os.path.samestat(link.stat(), mark):
-                found.add(int(link.parts[-3]))
-    return found - {os.getpid()}
+                holders.add(int(link.parts[-3]))
+    return holders - {os.getpid()}
 
 
 def _clear(folder: Path) -> None:

@@ -59,6 +59,8 @@ def reach(host: str) -> str:
 
 def without_proxy(variables: Mapping[str, str]) -> dict[str, str]:
     """Return NO_PROXY in both spellings: its present value and this machine's names."""
-    given = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
-    value = given if given.strip() == "*" else ",".join(filter(None, [given, *NAMES]))
+    exceptions = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
+    value = (
+        exceptions if exceptions.strip() == "*" else ",".join(filter(None, [exceptions, *NAMES]))
+    )
     return {"no_proxy": value, "NO_PROXY": value}

@@ -9,8 +9,18 @@ from importlib import metadata
 from orchestrator.errors import ExtraError
 
 SERVER = (
-    *("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL"),
-    *("starlette", "uvicorn", "httptools", "uvloop", "pydantic", "orjson", "prometheus_client"),
+    "torch",
+    "openvino",
+    "pytriton",
+    "nvidia-pytriton",
+    "PIL",
+    "starlette",
+    "uvicorn",
+    "httptools",
+    "uvloop",
+    "pydantic",
+    "orjson",
+    "prometheus_client",
 )
 """Packages that serving needs, by their names for import or installation."""
 WORKSHOP = ("matplotlib", "psutil")

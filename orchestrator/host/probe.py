@@ -26,11 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Is the plate recognition service well?")
     parser.add_argument("url", nargs="?", default="localhost:8002/readyz", help="host:port/path")
     parser.add_argument("--timeout", type=float, default=5.0, help="seconds")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        probe(given.url, given.timeout)
+        probe(options.url, options.timeout)
     except ProbeError as error:
-        sys.stderr.write(f"probe: {given.url}: {error}\n")
+        sys.stderr.write(f"probe: {options.url}: {error}\n")
         return 1
     return 0
 

@@ -21,7 +21,7 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         inner = _inner_of(ip)
         is_global = bool(inner) or (ip.is_global and ip not in LOCAL_NAT64)
-        return is_global and all(one.is_global for one in inner)
+        return is_global and all(address.is_global for address in inner)
     return ip.is_global
 
 
@@ -50,6 +50,6 @@ def ipv4_inside(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 def _inner_of(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
     """Return the IPv4 addresses that stand inside an address."""
     translated = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-    found = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
-    found += [translated] if ip in NAT64 or ip in COMPATIBLE else []
-    return [one for one in found if one]
+    inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+    inner += [translated] if ip in NAT64 or ip in COMPATIBLE else []
+    return [address for address in inner if address]

@@ -8,6 +8,8 @@ MAX_CHARACTERS = 300
 
 def to_line(text: str) -> str:
     """Return a text as one line of printable characters, cut where it is too long."""
-    printable = "".join(one if one.isprintable() else " " for one in text[: 2 * MAX_CHARACTERS])
+    printable = "".join(
+        letter if letter.isprintable() else " " for letter in text[: 2 * MAX_CHARACTERS]
+    )
     line = " ".join(printable.split())
     return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 3] + "..."

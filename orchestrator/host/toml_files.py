@@ -99,8 +99,8 @@ def build(
     hints = get_type_hints(kind)
     unknown = sorted(set(table) - set(hints))
     if unknown:
-        wanted = ", ".join(hints)
-        message = f"{where}wanted some of {wanted}, got {show_name(unknown[0])}"
+        known = ", ".join(hints)
+        message = f"{where}wanted some of {known}, got {show_name(unknown[0])}"
         raise WrongValue(message, (*path, unknown[0]))
     values: dict[str, Any] = {}
     for field in fields(kind):  # type: ignore[arg-type]  # a dataclass
@@ -130,9 +130,9 @@ class _Step:
         name = key if isinstance(key, str) else self.key
         return replace(self, key=name, path=(*self.path, key))
 
-    def reject(self, wanted: str, value: object) -> WrongValue:
-        got = f"a value of type {type(value).__name__}" if self.is_secret else show(value)
-        return WrongValue(f"{show_name(self.key)}: wanted {wanted}, got {got}", self.path)
+    def reject(self, expectation: str, value: object) -> WrongValue:
+        shown = f"a value of type {type(value).__name__}" if self.is_secret else show(value)
+        return WrongValue(f"{show_name(self.key)}: wanted {expectation}, got {shown}", self.path)
 
 
 def _value(hint: Any, value: object, step: _Step) -> Any:
@@ -140,18 +140,18 @@ def _value(hint: Any, value: object, step: _Step) -> Any:
     if isinstance(hint, UnionType):
         if value is None:  # null in JSON
             return None
-        (hint,) = (one for one in get_args(hint) if one is not type(None))
+        (hint,) = (member for member in get_args(hint) if member is not type(None))
     if get_origin(hint) is Mapping:
         if not isinstance(value, dict):
             raise step.reject("a table", value)
         return {
-            name: _value(get_args(hint)[1], one, step.inner(name)) for name, one in value.items()
+            name: _value(get_args(hint)[1], item, step.inner(name)) for name, item in value.items()
         }
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
             raise step.reject("a list", value)
         inner = get_args(hint)[0]
-        return tuple(_value(inner, one, step.inner(at)) for at, one in enumerate(value))
+        return tuple(_value(inner, item, step.inner(at)) for at, item in enumerate(value))
     if is_dataclass(hint):
         table_type: Any = hint
         return build(table_type, value, step.folder, step.key, step.path)

@@ -27,18 +27,16 @@ def find_line(content: str, path: Sequence[str | int]) -> int | None:
     for place, line in _places(content):
         for size in range(1, len(place) + 1):
             lines.setdefault(place[:size], line)
-    wanted = tuple(path)
-    while wanted:
-        if wanted in lines:
-            return lines[wanted]
-        wanted = wanted[:-1]
-    return None
+    parts = tuple(path)
+    return next(
+        (lines[parts[:size]] for size in range(len(parts), 0, -1) if parts[:size] in lines), None
+    )
 
 
 def find_long_number(content: str) -> int | None:
     """Return the line of a number that Python does not read; None if there is none."""
-    found = MANY_DIGITS.search(content)
-    return content.count("\n", 0, found.start()) + 1 if found else None
+    match = MANY_DIGITS.search(content)
+    return content.count("\n", 0, match.start()) + 1 if match else None
 
 
 def _places(content: str) -> Iterator[tuple[Path, int]]:

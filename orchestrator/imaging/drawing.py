@@ -52,7 +52,7 @@ def straighten(picture: Bgr, plate: Plate) -> Bgr:
     """
     corners = corners_of(plate)
     edges = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
-    width, height = (max(1.0, float(edges[one::2].mean())) for one in (0, 1))
+    width, height = (max(1.0, float(edges[side::2].mean())) for side in (0, 1))
     x, y = CROP_MARGIN_XY[0] * width, CROP_MARGIN_XY[1] * height
     inner = np.array([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], np.float32)
     size_wh = (max(1, round(width + 2 * x)), max(1, round(height + 2 * y)))

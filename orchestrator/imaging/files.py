@@ -107,10 +107,10 @@ def unpack(encoded: bytes, name: str = "picture") -> Bgr:
     return np.asarray(bgr, np.uint8)
 
 
-def mark(made: bytes, kind: bytes = DRAWING) -> bytes:
+def mark(picture: bytes, kind: bytes = DRAWING) -> bytes:
     """Return a PNG or JPEG file with our label for its kind."""
-    at = next(size for begin, size in HEADER_BYTES.items() if made.startswith(begin))
-    return made[:at] + _label(made, kind) + made[at:]
+    at = next(size for begin, size in HEADER_BYTES.items() if picture.startswith(begin))
+    return picture[:at] + _label(picture, kind) + picture[at:]
 
 
 def is_drawing(path: Path) -> bool:

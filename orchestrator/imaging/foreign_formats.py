@@ -49,10 +49,10 @@ BY_BRAND = {
 
 def foreign_format_of(file: bytes) -> ForeignFormat | None:
     """Return the format of a file that is no JPEG, PNG, WebP or BMP; None for an unknown one."""
-    for prefix, found in BY_PREFIX.items():
+    for prefix, name in BY_PREFIX.items():
         if file.startswith(prefix):
-            return found
+            return name
     if file[4:8] == b"ftyp":
         brands = file[BRANDS]
-        return next((found for brand, found in BY_BRAND.items() if brand in brands), VIDEO)
+        return next((name for brand, name in BY_BRAND.items() if brand in brands), VIDEO)
     return VIDEO if file[:4] == b"RIFF" and file[RIFF_KIND] == b"AVI " else None

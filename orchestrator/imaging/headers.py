@@ -129,11 +129,11 @@ def check_pixels(width: int, height: int, max_pixels: int) -> None:
         )
 
 
-def find_segment(jpeg: bytes, wanted: int) -> int:
+def find_segment(jpeg: bytes, kind: int) -> int:
     """Return the position behind a JPEG's first marker of a kind, before its pixels; 0 for none."""
     for marker, at in _segments(jpeg):
-        if marker in (wanted, START_OF_SCAN):
-            return at if marker == wanted else 0
+        if marker in (kind, START_OF_SCAN):
+            return at if marker == kind else 0
     return 0
 
 
@@ -171,10 +171,10 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
     """Yield markers, and the position after each, in the order in which libjpeg reads them."""
     at = 2
     for _ in range(MAX_PARTS):
-        found = MARKER.search(jpeg, at, at + MAX_FILL)
-        if found is None or found[1][0] == END_OF_IMAGE:
+        match = MARKER.search(jpeg, at, at + MAX_FILL)
+        if match is None or match[1][0] == END_OF_IMAGE:
             return
-        marker, at = found[1][0], found.end()
+        marker, at = match[1][0], match.end()
         yield marker, at
         if marker not in ALONE:
             size = int.from_bytes(jpeg[at : at + 2], "big")

@@ -55,7 +55,7 @@ def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:
 
 
 def _keep_chunks(png: bytes, name: str) -> bytes:
-    kept, at = [(0, len(PNG))], len(PNG)
+    parts, at = [(0, len(PNG))], len(PNG)
     for count in range(1, MAX_CHUNKS + 1):
         kind, end = png[at + 4 : at + 8], at + 12 + int.from_bytes(png[at : at + 4], "big")
         if end > len(png):
@@ -64,10 +64,10 @@ def _keep_chunks(png: bytes, name: str) -> bytes:
                 f"got one that ends {end - len(png)} bytes behind it"
             )
         if kind in DRAWN:
-            kept.append((at, end))
+            parts.append((at, end))
         if kind == b"IEND":
-            is_whole = len(kept) == count + 1
-            return png if is_whole else b"".join(png[begin:end] for begin, end in kept)
+            is_whole = len(parts) == count + 1
+            return png if is_whole else b"".join(png[begin:end] for begin, end in parts)
         at = end
     raise PictureError(f"encoded_image: wanted a PNG of up to {MAX_CHUNKS} chunks, got more")
 
@@ -94,10 +94,10 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
     """Yield markers up to the end of the picture, and the position after each."""
     at = 2
     for _ in range(MAX_SEGMENTS):
-        found = MARKER.search(jpeg, at)
-        if found is None or found[1][0] == END_OF_IMAGE:
+        match = MARKER.search(jpeg, at)
+        if match is None or match[1][0] == END_OF_IMAGE:
             return
-        marker, at = found[1][0], found.end()
+        marker, at = match[1][0], match.end()
         yield marker, at
         if marker not in ALONE:
             at += max(2, int.from_bytes(jpeg[at : at + 2], "big"))

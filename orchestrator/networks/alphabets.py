@@ -19,22 +19,22 @@ CONTEXT = 64 + 128 + 256
 """Channels of LPRNet's last convolution that are no classes; the classes follow them."""
 
 
-def widen(state: dict[str, Tensor], alphabet: str, wanted: str) -> dict[str, Tensor]:
+def widen(state: dict[str, Tensor], alphabet: str, target: str) -> dict[str, Tensor]:
     """Return the weights of an LPRNet for a longer alphabet; its readings stay the same.
 
     Args:
         state: Weights with as many classes as `alphabet` has characters, and the blank.
         alphabet: The alphabet of the weights.
-        wanted: The alphabet followed by other characters.
+        target: The alphabet followed by other characters.
 
     Raises:
-        WeightsError: `wanted` does not begin with the alphabet, or the weights have other classes.
+        WeightsError: `target` does not begin with the alphabet, or the weights have other classes.
     """
-    count, more = len(alphabet), len(wanted) - len(alphabet)
+    count, more = len(alphabet), len(target) - len(alphabet)
     rows = len(state.get("container.bias", ()))
-    if not wanted.startswith(alphabet) or rows != count + 1:
+    if not target.startswith(alphabet) or rows != count + 1:
         raise WeightsError(
-            f"reader: wanted the first characters of {wanted} and a class for each and the blank, "
+            f"reader: wanted the first characters of {target} and a class for each and the blank, "
             f"got {alphabet} and {rows} classes"
         )
 
@@ -52,5 +52,5 @@ def widen(state: dict[str, Tensor], alphabet: str, wanted: str) -> dict[str, Ten
     }
     # LPRNet divides these channels by the mean of their squares, which silent ones make smaller.
     weight = wide["container.weight"].clone()
-    weight[:, CONTEXT:] *= (count + 1) / (len(wanted) + 1)
+    weight[:, CONTEXT:] *= (count + 1) / (len(target) + 1)
     return {**wide, "container.weight": insert(weight, 0.0, CONTEXT + count, dim=1)}

@@ -132,8 +132,8 @@ def _are_alike(alone: Tensor, together: Tensor) -> bool:
     if not len(first) or not len(second):
         return len(first) == len(second)
     apart = torch.cdist(first, second, compute_mode="donot_use_mm_for_euclid_dist")
-    found = (apart.amin(dim).le(MAX_DISTANCE).float().mean().item() for dim in (0, 1))
-    return min(found) >= MIN_RECALL
+    shares = (apart.amin(dim).le(MAX_DISTANCE).float().mean().item() for dim in (0, 1))
+    return min(shares) >= MIN_RECALL
 
 
 def _first_line(error: Exception) -> str:

@@ -74,9 +74,9 @@ def explain(engine: Engine, *, on_gpu: bool) -> Choice:
         return Choice(Engine.TORCHSCRIPT, "there is a GPU")
     if importlib.util.find_spec("openvino") is None:
         return Choice(Engine.TORCHSCRIPT, "OpenVINO is not installed")
-    found = sorted(VNNI.intersection(read_flags()))
-    if found:
-        return Choice(Engine.OPENVINO_INT8, f"the CPU has {found[0]}: fast 8-bit integers")
+    flags = sorted(VNNI.intersection(read_flags()))
+    if flags:
+        return Choice(Engine.OPENVINO_INT8, f"the CPU has {flags[0]}: fast 8-bit integers")
     return Choice(Engine.OPENVINO, f"the CPU has neither {' nor '.join(sorted(VNNI))}")
 
 

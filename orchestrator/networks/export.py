@@ -267,8 +267,8 @@ def _torchscript(network: nn.Module, device: torch.device) -> Run:
         model = script(network.to(device))
 
     def run(*tensors: Array) -> tuple[Array, ...]:
-        given = [torch.as_tensor(tensor, device=device) for tensor in tensors]
-        answer = model(*given)
+        arguments = [torch.as_tensor(tensor, device=device) for tensor in tensors]
+        answer = model(*arguments)
         answers = answer if isinstance(answer, tuple) else (answer,)
         return tuple(map(to_numpy, answers)) if isinstance(tensors[0], np.ndarray) else answers
 

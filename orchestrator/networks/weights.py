@@ -67,10 +67,10 @@ def check_alphabet(folder: Path, formats: Formats) -> None:
     Raises:
         WeightsError: They have another.
     """
-    wanted = read_formats(choose_formats(folder)).alphabet
-    if formats.alphabet != wanted:
+    alphabet = read_formats(choose_formats(folder)).alphabet
+    if formats.alphabet != alphabet:
         raise WeightsError(
-            f"{folder}: wanted plate formats in the alphabet of its weights, {wanted}, got "
+            f"{folder}: wanted plate formats in the alphabet of its weights, {alphabet}, got "
             f"{formats.alphabet}"
         )
 

@@ -36,7 +36,7 @@ class Job:
     Attributes:
         archive: Folder of the pictures.
         out: Folder of the results.
-        asked: The recogniser.
+        recognizer: The recogniser.
         parameters: Parameters for each picture.
         in_flight: Pictures that each actor processes at once.
     """
@@ -59,7 +59,7 @@ class Outcome:
         read: Number of these plates with a text.
         failed: Pictures that have an error instead of an answer.
         kept: Further pictures, whose answers an earlier run wrote.
-        told: Lines about some of the failed pictures, one each.
+        messages: Lines about some of the failed pictures, one each.
         undone: Reason why there is no file; empty if there is one.
         is_away: The server or the storage did not answer; the next partition may have no answer,
             too.
@@ -104,7 +104,7 @@ class Worker:
         dones: list[FinishedPicture] = []
         try:
             rows = self._read_answers(partition)
-            todo = [one for one in partition.pictures if one.below not in rows]
+            todo = [picture for picture in partition.pictures if picture.below not in rows]
             for picture, done in self._recognize(todo):
                 if done.is_away:
                     why = f"{done.entry.picture}: {done.entry.error}"
@@ -112,7 +112,7 @@ class Worker:
                 more = {"archive": self._job.archive.name, "bytes": picture.size}
                 rows[picture.below] = [_printable(row) | more for row in done.entry.to_rows()]
                 dones.append(done)
-            all_rows = [row for one in partition.pictures for row in rows[one.below]]
+            all_rows = [row for picture in partition.pictures for row in rows[picture.below]]
             self._parts.write(partition.name, all_rows)
         except PlateError as error:
             return Outcome(partition.name, undone=str(error), is_away=True)
@@ -123,7 +123,7 @@ class Worker:
         written: dict[str, list[Row]] = {}
         for row in self._parts.read_failed(partition.name):
             written.setdefault(row["picture"], []).append(row)
-        named = {one.below: _to_utf8(self._name(one)) for one in partition.pictures}
+        named = {picture.below: _to_utf8(self._name(picture)) for picture in partition.pictures}
         count = Counter(named.values())  # names that are not UTF-8 may look the same
         return {
             below: rows
@@ -165,15 +165,15 @@ def to_row(partition: Partition) -> dict[str, Any]:
     """Return a partition as a row of Ray Data: names, no pixels."""
     return {
         "name": partition.name,
-        "below": [os.fsencode(one.below) for one in partition.pictures],
-        "sizes": [one.size for one in partition.pictures],
+        "below": [os.fsencode(picture.below) for picture in partition.pictures],
+        "sizes": [picture.size for picture in partition.pictures],
     }
 
 
 def from_row(row: Mapping[str, Any]) -> Partition:
     """Return the partition from a row of `to_row`."""
     pictures = zip(map(os.fsdecode, row["below"]), map(int, row["sizes"]), strict=True)
-    return Partition(str(row["name"]), tuple(ArchivePicture(*one) for one in pictures))
+    return Partition(str(row["name"]), tuple(ArchivePicture(*pair) for pair in pictures))
 
 
 def _printable(row: Row) -> Row:
@@ -186,7 +186,7 @@ def _to_utf8(name: str) -> str:
 
 
 def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Outcome:
-    entries = [done.entry for done in dones]
+    entries = [picture.entry for picture in dones]
     failed = [entry for entry in entries if entry.error]
     return Outcome(
         partition.name,

@@ -153,14 +153,14 @@ def archive(
 
         check_unused(context, url, OF_OWN_NETWORKS)
         check_packages()
-        given = {
+        options = {
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
             "detector_side_px": detector_side_px,
             "roi": roi,
         }
-        parameters = {name: one for name, one in given.items() if one is not None}
+        parameters = {name: value for name, value in options.items() if value is not None}
         check_parameters(parameters)
         places = StorageFolder.named(source), StorageFolder.named(out)
         if url:

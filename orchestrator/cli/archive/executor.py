@@ -133,8 +133,8 @@ class ActorPlan:
             partitions: Partitions; they are taken when there is space for them.
         """
         todo = iter(partitions)
-        while some := [*islice(todo, AT_ONCE)]:
-            yield from do_in_rounds(some, partial(self._spread, job))
+        while batch := [*islice(todo, AT_ONCE)]:
+            yield from do_in_rounds(batch, partial(self._spread, job))
 
     def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
         try:
@@ -175,7 +175,7 @@ def do_in_rounds(
         partitions: Partitions, whose files are written as a whole: doing one twice does no harm.
         spread: Yields the outcomes in any order; none for partitions whose actors died.
     """
-    left = {one.name: one for one in partitions}
+    left = {partition.name: partition for partition in partitions}
     for _ in range(ROUNDS):
         if not left:
             return
@@ -189,12 +189,12 @@ def do_in_rounds(
 @contextmanager
 def _silence() -> Iterator[None]:
     """Discard standard error: Ray's libraries write there even when all messages are off."""
-    kept = os.dup(2)
+    stderr = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)

@@ -45,14 +45,14 @@ def cut(pictures: Iterable[ArchivePicture], usual: int, identity: str) -> Iterat
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).
     """
-    held: list[ArchivePicture] = []
+    pending: list[ArchivePicture] = []
     for picture in pictures:
-        held.append(picture)
-        if _ends_partition(picture, usual) or len(held) == MAX_GROWTH * usual:
-            yield _to_partition(held, identity)
-            held = []
-    if held:
-        yield _to_partition(held, identity)
+        pending.append(picture)
+        if _ends_partition(picture, usual) or len(pending) == MAX_GROWTH * usual:
+            yield _to_partition(pending, identity)
+            pending = []
+    if pending:
+        yield _to_partition(pending, identity)
 
 
 def is_part(name: str) -> bool:

@@ -55,7 +55,7 @@ class ResultParts:
             SettingsError: The folder cannot be read.
         """
         noted = re.compile(rf"\.({PREFIX}\w+){re.escape(FAILED)}")
-        return {f"{found[1]}{SUFFIX}" for found in map(noted.fullmatch, self._list()) if found}
+        return {f"{match[1]}{SUFFIX}" for match in map(noted.fullmatch, self._list()) if match}
 
     def read_failed(self, name: str) -> list[Row]:
         """Return the rows of a file that has failed pictures; no rows for any other file.

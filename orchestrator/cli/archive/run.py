@@ -56,27 +56,27 @@ class Run:
         old = parts.find()
         recognizer = identify(self.job.recognizer, self.job.parameters)
         partitions = cut(listing.pictures(), self.usual, recognizer)
-        done = old - parts.find_failed()
-        todo = self._skip_done(partitions, found := set[str](), done)
+        complete = old - parts.find_failed()
+        todo = self._skip_done(partitions, present := set[str](), complete)
         status, why = self._finish(todo)
-        if not why and found:
-            self._report_stale(old - found, parts)
+        if not why and present:
+            self._report_stale(old - present, parts)
         for line in (*listing.skipped.report(), *self.totals.report(has_watchlist=False)):
             self.screen.report(line)
         if why:
             self.screen.report(f"{why} The same command goes on from here.")
-        if not found and not why:
+        if not present and not why:
             self.screen.report(f"{self.job.archive.name}: no pictures in this folder")
             return NOTHING_DONE
         return status
 
     def _skip_done(
-        self, partitions: Iterable[Partition], found: set[str], done: set[str]
+        self, partitions: Iterable[Partition], present: set[str], complete: set[str]
     ) -> Iterator[Partition]:
         """Yield partitions without a file or with failed pictures; note the names of all."""
         for partition in partitions:
-            found.add(partition.name)
-            if partition.name in done:
+            present.add(partition.name)
+            if partition.name in complete:
                 self.totals.before += len(partition.pictures)
             else:
                 yield partition

@@ -47,8 +47,8 @@ def find_missing() -> list[str]:
     """Return the packages that serving needs and that are not installed."""
     lines = metadata.requires(distribution.NAME) or ()
     needed = (line for line in lines if re.search(r"extra == .server", line))
-    wanted = [re.split(r"[^\w.-]", line)[0] for line in needed]
-    return [name for name in wanted if not _is_installed(name)]
+    names = [re.split(r"[^\w.-]", line)[0] for line in needed]
+    return [name for name in names if not _is_installed(name)]
 
 
 def _is_installed(name: str) -> bool:
@@ -129,7 +129,7 @@ def check_program(installation: Installation) -> None:
     before = os.environ.get("LD_LIBRARY_PATH", "")
     searched = [*map(str, installation.libraries), *filter(None, [before])]
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [installation.program, "--help"],
             env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(searched)},
             capture_output=True,
@@ -141,15 +141,15 @@ def check_program(installation: Installation) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = getattr(error, "strerror", None) or f"no end within {RUN_S:.0f} s"
         raise ServerError(f"tritonserver: cannot be run: {reason}") from error
-    if done.returncode == NOT_LOADED:
-        reason = done.stderr.strip().removeprefix(f"{installation.program}: ")
+    if result.returncode == NOT_LOADED:
+        reason = result.stderr.strip().removeprefix(f"{installation.program}: ")
         raise ServerError(
             f"tritonserver: {reason}; on Debian and Ubuntu apt-file search NAME finds its package"
         )
-    if done.returncode < 0:
+    if result.returncode < 0:
         raise ServerError(
-            f"tritonserver: wanted its help, got signal {-done.returncode}: this CPU or kernel is "
-            "not one that Triton's wheel is built for"
+            f"tritonserver: wanted its help, got signal {-result.returncode}: this CPU or kernel "
+            "is not one that Triton's wheel is built for"
         )
 
 

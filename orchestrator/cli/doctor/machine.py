@@ -139,10 +139,10 @@ def find_gpus() -> tuple[str, ...]:
     if program is None:
         return ()
     with suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(
+        process = subprocess.run(
             [program, *QUERY], capture_output=True, text=True, timeout=ASK_S, check=True
         )
-        pairs = (line.rpartition(", ") for line in done.stdout.splitlines())
+        pairs = (line.rpartition(", ") for line in process.stdout.splitlines())
         return tuple(f"{name}, driver {driver}" for name, _, driver in pairs if name)
     return ()
 

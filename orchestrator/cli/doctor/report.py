@@ -34,14 +34,18 @@ def to_text(diagnosis: Diagnosis) -> str:
     if diagnosis.is_healthy:
         lines += ["", "A server would start."]
     else:
-        lines += ["", "This hinders a start", *(f"  - {one}" for one in diagnosis.hindrances)]
+        lines += [
+            "",
+            "This hinders a start",
+            *(f"  - {hindrance}" for hindrance in diagnosis.hindrances),
+        ]
     return anonymize("\n".join(lines))
 
 
 def to_json(diagnosis: Diagnosis) -> str:
     """Return a diagnosis as JSON."""
-    told = {"would_start": diagnosis.is_healthy, **asdict(diagnosis)}
-    return anonymize(json.dumps(told, ensure_ascii=False, indent=2))
+    document = {"would_start": diagnosis.is_healthy, **asdict(diagnosis)}
+    return anonymize(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def _describe_machine(machine: Machine) -> Iterator[str]:
@@ -54,7 +58,7 @@ def _describe_machine(machine: Machine) -> Iterator[str]:
     limited = f", limited to {_to_mib(limit)}" if limit < machine.memory_bytes else ""
     yield LINE("memory", f"{_to_mib(machine.memory_bytes)}{limited}")
     yield LINE("/dev/shm", f"{_to_mib(machine.shm_bytes)}, {_to_mib(machine.free_shm_bytes)} free")
-    ports = (f"{one.number} {'not ' if one.problem else ''}free" for one in machine.ports)
+    ports = (f"{port.number} {'not ' if port.problem else ''}free" for port in machine.ports)
     yield LINE("ports", ", ".join(ports))
     yield LINE("GPU", "; ".join(machine.gpus) or "none found")
 

@@ -47,16 +47,16 @@ class GuardedConnector:
             PictureError: All addresses of the host are private.
             OSError: The host does not exist, or does not answer.
         """
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = [str(one[4][0]) for one in found]
-        allowed = [one for one in addresses if self._allows(one)]
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = [str(answer[4][0]) for answer in answers]
+        allowed = [address for address in addresses if self._allows(address)]
         if not allowed:
             raise PictureError(
                 f"wanted a public address, got {addresses[0]} for {host}; --private-addresses "
                 "allows it"
             )
-        *others, last = allowed
-        for address in others:
+        *earlier, last = allowed
+        for address in earlier:
             try:
                 return self._connect(address, port, timeout_s)
             except OSError:  # the next address may answer

@@ -16,15 +16,25 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
 FORWARDED = (
-    *("url", "key", "timeout", "device", "engine", "threads", "weights", "formats"),
-    *("as_json", "show_all", "quiet", "verbose"),
+    "url",
+    "key",
+    "timeout",
+    "device",
+    "engine",
+    "threads",
+    "weights",
+    "formats",
+    "as_json",
+    "show_all",
+    "quiet",
+    "verbose",
 )
 """Parameters that both commands have."""
 
 
 def names_clips(sources: Sequence[str]) -> bool:
     """Tell whether all sources are clips. Some clips among pictures stay unread files."""
-    return bool(sources) and all(Path(one).suffix.lower() in CLIPS for one in sources)
+    return bool(sources) and all(Path(source).suffix.lower() in CLIPS for source in sources)
 
 
 def forward_to_watch(context: typer.Context) -> NoReturn:
@@ -35,11 +45,11 @@ def forward_to_watch(context: typer.Context) -> NoReturn:
         SettingsError: An option is given that only pictures have.
         PlateError: The clips cannot be followed.
     """
-    taken = {*FORWARDED, "sources"}
+    allowed = {*FORWARDED, "sources"}
     unknown = [
-        one.opts[0]
-        for one in context.command.params
-        if one.name and one.name not in taken and is_typed(context, one.name)
+        option.opts[0]
+        for option in context.command.params
+        if option.name and option.name not in allowed and is_typed(context, option.name)
     ]
     if unknown:
         raise SettingsError(f"{', '.join(unknown)}: wanted with pictures, got clips")

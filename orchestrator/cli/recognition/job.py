@@ -168,7 +168,7 @@ class Output:
         opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
         if self.parquet:
             opened.append(Parquet(self.parquet))
-        return [stack.enter_context(closing(one)) for one in opened]
+        return [stack.enter_context(closing(writer)) for writer in opened]
 
     def how_to_go_on(self) -> str:
         """Return instructions for continuing a run that ended early."""
@@ -214,33 +214,35 @@ class ServerAccess:
         return read_watchlist(path, distance, formats, report)
 
 
-def recognize_all(given: Input, access: ServerAccess, output: Output) -> int:
+def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     """Recognise all named pictures, and return the exit code.
 
     Raises:
         PlateError: The work could not start; the message gives the reason.
     """
-    given.check()
+    inputs.check()
     check_parameters(access.parameters)
     screen = ProgressOutput(is_quiet=output.is_quiet)
     watchlist = access.read_watchlist(screen.report)
-    done = output.find_done()
-    finder = given.make_finder(screen.report)
-    sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
+    finished = output.find_done()
+    finder = inputs.make_finder(screen.report)
+    sources, is_any_there = _look_ahead(
+        source for source in inputs.find(finder) if source.name not in finished
+    )
     server = access.reach() if is_any_there else nullcontext(UNCALLED)
     with server as address, access.connect(address) as client, ExitStack() as stack:
         recognizer = Recognizer(
             client, access.parameters, output.maker, watchlist, access.min_score, access.is_cyrillic
         )
         in_flight = access.fit(address) if is_any_there else 1
-        run = Run(screen, output.choose_printer(), output.open(stack), Totals(before=len(done)))
+        run = Run(screen, output.choose_printer(), output.open(stack), Totals(before=len(finished)))
         begin = partial(run.run, sources, recognizer, in_flight)
-        status, why = _run(run, begin, partial(_count, given, done))
+        status, why = _run(run, begin, partial(_count, inputs, finished))
         for line in (*finder.skipped.report(), *run.totals.report(has_watchlist=bool(watchlist))):
             screen.inform(to_printable(line))
         if why:
             screen.report(f"{why} {output.how_to_go_on()}")
-    return status if is_any_there or done or why else NOTHING_DONE
+    return status if is_any_there or finished or why else NOTHING_DONE
 
 
 def _run(run: Run, begin: Callable[[], None], count: Callable[[], int | None]) -> tuple[int, str]:
@@ -265,8 +267,8 @@ def _look_ahead(sources: Iterator[Source]) -> tuple[Iterable[Source], bool]:
     return looked_at, False
 
 
-def _count(given: Input, done: set[str]) -> int | None:
+def _count(inputs: Input, finished: set[str]) -> int | None:
     """Return the number of pictures to do; None if it is known only at the end."""
-    if not given.is_countable:
+    if not inputs.is_countable:
         return None
-    return sum(source.name not in done for source in given.find(given.make_finder()))
+    return sum(source.name not in finished for source in inputs.find(inputs.make_finder()))

@@ -22,12 +22,12 @@ class OutputFile:
     """A file to write.
 
     Attributes:
-        wanted: Its name, if it is free.
+        path: Its path, if that is free.
         content: Its bytes.
         is_crop: A plate that was cut out, not a drawing.
     """
 
-    wanted: Path
+    path: Path
     content: bytes
     is_crop: bool = False
 
@@ -87,18 +87,18 @@ class NewFiles:
     def __init__(self) -> None:
         self._numbers: dict[Path, int] = {}  # last number of each name that was taken
 
-    def write(self, made: OutputFile) -> Path:
+    def write(self, picture: OutputFile) -> Path:
         """Write a file and return its path.
 
         Raises:
             PictureError: It cannot be written.
         """
-        wanted = made.wanted
-        for number in itertools.count(self._numbers.get(wanted, 0) + 1):
-            path = wanted if number == 1 else wanted.with_stem(f"{wanted.stem}-{number}")
+        for number in itertools.count(self._numbers.get(picture.path, 0) + 1):
+            path = picture.path
             if number > 1:
-                self._numbers[wanted] = number
-            if _write_new(path, made.content):
+                self._numbers[path] = number
+                path = path.with_stem(f"{path.stem}-{number}")
+            if _write_new(path, picture.content):
                 return path
         raise AssertionError("some number is free")
 

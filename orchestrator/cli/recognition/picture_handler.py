@@ -65,8 +65,8 @@ class Recognizer:
         """Return the result of a picture; an error with it is part of the result."""
         try:
             encoded = _readable(source.read())
-            found = self.client.recognize(encoded, **self.parameters)
-            plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
+            answer = self.client.recognize(encoded, **self.parameters)
+            plates = Plates(tuple(plate for plate in answer if plate.text_score >= self.min_score))
         except PlateError as error:
             entry = Entry(source.name, error=_plain(error))
             return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))

@@ -11,8 +11,20 @@ from orchestrator.cli.recognition.watchlist import Hit
 from orchestrator.plates import SIDES, Plate, Plates
 
 COLUMNS = (
-    *("picture", "error", "plates", "plate", "text", "text_score", "raw_text", "format"),
-    *("region_code", "region", "detection_score", *SIDES, "watchlist", "watchlist_distance"),
+    "picture",
+    "error",
+    "plates",
+    "plate",
+    "text",
+    "text_score",
+    "raw_text",
+    "format",
+    "region_code",
+    "region",
+    "detection_score",
+    *SIDES,
+    "watchlist",
+    "watchlist_distance",
 )
 """Columns of a table with one row for each plate. A picture without plates, or that failed, has one
 row, too."""
@@ -71,11 +83,11 @@ class Entry:
     def _to_dict(self) -> dict[str, Any]:
         if self.error:
             return {"picture": self.picture, "error": self.error}
-        found = self.plates.to_dict()
+        document = self.plates.to_dict()
         if self.hits is not None:
-            for plate, hit in zip(found["plates"], self.hits, strict=True):
+            for plate, hit in zip(document["plates"], self.hits, strict=True):
                 plate["watchlist"] = asdict(hit) if hit else None
-        return {"picture": self.picture, **found}
+        return {"picture": self.picture, **document}
 
 
 def _columns_of(plate: Plate, hit: Hit | None) -> Row:

@@ -73,9 +73,11 @@ class Csv:
             raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(csv.reader(lines)))
         for picture, group in groupby(rows, lambda row: row["picture"]):
-            kept = [row for row in group if row["plates"]]  # rows of failed pictures have no number
-            if kept and kept[-1]["plate"] == kept[-1]["plates"]:
-                yield from_cell(picture), "".join(_to_line(row.values()) for row in kept)
+            answers = [
+                row for row in group if row["plates"]
+            ]  # rows of failed pictures have no number
+            if answers and answers[-1]["plate"] == answers[-1]["plates"]:
+                yield from_cell(picture), "".join(_to_line(row.values()) for row in answers)
 
 
 def _to_line(row: Iterable[object]) -> str:
@@ -142,12 +144,12 @@ def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
         raise SettingsError(f"--resume: {there[0]} is there and {gone} is not; name what is there")
     try:
         names = [{name for name, _ in _read(path, layout)} for path, layout in files]
-        done = set.intersection(*names)
+        finished = set.intersection(*names)
         for path, layout in files:
-            _keep(path, layout, done)
+            _keep(path, layout, finished)
     except OSError as error:
         raise _unwritable(Path(error.filename or there[0]), error) from error
-    return done
+    return finished
 
 
 def _read(path: Path, layout: Layout) -> Iterator[Kept]:
@@ -159,12 +161,12 @@ def _read(path: Path, layout: Layout) -> Iterator[Kept]:
             raise SettingsError(f"--resume: {path}: {error}") from error
 
 
-def _keep(path: Path, layout: Layout, done: set[str]) -> None:
+def _keep(path: Path, layout: Layout, finished: set[str]) -> None:
     """Rewrite a file with only the finished pictures; the old one stays until it is complete."""
     part = path.resolve().with_name(f"{path.name}.part")
     with open_text(part, "w") as file:
         file.write(layout.head)
-        file.writelines(text for name, text in _read(path, layout) if name in done)
+        file.writelines(text for name, text in _read(path, layout) if name in finished)
     os.replace(part, path.resolve())  # noqa: PTH105 - its error names both files
 
 

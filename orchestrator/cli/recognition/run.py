@@ -48,32 +48,32 @@ class Run:
             SettingsError: A file of results cannot be written.
         """
         with closing(work_in_order(recognizer.recognize, sources, in_flight)) as all_done:
-            for done in all_done:
-                self._take(done)
+            for picture in all_done:
+                self._take(picture)
 
-    def _take(self, done: FinishedPicture) -> None:
-        entry = done.entry
-        paths = [self._make(entry, one) for one in done.made]
+    def _take(self, picture: FinishedPicture) -> None:
+        entry = picture.entry
+        paths = [self._make(entry, output) for output in picture.made]
         for results in self.results:
             results.write(entry)
         for line in self.to_lines(entry):
             self.screen.show(line)
-        if done.unmade:
-            self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
-        self.totals.add(entry, is_made=None not in paths and not done.unmade)
+        if picture.unmade:
+            self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {picture.unmade}"))
+        self.totals.add(entry, is_made=None not in paths and not picture.unmade)
         self.screen.advance()
         if entry.error:
             self.screen.report(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
-        self._away = self._away + 1 if done.is_away else 0
+        self._away = self._away + 1 if picture.is_away else 0
         if self._away == AWAY:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")
 
-    def _make(self, entry: Entry, made: OutputFile) -> Path | None:
+    def _make(self, entry: Entry, picture: OutputFile) -> Path | None:
         """Write a drawing or crop; return its path, or None if it cannot be written."""
         try:
-            path = self._new_files.write(made)
+            path = self._new_files.write(picture)
         except PictureError as error:
             self.screen.report(to_printable(f"{entry.picture}: {error}"))
             return None
-        (self.totals.crops if made.is_crop else self.totals.drawings).add(path)
+        (self.totals.crops if picture.is_crop else self.totals.drawings).add(path)
         return path

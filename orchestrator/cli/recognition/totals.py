@@ -81,8 +81,8 @@ class Totals:
         plates = f"{_count(self.plates, 'plate')} found, {self.read:,} read"
         flagged = f", {self.flagged:,} on the watchlist" if has_watchlist else ""
         failed = f", {_count(self.failed, 'picture')} failed" if self.failed else ""
-        done = f"{_count(self.pictures, 'picture')} in {seconds:.1f} s{rate}"
-        yield f"{done}: {plates}{flagged}{failed}"
+        summary = f"{_count(self.pictures, 'picture')} in {seconds:.1f} s{rate}"
+        yield f"{summary}: {plates}{flagged}{failed}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -69,8 +69,8 @@ class Watchlist:
         A plate whose text has a low score is looked up by its best reading.
         """
         text = plate.text or (plate.candidates[0][0] if plate.candidates else plate.raw_text)
-        near = {one for shorter in _shorten(text, self._distance) for one in self._of(shorter)}
-        hits = [Hit(one, self._notes[one], edit_distance(text, one)) for one in near]
+        near = {entry for shorter in _shorten(text, self._distance) for entry in self._of(shorter)}
+        hits = [Hit(entry, self._notes[entry], edit_distance(text, entry)) for entry in near]
         best = min(hits, key=lambda hit: (hit.distance, hit.plate), default=None)
         return best if best and best.distance <= self._distance else None
 
@@ -149,4 +149,4 @@ def _is_known(plate: str, formats: Formats) -> bool:
 def _shorten(text: str, most: int) -> Iterator[str]:
     """Yield once each text that is left after leaving out up to this many characters."""
     for left_out in range(min(most, len(text)) + 1):
-        yield from {"".join(kept) for kept in combinations(text, len(text) - left_out)}
+        yield from {"".join(letters) for letters in combinations(text, len(text) - left_out)}

@@ -126,10 +126,20 @@ def test_every_condition_is_sent_under_its_name() -> None:
         assert list(search) == []
     assert server.asked == [
         [
-            *(("text", "A123BC77"), ("part", "12"), ("part", "BC"), ("edits", "1")),
-            *(("camera", "gate"), ("camera", "yard"), ("from", "2026-11-25T05:00:00+00:00")),
-            *(("until", "2026-11-26"), ("region", "77"), ("list", "residents")),
-            *(("zone", "entry"), ("direction", "towards"), ("reason", "case 7"), ("limit", "10")),
+            ("text", "A123BC77"),
+            ("part", "12"),
+            ("part", "BC"),
+            ("edits", "1"),
+            ("camera", "gate"),
+            ("camera", "yard"),
+            ("from", "2026-11-25T05:00:00+00:00"),
+            ("until", "2026-11-26"),
+            ("region", "77"),
+            ("list", "residents"),
+            ("zone", "entry"),
+            ("direction", "towards"),
+            ("reason", "case 7"),
+            ("limit", "10"),
         ]
     ]
 
