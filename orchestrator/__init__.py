@@ -7,8 +7,7 @@ if TYPE_CHECKING:
     from orchestrator.client.aio import AsyncPlateClient
     from orchestrator.client.inference import InferenceRequest
     from orchestrator.client.supervision import to_supervision
-    from orchestrator.client.testing import FakeTransport
-    from orchestrator.client.transport import AsyncTransport, Transport
+    from orchestrator.client.transport import AsyncTransport, FakeTransport, Transport
     from orchestrator.errors import (
         Cancelled,
         DataError,
@@ -40,7 +39,7 @@ _HOMES = {
     "DataError": "errors",
     "ErrorResponse": "errors",
     "ExtraError": "errors",
-    "FakeTransport": "client.testing",
+    "FakeTransport": "client.transport",
     "Formats": "formats.plate_formats",
     "InferenceRequest": "client.inference",
     "ModelError": "errors",
@@ -113,7 +112,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from orchestrator.host.optional_dependencies import needs_told
+    from orchestrator.host.distribution import needs_told
 
     with needs_told():
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.errors import PlateError
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from orchestrator.host.text_lines import to_line
 from plate_cameras.clocks import steady_s
 

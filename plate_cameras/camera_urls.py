@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.address_checks import HELP
+from orchestrator.host.network_addresses import HELP
 
 NETWORK = ("rtsp", "rtsps", "http", "https")
 UNNAMED = "the camera"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.address_checks import check_address
+from orchestrator.host.network_addresses import check_address
 from orchestrator.host.toml_files import (
     WrongValue,
     check_range,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.address_checks import check_address
+from orchestrator.host.network_addresses import check_address
 from orchestrator.host.toml_files import check_range, show
 from plate_cameras.hours import Schedule
 from plate_cameras.setting_sizes import check_sizes

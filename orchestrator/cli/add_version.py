@@ -13,7 +13,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.host.optional_dependencies import check_packages
+from orchestrator.host.distribution import check_packages
 from orchestrator.networks.engines import Engine
 
 # Heavy modules are imported when the command runs, so that --help is quick.

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli import workshop
-from orchestrator.cli.commands import COMMANDS, FOLLOW, installed_commands, load
-from orchestrator.cli.suggestions import SuggestingGroup
+from orchestrator.cli.commands import COMMANDS, FOLLOW, SuggestingGroup, installed_commands, load
 from orchestrator.host.distribution import read_version
 
 CAMERAS_MISSING = "Commands for cameras come with `make cameras`."

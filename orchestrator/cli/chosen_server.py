@@ -17,7 +17,7 @@ from orchestrator.errors import (
     ServerError,
     SettingsError,
 )
-from orchestrator.host.optional_dependencies import check_packages, needs_told
+from orchestrator.host.distribution import check_packages, needs_told
 
 SERVER_PANEL = "Server"
 UrlOption = Annotated[

@@ -6,8 +6,11 @@ A package names its commands as entry points, in the group `GROUP`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module, metadata
 from typing import Any
+
+from typer.core import TyperGroup
 
 from orchestrator.errors import ExtraError
 
@@ -47,3 +50,24 @@ def load_follow() -> Any:
     if (location := installed_commands().get(FOLLOW)) is None:
         raise ExtraError("clips: wanted the package for cameras; `make cameras` installs it")
     return load(location)
+
+
+class SuggestingGroup(TyperGroup):
+    """A group of commands. For a misspelt name it suggests the commands that resemble it.
+
+    Typer and Click have suggestions, too. They know only commands that are imported already, and
+    together they say the same twice.
+    """
+
+    def explain_absence(self) -> str:
+        """Return why a command may be missing; empty for no reason."""
+        return ""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, known = args[0], self.list_commands(ctx)
+        near = [] if name in known else get_close_matches(name, known)
+        if near and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}. Did you mean {' or '.join(map(repr, near))}?")
+        if name not in known and (reason := self.explain_absence()):
+            ctx.fail(f"No such command {name!r}. {reason}")
+        return super().resolve_command(ctx, args)

@@ -15,7 +15,7 @@ import typer
 
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
-from orchestrator.host.optional_dependencies import needs_told
+from orchestrator.host.distribution import needs_told
 from orchestrator.networks.engines import Engine
 
 

@@ -11,9 +11,9 @@ import typer
 
 from orchestrator.cli.flags import ADDRESSES_PANEL, CALLERS_PANEL, TRITON_PANEL
 from orchestrator.errors import SettingsError
+from orchestrator.host.disk_files import check_writable
 from orchestrator.host.loopback import is_own
-from orchestrator.host.memory import usable_memory
-from orchestrator.host.private_files import check_writable
+from orchestrator.host.resources import usable_memory
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.api_keys import read_keys
 from orchestrator.serving.gateway.policy.memory_limits import fit

@@ -14,12 +14,11 @@ from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import check_aiohttp, connect_async
-from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture
-from orchestrator.client.requests import PictureRequest, PictureResult
+from orchestrator.client.requests import PictureRequest, PictureResult, make_crop_requests
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.errors import RequestError
 from orchestrator.plates import Plates

@@ -16,7 +16,7 @@ import aiohttp
 from orchestrator.client.addresses import Address
 from orchestrator.client.connections import CONNECTIONS
 from orchestrator.client.inference import HttpRequest, HttpResponse
-from orchestrator.client.tls import make_context
+from orchestrator.client.sockets import make_context
 
 SKIPPED_HEADERS = ("Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp must not add. Responses must not be compressed."""

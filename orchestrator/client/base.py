@@ -11,12 +11,18 @@ from typing import Any, Generic, TypeVar
 from opentelemetry import propagate, trace
 
 from orchestrator.client.channels import Channel, CustomChannel, Stream
-from orchestrator.client.crop_requests import naming_crop, read_plate
 from orchestrator.client.error_mapping import translate_errors, translate_output_errors
 from orchestrator.client.inference import HttpRequest, HttpResponse, InferenceRequest
 from orchestrator.client.parameters import check_in_flight, check_timeout
 from orchestrator.client.picture_encoding import Picture, check_several
-from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
+from orchestrator.client.requests import (
+    FITTING,
+    PictureRequest,
+    PictureResult,
+    fit,
+    naming_crop,
+    read_plate,
+)
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.contract import Arrays
 from orchestrator.errors import ModelError, PlateError, RequestError, ServerError

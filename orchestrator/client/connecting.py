@@ -10,7 +10,7 @@ from orchestrator.client.addresses import Address, make_headers, parse_address
 from orchestrator.client.channels import Channel, GrpcChannel, HttpChannel
 from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.forks import FORKS
-from orchestrator.client.tls import make_context, make_credentials
+from orchestrator.client.sockets import make_context, make_credentials
 from orchestrator.errors import ExtraError
 from orchestrator.host.loopback import PAST_PROXY
 

@@ -1,18 +1,33 @@
-"""Requests about pictures: parameters that are checked once, and the result of each picture."""
+"""Requests about pictures and crops: parameters that are checked once, and the result of each."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+import numpy as np
+
 from orchestrator.client.inference import InferenceRequest, to_input
 from orchestrator.client.parameters import Plain, make_plain, to_parameters, write_roi
-from orchestrator.client.picture_encoding import Picture, load_picture
-from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
+from orchestrator.client.picture_encoding import Picture, check_several, load_picture
+from orchestrator.contract import (
+    ALL_OUTPUTS,
+    CROP,
+    OF_A_READING,
+    PLATE_READER,
+    Arrays,
+    complete,
+    from_arrays,
+)
 from orchestrator.errors import PlateError
-from orchestrator.plates import Plates
+from orchestrator.host.distribution import needs_told
+from orchestrator.imaging.files import Bgr, unpack
+from orchestrator.imaging.headers import check_file
+from orchestrator.plates import Plate, Plates
+from orchestrator.settings import Settings
 
 FITTING = 4
 """Calls at once if the server does not report how many pictures it has in work."""
@@ -139,3 +154,60 @@ def fit(config: Mapping[str, Any]) -> int:
     except (LookupError, TypeError, ValueError):
         return FITTING
     return 2 * in_work if in_work > 0 else FITTING
+
+
+def make_crop_requests(
+    crops: Iterable[Picture], parameters: Mapping[str, Plain]
+) -> list[InferenceRequest]:
+    """Return the requests that read crops.
+
+    Args:
+        crops: Crops in any form that `load_picture` takes. Files are decoded here.
+        parameters: Request parameters.
+
+    Raises:
+        PictureError: A crop holds no picture.
+        ExtraError: A crop is a file, and OpenCV is not installed.
+    """
+    check_several("crops", crops)
+    return [_crop_request(number, crop, parameters) for number, crop in enumerate(crops)]
+
+
+def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
+    with naming_crop(number), needs_told():
+        loaded = load_picture(crop)
+        bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
+    return InferenceRequest(
+        model=PLATE_READER,
+        inputs={CROP: bgr},
+        outputs=OF_A_READING,
+        parameters=parameters,
+        request_id=uuid.uuid4().hex,
+    )
+
+
+def _unpack(file: bytes) -> Bgr:
+    """Return the pixels of a file. Its header is checked first, since OpenCV reads more formats."""
+    check_file(file, Settings().max_pixels)
+    return unpack(file)
+
+
+def read_plate(arrays: Arrays, request: InferenceRequest) -> Plate:
+    """Return the plate of a response. Its box is the whole crop.
+
+    Raises:
+        ModelError: An output is missing, or has a wrong type or shape.
+    """
+    height, width = request.inputs[CROP].shape[:2]
+    whole = np.array([[0, 0, width, height]], np.float32)
+    (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
+    return plate
+
+
+@contextmanager
+def naming_crop(number: int) -> Iterator[None]:
+    """Add the number of the crop to the message of an error."""
+    try:
+        yield
+    except PlateError as error:
+        raise type(error)(f"crop {number}: {error}", response=error.response) from error

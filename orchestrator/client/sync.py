@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import connect
-from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture
-from orchestrator.client.requests import PictureRequest, PictureResult
+from orchestrator.client.requests import PictureRequest, PictureResult, make_crop_requests
 from orchestrator.client.transport import Transport
 from orchestrator.contract import ALL_OUTPUTS
 from orchestrator.errors import PlateError

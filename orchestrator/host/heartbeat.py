@@ -21,7 +21,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from orchestrator.host.oom_score import raise_score
+from orchestrator.host.resources import raise_score
 
 VARIABLE = "PLATES_HEARTBEATS"
 """Variable with the prefix of the files' paths; a process id follows it. Without it there is no

@@ -1,4 +1,4 @@
-"""Retries of calls that met no server or a full one. A retry is safe: calls change nothing."""
+"""Retries of calls, and the pauses between them: exponential backoff."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
-from orchestrator.host.backoff import exponential_s
 from orchestrator.host.blocking import run_blocking, settle
 
 AnswerT = TypeVar("AnswerT")
 
 WORTH_ANOTHER_TRY = (ServerError, Overloaded)
 """Errors after which another server, or the same one a moment later, may answer."""
+MAX_DOUBLINGS = 64
+"""The pause reaches any limit earlier. A larger power of two would not fit a float."""
+
+
+def exponential_s(retry: int, first_s: float, longest_s: float) -> float:
+    """Return the pause before a retry. Each pause is twice the previous one, up to a limit.
+
+    Args:
+        retry: Number of earlier retries.
+        first_s: Pause before the first retry, seconds.
+        longest_s: Longest pause.
+    """
+    return min(longest_s, first_s * 2.0 ** min(retry, MAX_DOUBLINGS))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from orchestrator.errors import PictureError
-from orchestrator.host.optional_dependencies import needs_told
+from orchestrator.host.distribution import needs_told
 from orchestrator.imaging.headers import find_segment
 from orchestrator.imaging.segments import keep_pixels
 

@@ -22,9 +22,9 @@ from orchestrator.contract import DETECTOR
 from orchestrator.detection.letterbox import STRIDE
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats.plate_formats import Formats, read_formats, russian
+from orchestrator.host.disk_files import part_of
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.partial_files import part_of
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats

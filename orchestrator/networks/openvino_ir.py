@@ -5,21 +5,22 @@ Source: OpenVINO 2026, "Model preparation" and "CPU device".
 
 from __future__ import annotations
 
+import logging
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import openvino
 
 from orchestrator.contract import INPUT
+from orchestrator.host.disk_files import part_of
 from orchestrator.networks.engines import has_bfloat16
-from orchestrator.networks.frequent_size import FrequentSize, Shape
-from orchestrator.networks.partial_files import part_of
 from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
@@ -33,6 +34,53 @@ PRECISION = ["plates", "precision"]
 """Key in a file that marks a network which bears less than float32."""
 STRIDE = ["plates", "stride"]
 """Key in a file with the number that divides the height and width of each input of a network."""
+Shape = tuple[int, ...]
+Prepared = TypeVar("Prepared")
+
+CALLS = 64
+"""Calls with pictures of one size that make it the frequent one."""
+
+logger = logging.getLogger(__name__)
+
+
+class FrequentSize(Generic[Prepared]):
+    """The first size that comes often; cameras send pictures of one size.
+
+    There is one such size, because a network that is prepared for a size takes some 30 MB.
+
+    Args:
+        prepare: Prepares the network for the shape of an input. It runs beside the calls, in a
+            thread of its own, and may raise RuntimeError.
+    """
+
+    def __init__(self, prepare: Callable[[Shape], Prepared]) -> None:
+        self._prepare, self._counts, self._lock = prepare, Counter[Shape](), threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._prepared: dict[Shape, Prepared] = {}
+
+    def find(self, shape: Shape) -> Prepared | None:
+        """Count a call; return what is prepared for its shape, if it is the frequent one."""
+        if self._thread is None:
+            self._count(shape)
+        return self._prepared.get(shape)
+
+    def _count(self, shape: Shape) -> None:
+        with self._lock:
+            self._counts[shape] += 1
+            if self._counts[shape] == CALLS and self._thread is None:
+                self._thread = threading.Thread(target=self._start, args=(shape,))
+                self._thread.start()
+
+    def _start(self, shape: Shape) -> None:
+        try:
+            self._prepared[shape] = self._prepare(shape)
+        except RuntimeError as error:  # the copy for any size does the same work
+            logger.warning("a network for %s cannot be prepared: %s", [*shape], error)
+
+    def join(self) -> None:
+        """Wait until a preparation that has begun has ended."""
+        if self._thread is not None:
+            self._thread.join()
 
 
 class Compiled:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.host.cores import usable_cores
 from orchestrator.host.heartbeat import VARIABLE, State, state_of
+from orchestrator.host.resources import usable_cores
 from orchestrator.host.subprocesses import PROC
 
 LIST_EVERY_S = 1.0

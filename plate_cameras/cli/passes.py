@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.commands import SuggestingGroup
 from orchestrator.cli.flags import show_errors
-from orchestrator.cli.suggestions import SuggestingGroup
 from orchestrator.errors import ParameterError
 from plate_cameras.cli.camera_stores import open_camera_store, requester_of
 

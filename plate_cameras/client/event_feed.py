@@ -13,8 +13,8 @@ from typing import Any
 from orchestrator.client.channels import Stream
 from orchestrator.client.inference import HttpResponse
 from orchestrator.errors import Overloaded, PlateError, ServerError
-from orchestrator.host.backoff import exponential_s
 from orchestrator.host.blocking import settle
+from orchestrator.host.retry import exponential_s
 from plate_cameras.client.live_events import Block, BlockReader, EventSelection, LiveEvent
 from plate_cameras.client.pages import to_rejection
 

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.routing import Route
 
 from orchestrator.errors import PlateError, SettingsError
-from orchestrator.host.file_stamps import stamp_of
+from orchestrator.host.disk_files import stamp_of
 from orchestrator.serving.gateway.extension import ApiPart, DataPlane, GatewayOptions, Identify
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import read_configuration

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from orchestrator.errors import ExtraError, PlateError, SettingsError
-from orchestrator.host.file_stamps import stamp_of
+from orchestrator.host.disk_files import stamp_of
 from orchestrator.host.toml_files import tomllib
 from orchestrator.host.toml_lines import find_line
 from plate_cameras.background_tasks import describe

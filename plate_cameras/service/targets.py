@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.address_checks import check_address
+from orchestrator.host.network_addresses import check_address
 from plate_cameras.camera_urls import encode_login, host_of
 from plate_cameras.configuration import Camera, Configuration, read_configuration
 from plate_cameras.secret_settings import warn_of_readers

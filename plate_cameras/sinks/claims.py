@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from itertools import islice
 
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.sinks.outbox import Delivery, Outbox
 from plate_cameras.sinks.receiver import DeliveryError, Undeliverable
 

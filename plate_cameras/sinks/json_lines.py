@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.disk_sync import sync
-from orchestrator.host.private_files import open_private
+from orchestrator.host.disk_files import open_private, sync
 from plate_cameras.configuration import Sink
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError

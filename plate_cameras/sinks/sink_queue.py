@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import PlateError
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.event_waits import is_set_within, wait_through
 from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver

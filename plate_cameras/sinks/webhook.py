@@ -21,7 +21,7 @@ from standardwebhooks import Webhook
 from yarl import URL
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.public_addresses import is_public, may_be_name
+from orchestrator.host.network_addresses import is_public, may_be_name
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Sink
 from plate_cameras.secret_settings import resolve_secret

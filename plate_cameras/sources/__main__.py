@@ -15,7 +15,7 @@ from pathlib import Path
 import av.logging
 import cv2
 
-from orchestrator.host.cores import usable_cores
+from orchestrator.host.resources import usable_cores
 from plate_cameras.sources.decoder import Decoder
 from plate_cameras.sources.network.failures import log_fault
 

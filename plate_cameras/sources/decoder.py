@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
-from orchestrator.host.cores import usable_cores
+from orchestrator.host.resources import usable_cores
 from plate_cameras.sources.conversion import encode_jpeg
 from plate_cameras.sources.looks import Look
 from plate_cameras.sources.messages import (

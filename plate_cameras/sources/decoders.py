@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from orchestrator.errors import ServerError
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.camera_stream import CameraStream

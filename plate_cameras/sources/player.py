@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import local_now, steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.hours import is_watched

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from orchestrator.errors import ServerError
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.background_tasks import Note, describe, make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Sink

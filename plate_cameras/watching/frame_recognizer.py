@@ -11,7 +11,7 @@ from math import ceil, floor
 from typing import Protocol
 
 from orchestrator.errors import Overloaded, PlateError, ServerError
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from orchestrator.plates import Plates
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera

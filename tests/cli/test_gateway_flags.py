@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.errors import PlateError, ServerError, SettingsError
-from orchestrator.host.memory import budget
+from orchestrator.host.resources import budget
 from orchestrator.serving.gateway.options import MIB, Address, GatewayOptions, Limits
 from orchestrator.serving.supervisor.options import ServerOptions
 

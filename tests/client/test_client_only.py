@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.host.optional_dependencies import needs_told
+from orchestrator.host.distribution import needs_told
 from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"

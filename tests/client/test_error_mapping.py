@@ -1,7 +1,14 @@
 """Server messages become errors that a caller can act on."""
 
+import asyncio
 import inspect
 import io
+import pickle
+import socket
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from functools import cache
 from types import ModuleType
 
@@ -12,15 +19,30 @@ import tritonclient.utils
 import urllib3
 from tritonclient.utils import InferenceServerException
 
+from orchestrator import (
+    AsyncPlateClient,
+    ErrorResponse,
+    FakeTransport,
+    Overloaded,
+    PlateClient,
+    PlateError,
+    Plates,
+    RequestError,
+    ServerError,
+)
 from orchestrator.client.aio_http import as_python_errors
-from orchestrator.client.error_mapping import translate_errors
-from orchestrator.errors import ModelError, ParameterError, PictureError, PlateError, RequestError
+from orchestrator.client.error_mapping import parse_retry_after, translate_errors
+from orchestrator.errors import ModelError, ParameterError, PictureError
+from orchestrator.host.retry import Retries
 from orchestrator.imaging.decoding import decode
+from tests.client.peers import listening, listening_over_grpc, receive, reply
 from tests.fuzzing.hostile_bombs import bombs
 from tests.fuzzing.hostile_metadata import metadata
 from tests.fuzzing.hostile_pictures import damaged, truncated
 
 REFUSED = ["400", "StatusCode.INVALID_ARGUMENT"]
+PICTURE = b"a picture"
+PICTURE = b"a picture"
 
 
 def fault_of(message: str, status: str) -> Exception:
@@ -141,3 +163,186 @@ def test_our_own_errors_pass_unchanged() -> None:
     with pytest.raises(ModelError) as raised, translate_errors("localhost:8000", 1, "1f2e"):
         raise error
     assert raised.value is error
+
+
+def fail(url: str) -> PlateError:
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(PlateError) as raised:
+        client.recognize(PICTURE)
+    return raised.value
+
+
+def fail_async(url: str) -> PlateError:
+    async def run() -> PlateError:
+        async with AsyncPlateClient(url, timeout_s=20) as client:
+            with pytest.raises(PlateError) as raised:
+                await client.recognize(PICTURE)
+        return raised.value
+
+    return asyncio.run(run())
+
+
+both = pytest.mark.parametrize("fail", [fail, fail_async])
+
+
+@both
+@pytest.mark.parametrize(
+    ("response", "wanted"),
+    [
+        pytest.param(reply(503, b'{"error": "full"}'), ErrorResponse(503), id="no-pause"),
+        pytest.param(
+            reply(503, b"<html>").replace(b"\r\n", b"\r\nRetry-After: 3\r\n", 1),
+            ErrorResponse(503, retry_after_s=3.0),
+            id="pause",
+        ),
+        pytest.param(
+            reply(400, b'{"error": "no"}').replace(b"\r\n", b"\r\nretry-after: soon\r\n", 1),
+            ErrorResponse(400),
+            id="unreadable-pause",
+        ),
+        pytest.param(reply(502, b"<html>"), ErrorResponse(502), id="page"),
+        pytest.param(reply(200, b""), ErrorResponse(200), id="empty"),
+        pytest.param(reply(200, b"<html>"), ErrorResponse(200), id="unreadable"),
+        pytest.param(b"", ErrorResponse(), id="none"),
+    ],
+)
+def test_an_error_carries_the_http_response(
+    fail: Callable[[str], PlateError], response: bytes, wanted: ErrorResponse
+) -> None:
+    def respond(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(response)
+
+    with listening(respond) as url:
+        assert fail(url).response == wanted
+
+
+@pytest.fixture(scope="module")
+def full_over_grpc() -> Iterator[str]:
+    """A server that rejects every call as the gateway does when it is full; gives its URL."""
+
+    def reject(_: bytes, context: grpc.ServicerContext) -> bytes:
+        context.set_trailing_metadata((("retry-after", "1"),))
+        context.abort(grpc.StatusCode.UNAVAILABLE, "all places are taken; try again later")
+
+    with listening_over_grpc(reject) as url:
+        yield url
+
+
+@both
+def test_an_error_carries_the_grpc_code_and_the_pause(
+    fail: Callable[[str], PlateError], full_over_grpc: str
+) -> None:
+    error = fail(full_over_grpc)
+    assert type(error) is Overloaded
+    assert error.response == ErrorResponse(grpc_code="UNAVAILABLE", retry_after_s=1.0)
+
+
+def test_an_error_of_the_client_has_an_empty_response() -> None:
+    with PlateClient("127.0.0.1:9") as client, pytest.raises(PlateError) as raised:
+        client.recognize(b"")
+    assert raised.value.response == ErrorResponse()
+
+
+def test_a_pickled_error_keeps_its_response() -> None:
+    error = Overloaded("full", response=ErrorResponse(503, retry_after_s=1.0))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.response) == ("full", error.response)
+
+
+def full(retry_after_s: float) -> Overloaded:
+    return Overloaded("full", response=ErrorResponse(503, retry_after_s=retry_after_s))
+
+
+def call(transport: FakeTransport, **options: object) -> Plates:
+    with PlateClient(transport=transport, **options) as client:
+        return client.recognize(PICTURE)
+
+
+def call_async(transport: FakeTransport, **options: object) -> Plates:
+    async def run() -> Plates:
+        async with AsyncPlateClient(transport=transport, **options) as client:
+            return await client.recognize(PICTURE)
+
+    return asyncio.run(run())
+
+
+both = pytest.mark.parametrize("recognize", [call, call_async])
+
+
+@both
+def test_a_retry_waits_as_long_as_the_server_asks(recognize: Callable) -> None:
+    transport = FakeTransport(full(0.3), Plates())
+    began = time.monotonic()
+    assert recognize(transport, retries=1) == Plates()
+    assert time.monotonic() - began >= 0.3
+    assert len(transport.requests) == 2
+
+
+@both
+def test_a_pause_that_is_longer_than_the_timeout_ends_the_retries(recognize: Callable) -> None:
+    transport = FakeTransport(full(3))
+    with pytest.raises(Overloaded, match="full"):
+        recognize(transport, retries=5, timeout_s=2)
+    assert len(transport.requests) == 1
+
+
+@both
+def test_a_request_error_is_not_retried_even_if_the_server_asks(recognize: Callable) -> None:
+    transport = FakeTransport(RequestError("not so", response=ErrorResponse(400, None, 0.0)))
+    with pytest.raises(RequestError, match="not so"):
+        recognize(transport, retries=5)
+    assert len(transport.requests) == 1
+
+
+@both
+def test_retries_end_with_the_last_error(recognize: Callable) -> None:
+    transport = FakeTransport(Overloaded("full"), ServerError("gone"))
+    with pytest.raises(ServerError, match="gone"):
+        recognize(transport, retries=1)
+    assert len(transport.requests) == 2
+
+
+def test_a_pause_is_never_shorter_than_the_server_asks() -> None:
+    pauses = [Retries(9).pause_after_s(full(5), retry) for retry in range(9)]
+    assert all(5 <= pause <= 7.5 for pause in pauses)
+
+
+def test_a_pause_of_asyncio_is_awaited() -> None:
+    errors: list[PlateError] = []
+    answers = iter([Overloaded("full"), "answer"])
+    waited: list[str] = []
+
+    async def send() -> str:
+        answer = next(answers)
+        if isinstance(answer, PlateError):
+            raise answer
+        return answer
+
+    async def sleep(_: float) -> None:
+        await asyncio.sleep(0)
+        waited.append("a turn of the event loop")
+
+    assert asyncio.run(Retries(1, sleep=sleep).call_async(send, errors.append)) == "answer"
+    assert [str(error) for error in errors] == ["full"]
+    assert waited == ["a turn of the event loop"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param(None, None, id="none"),
+        pytest.param("0", 0, id="at-once"),
+        pytest.param("120", 120, id="seconds"),
+        pytest.param("-3", None, id="negative"),
+        pytest.param("soon", None, id="words"),
+        pytest.param("Fri, 31 Dec 1999 23:59:59 GMT", 0, id="long-ago"),
+        pytest.param("Fri, 31 Dec 1999 23:59:59 -0000", 0, id="long-ago-in-utc"),
+    ],
+)
+def test_retry_after_is_parsed(text: str | None, seconds: float | None) -> None:
+    assert parse_retry_after(text) == seconds
+
+
+def test_a_date_is_the_time_until_then() -> None:
+    moment = datetime.now(timezone.utc) + timedelta(seconds=100)
+    assert 90 < parse_retry_after(format_datetime(moment, usegmt=True)) <= 100

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.testing import FakeTransport
+from orchestrator.client.transport import FakeTransport
 from orchestrator.errors import (
     ErrorResponse,
     ModelError,

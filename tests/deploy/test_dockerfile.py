@@ -14,7 +14,7 @@ import yaml
 
 from deploy.check_docker import TIGHT
 from orchestrator.host.distribution import read_version
-from orchestrator.host.memory import least_bytes
+from orchestrator.host.resources import least_bytes
 from orchestrator.serving.supervisor.capacity import fitting
 from orchestrator.serving.supervisor.plate_models import count_ours
 from orchestrator.serving.supervisor.triton_server import Server

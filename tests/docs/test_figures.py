@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from orchestrator.host.memory import MIB, least_bytes
+from orchestrator.host.resources import MIB, least_bytes
 from orchestrator.imaging.drawing import CROP_MARGIN_XY
 from orchestrator.reading.affine_crops import SECOND_PASS_MARGINS_XY
 from orchestrator.reading.crops import MARGIN_XY

@@ -8,7 +8,7 @@ from orchestrator.errors import (
     ServerError,
     SettingsError,
 )
-from orchestrator.host.retry import Retries
+from orchestrator.host.retry import Retries, exponential_s
 
 
 class Scripted:
@@ -74,3 +74,11 @@ def test_pauses_double_up_to_the_limit(told) -> None:
 def test_only_a_whole_number_of_retries_is_taken(times) -> None:
     with pytest.raises(SettingsError, match="retries: wanted a whole number from 0, got"):
         Retries(times)
+
+
+@pytest.mark.parametrize(
+    ("retry", "pause_s"),
+    [(0, 0.02), (1, 0.04), (3, 0.16), (4, 0.2), pytest.param(10_000, 0.2, id="no overflow")],
+)
+def test_pauses_double_up_to_the_longest(retry: int, pause_s: float) -> None:
+    assert exponential_s(retry, 0.02, 0.2) == pytest.approx(pause_s)

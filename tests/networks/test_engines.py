@@ -11,7 +11,7 @@ import torch
 from orchestrator import read_picture, recognize
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.networks import engines, frequent_size, openvino_ir, quantized
+from orchestrator.networks import engines, openvino_ir, quantized
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load, load_networks, represent, write_network
 from orchestrator.networks.weights import list_sums
@@ -212,7 +212,7 @@ def test_one_thread_has_a_copy_for_the_frequent_size(threads: int, monkeypatch) 
     picture = np.random.default_rng(6).integers(0, 256, (1, 224, 320, 3), dtype=np.uint8)
     others = [np.zeros(shape, np.uint8) for shape in ((1, 320, 224, 3), (1, 96, 128, 3))]
     (before,) = compiled(picture)
-    for _ in range(frequent_size.CALLS - 1):
+    for _ in range(openvino_ir.CALLS - 1):
         compiled(picture)
     compiled.frequent.join()
     (after,) = compiled(picture)

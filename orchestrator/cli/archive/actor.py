@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from orchestrator.cli.archive.listing import ArchivePicture
-from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.listing import ArchivePicture, Partition
 from orchestrator.cli.archive.recognizers import Networks, Server
 from orchestrator.cli.archive.result_parts import ResultParts
 from orchestrator.cli.archive.storage import StorageFolder

@@ -145,10 +145,9 @@ def archive(
     with show_errors(verbose=verbose):
         from orchestrator.cli.archive.actor import Job
         from orchestrator.cli.archive.executor import ActorPlan
-        from orchestrator.cli.archive.packages import check_packages
         from orchestrator.cli.archive.recognizers import Networks, Server
         from orchestrator.cli.archive.run import Run
-        from orchestrator.cli.archive.storage import StorageFolder
+        from orchestrator.cli.archive.storage import StorageFolder, check_packages
         from orchestrator.settings import Settings, check_parameters
 
         check_unused(context, url, OF_OWN_NETWORKS)

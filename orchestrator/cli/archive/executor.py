@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Any
 
 from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
-from orchestrator.cli.archive.packages import load
-from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.listing import Partition
+from orchestrator.cli.archive.storage import load
 from orchestrator.errors import ServerError
 from orchestrator.host.locked_folders import LockedFolder, remove_left_folders
 

@@ -14,12 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from orchestrator.cli.archive.packages import load
-from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
-from orchestrator.cli.archive.storage import StorageFolder, call_storage
+from orchestrator.cli.archive.listing import PREFIX, SUFFIX, is_part
+from orchestrator.cli.archive.storage import StorageFolder, call_storage, load
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 from orchestrator.cli.recognition.result_entry import COLUMNS, Row
-from orchestrator.host.disk_sync import sync
+from orchestrator.host.disk_files import sync
 
 MORE = ("archive", "bytes")
 """Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of

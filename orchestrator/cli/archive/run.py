@@ -9,8 +9,7 @@ from itertools import chain
 
 from orchestrator.cli.archive.actor import MAX_REPORTED, Job, Outcome
 from orchestrator.cli.archive.executor import ActorPlan
-from orchestrator.cli.archive.listing import Listing
-from orchestrator.cli.archive.partitions import Partition, cut
+from orchestrator.cli.archive.listing import Listing, Partition, cut
 from orchestrator.cli.archive.recognizers import identify
 from orchestrator.cli.archive.result_parts import ResultParts
 from orchestrator.cli.recognition.job import ALL_WELL, INTERRUPTED, NOTHING_DONE, SOME_FAILED

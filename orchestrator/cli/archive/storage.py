@@ -1,15 +1,19 @@
-"""Folders of an archive and its results: on a disk, S3-compatible storage or GCS."""
+"""Folders of an archive and its results: on a disk, S3-compatible storage or GCS.
+
+The packages that they need are loaded when they are used.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from orchestrator.cli.archive.packages import load
-from orchestrator.errors import SettingsError
+from orchestrator.errors import ExtraError, SettingsError
 
 S3, GCS, DISK = "s3", "gs", ""
 """Schemes of the storages' URLs."""
@@ -22,6 +26,38 @@ ENDPOINTS = {
 """Variables for the URL of a private storage, with the names that AWS and Google use."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
+BRINGS = "pip install -e '.[archive]'"
+
+
+def load(name: str) -> Any:
+    """Import a module of Ray or PyArrow, for example `pyarrow.fs`.
+
+    Raises:
+        ExtraError: Its package is missing, or does not fit the other packages.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ExtraError(
+            f"archive: wanted the package {package}, got: {error}; {BRINGS} in the checkout "
+            "brings it"
+        ) from error
+
+
+def check_packages() -> None:
+    """Check that the packages for an archive are installed, before any work starts.
+
+    This does not import Ray yet: Ray reads its settings at import.
+
+    Raises:
+        ExtraError: A package is missing.
+    """
+    load("pyarrow.fs")
+    if find_spec("ray") is None:
+        raise ExtraError(
+            f"archive: wanted the package ray, got none; {BRINGS} in the checkout brings it"
+        )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.cli.doctor.machine import Machine
 from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
 from orchestrator.host import distribution
-from orchestrator.host.optional_dependencies import EXTRA
+from orchestrator.host.distribution import EXTRA
 from orchestrator.serving.supervisor.export_cache import plan_export
 from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import (

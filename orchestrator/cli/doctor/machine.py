@@ -16,8 +16,7 @@ from pathlib import Path
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
 from orchestrator.host import distribution
-from orchestrator.host.cores import usable_cores
-from orchestrator.host.memory import usable_memory
+from orchestrator.host.resources import usable_cores, usable_memory
 from orchestrator.networks.engines import CPU_INFO, INSTRUCTION_FLAGS, read_flags
 from orchestrator.serving.supervisor.installation import find_libpython
 from orchestrator.serving.supervisor.ports import ListenAddress, check_listening

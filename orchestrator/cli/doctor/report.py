@@ -14,7 +14,7 @@ from dataclasses import asdict
 from orchestrator.cli.doctor.diagnosis import Diagnosis, ServerPlan
 from orchestrator.cli.doctor.machine import Machine
 from orchestrator.cli.workshop import CHECKOUT
-from orchestrator.host.memory import MIB
+from orchestrator.host.resources import MIB
 
 LINE = "  {:<15} {}".format
 HOMES = re.compile(r"/(?:home|Users)/[^/\s:;,\"'\\]+")

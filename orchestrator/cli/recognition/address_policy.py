@@ -11,7 +11,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import NameResolutionError, NewConnectionError
 
 from orchestrator.errors import PictureError
-from orchestrator.host.public_addresses import is_public
+from orchestrator.host.network_addresses import is_public
 
 
 class AddressPolicy(Enum):

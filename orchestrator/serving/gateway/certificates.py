@@ -11,7 +11,7 @@ from pathlib import Path
 import grpc
 
 from orchestrator.errors import ServerError
-from orchestrator.host.file_stamps import stamp_of
+from orchestrator.host.disk_files import stamp_of
 from orchestrator.serving.gateway.certificate_dates import expiry_of
 
 EVERY_S = 10.0

@@ -21,7 +21,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from orchestrator.errors import ServerError
 from orchestrator.host.locked_folders import LockedFolder
 from orchestrator.host.loopback import to_literal
-from orchestrator.host.memory import keep_freed, usable_memory
+from orchestrator.host.resources import keep_freed, usable_memory
 from orchestrator.host.subprocesses import (
     STATE,
     STOPPED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 
 
 class Backoff:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orchestrator.host.cores import usable_cores
+from orchestrator.host.resources import usable_cores
 
 MAX_THREADS = 4
 """Most threads of one inference; more make one picture hardly faster."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from orchestrator.contract import MODEL
 from orchestrator.host.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.host.loopback import is_loopback, without_proxy
-from orchestrator.host.memory import MIB, keep_freed, usable_memory
+from orchestrator.host.resources import MIB, keep_freed, usable_memory
 from orchestrator.host.subprocesses import without_secrets
 from orchestrator.serving.supervisor.gpu import VISIBLE, choose_gpu
 from orchestrator.serving.supervisor.installation import OUR_BACKENDS, Installation

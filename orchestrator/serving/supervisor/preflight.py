@@ -12,9 +12,9 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
+from orchestrator.host.distribution import check_packages
 from orchestrator.host.loopback import reach
-from orchestrator.host.memory import MIB, least_bytes, usable_memory
-from orchestrator.host.optional_dependencies import check_packages
+from orchestrator.host.resources import MIB, least_bytes, usable_memory
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import find_installation

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.errors import ServerError
-from orchestrator.host.oom_score import raise_score
+from orchestrator.host.resources import raise_score
 from orchestrator.host.subprocesses import prepare_child
 from orchestrator.serving.protocol.gateway_events import Event
 from orchestrator.serving.supervisor.command import command, environment

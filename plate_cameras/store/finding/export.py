@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Protocol
 
-from orchestrator.host.private_files import open_private
+from orchestrator.host.disk_files import open_private
 from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.pass_query import PassDetails
 from plate_cameras.store.openings.gate_openings import GateOpening, to_line

@@ -9,7 +9,7 @@ from threading import Lock
 
 import sqlalchemy as sa
 
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.store.erasing import erasures

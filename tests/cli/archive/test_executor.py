@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.cli.archive.actor import Outcome
 from orchestrator.cli.archive.executor import ROUNDS, ActorPlan, do_in_rounds
-from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.listing import Partition
 
 PARTITIONS = [Partition(name, ()) for name in "abc"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.archive.actor import Job, Outcome, Worker, from_row, to_row
-from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.listing import Partition
 from orchestrator.cli.archive.run import Run
 from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.errors import ServerError

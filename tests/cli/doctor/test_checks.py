@@ -11,7 +11,7 @@ from orchestrator.cli.doctor import checks
 from orchestrator.cli.doctor.diagnosis import plan_server
 from orchestrator.cli.doctor.machine import check_port, describe_machine, find_gpus
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.host.memory import MIB
+from orchestrator.host.resources import MIB
 from orchestrator.serving.supervisor.capacity import PICTURES_ON_A_GPU
 from orchestrator.serving.supervisor.installation import Installation
 from orchestrator.serving.supervisor.options import ServerOptions

@@ -9,7 +9,7 @@ from orchestrator.cli.doctor import report
 from orchestrator.cli.doctor.diagnosis import Diagnosis, ServerPlan
 from orchestrator.cli.doctor.machine import Machine, Port
 from orchestrator.cli.doctor.report import anonymize, to_json, to_text
-from orchestrator.host.memory import MIB
+from orchestrator.host.resources import MIB
 
 MACHINE = Machine(
     system="Debian, Linux 6.1, x86_64",

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.client.testing import FakeTransport
+from orchestrator.client.transport import FakeTransport
 from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
 from plate_cameras.client import (
     AsyncCamerasClient,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ExtraError, ServerError, SettingsError
-from orchestrator.host.memory import MIB
+from orchestrator.host.resources import MIB
 from orchestrator.serving.supervisor import preflight
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import ListenAddress, free_ports

@@ -24,7 +24,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.host.optional_dependencies import check_packages
+from orchestrator.host.distribution import check_packages
 from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
 from workshop.benchmarks.bench import plan

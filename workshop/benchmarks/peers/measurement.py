@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.host.cores import usable_cores
+from orchestrator.host.resources import usable_cores
 from workshop.benchmarks.bench.bounds import Worker, run_worker
 from workshop.benchmarks.bench.plan import IN_PROCESS, Plan
 from workshop.benchmarks.bench.server import ServerFacts, choose_options

@@ -10,7 +10,7 @@ import typer
 
 from orchestrator.cli.flags import VerboseOption, show_errors
 from orchestrator.errors import SettingsError
-from orchestrator.host.optional_dependencies import check_packages
+from orchestrator.host.distribution import check_packages
 from orchestrator.host.toml_files import check_range
 
 CALLS = 1000

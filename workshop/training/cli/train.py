@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from orchestrator.cli.suggestions import SuggestingGroup
+from orchestrator.cli.commands import SuggestingGroup
 from workshop.training.cli.detector import train_detector
 from workshop.training.cli.reader import train_reader
 

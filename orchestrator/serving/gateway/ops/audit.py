@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.private_files import open_private
+from orchestrator.host.disk_files import open_private
 
 NAMES = {"kind": "what"}
 """Names in a line that differ from those in an `Entry`; readers of audit logs know them."""

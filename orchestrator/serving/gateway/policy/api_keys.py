@@ -13,7 +13,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.file_stamps import stamp_of
+from orchestrator.host.disk_files import stamp_of
 from orchestrator.host.toml_files import build, check_range
 from orchestrator.serving.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.serving.gateway.options import Limits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 
-from orchestrator.host.public_addresses import ipv4_inside
+from orchestrator.host.network_addresses import ipv4_inside
 from orchestrator.serving.gateway.options import Limits
 
 GATE, USUAL, ARCHIVE = 0, 1, 2

@@ -6,7 +6,7 @@ import logging
 import sys
 from dataclasses import replace
 
-from orchestrator.host.memory import MIN_BYTES, budget
+from orchestrator.host.resources import MIN_BYTES, budget
 from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.costs import COPIES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from orchestrator.host.backoff import exponential_s
+from orchestrator.host.retry import exponential_s
 
 FIRST_S, MAX_DURATION_S = 0.02, 0.2
 """Pauses of one call between its retries: the first one, and the limit of the growing ones."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.host.memory import give_back_freed
+from orchestrator.host.resources import give_back_freed
 from orchestrator.networks.openvino_ir import Array, Compiled
 from orchestrator.triton.batching import BatchingModel
 from orchestrator.triton.busy_workers import BusyWorkers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.host.memory import budget, service_bytes
+from orchestrator.host.resources import budget, service_bytes
 from orchestrator.imaging.headers import Header
 from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.costs import cost_of

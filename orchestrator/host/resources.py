@@ -1,8 +1,10 @@
-"""The memory of this container or machine, and the part of it for unpacked pictures."""
+"""The cores and the memory of a process, on a machine or in a container, and who is ended first."""
 
 from __future__ import annotations
 
 import ctypes
+import math
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +26,10 @@ MIN_BYTES = 64 * MIB
 """Least memory for pictures in progress, however small the machine: two frames of 4 megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
+STEP = 450
+"""Increase of the score, in thousandths of the memory. Two steps weigh more than a gateway that
+uses most of the memory."""
+MAX_SCORE = 1000
 
 
 def budget(memory_bytes: int, workers: int) -> int:
@@ -118,3 +124,47 @@ def _limits(cgroup: Path, proc: Path) -> Iterator[int]:
             if folder.is_relative_to(root):
                 with suppress(OSError, ValueError):  # missing, or "max"
                     yield int((folder / name).read_text())
+
+
+def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many cores this process may keep busy.
+
+    A container on a large machine sees all cores, but gets the time of only a few. Workers for all
+    cores would wait for each other.
+
+    Args:
+        cgroup: Folder of the process's control group.
+
+    Source: Linux kernel, "Control Group v2", `cpu.max`; "CFS Bandwidth Control" for version 1.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return max(1, min(cores, math.ceil(_quota(cgroup) or cores)))
+
+
+def _quota(cgroup: Path) -> float | None:
+    """Return the CPU quota of a control group, in cores; None when it has no limit."""
+    with suppress(OSError, ValueError):
+        limit, period = (cgroup / "cpu.max").read_text().split()
+        return None if limit == "max" else int(limit) / int(period)
+    with suppress(OSError, ValueError):
+        limit = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text()
+        period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text()
+        return None if int(limit) < 0 else int(limit) / int(period)
+    return None
+
+
+def raise_score(process: int | str = "self", proc: Path = PROC) -> None:
+    """Let the kernel kill a process, and those that it starts later, before its parent.
+
+    The step is added to any adjustment that a container has of its own. Every user may raise the
+    score of their own processes. A kernel without these scores is left unchanged.
+
+    Args:
+        process: Its process id, or "self".
+        proc: Folder of the kernel's files.
+
+    Source: Linux, "proc_pid_oom_score_adj(5)".
+    """
+    file = proc / str(process) / "oom_score_adj"
+    with suppress(OSError, ValueError):
+        file.write_text(str(min(MAX_SCORE, int(file.read_text()) + STEP)))

@@ -1,9 +1,12 @@
-"""Tells addresses of the internet from those of private networks."""
+"""Checks of network addresses: their form in settings, and whether they are public."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from urllib.parse import urlsplit
+
+from orchestrator.errors import SettingsError
 
 NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """The last part of a host that is an IPv4 address in any form, such as 127.1 and 0x7f000001."""
@@ -13,6 +16,7 @@ LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
 """The same within one network (RFC 8215)."""
 COMPATIBLE = ipaddress.IPv6Network("::/96")
 """The same, in a form that is out of use (RFC 4291, section 2.5.5.1)."""
+HELP = "in a user name or password write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F"
 
 
 def is_public(address: str) -> bool:
@@ -53,3 +57,26 @@ def _inner_of(ip: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
     inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
     inner += [translated] if ip in NAT64 or ip in COMPATIBLE else []
     return [address for address in inner if address]
+
+
+def check_address(name: str, address: str) -> None:
+    """Reject an address that cannot be parsed. A path of a file is taken as it is.
+
+    Args:
+        name: Name of the setting.
+        address: Such as `rtsp://user:password@10.0.0.5:554/stream1`.
+
+    Raises:
+        SettingsError: It has control characters, or its host or port cannot be read.
+    """
+    if any(ord(letter) < 32 or ord(letter) == 127 for letter in address):
+        raise SettingsError(f"{name}: wanted an address, got one with a control character")
+    if "://" not in address:
+        return
+    try:
+        urlsplit(address).port  # noqa: B018 - it is parsed when it is read
+    except ValueError as error:
+        raise SettingsError(
+            f"{name}: wanted an address like rtsp://user:password@10.0.0.5:554/stream1, "
+            f"got one whose host or port cannot be read; {HELP}"
+        ) from error

@@ -1,16 +1,21 @@
-"""The memory that a container has, and what of it pictures may take."""
+"""The cores and the memory of a process, and the score by which the kernel ends it."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from orchestrator.host.memory import (
+from orchestrator.host.resources import (
     MIB,
     MIN_BYTES,
+    STEP,
     budget,
     keep_freed,
     least_bytes,
+    raise_score,
     service_bytes,
+    usable_cores,
     usable_memory,
 )
 
@@ -96,3 +101,80 @@ def test_with_the_least_memory_the_budget_is_the_least_one() -> None:
 def test_a_photo_that_others_send_too_is_given_back_at_once_where_memory_is_short() -> None:
     """Twelve photos of 13 MB at once ended workers with 2 GiB when freed bodies stayed."""
     assert int(keep_freed(2 * GIB)["MALLOC_MMAP_THRESHOLD_"]) < 13 * MIB
+
+
+@pytest.fixture
+def six_cores(monkeypatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2, 3, 4, 5}, raising=False)
+
+
+def test_without_a_number_the_cores_of_this_process_count(six_cores, tmp_path) -> None:
+    assert usable_cores(tmp_path) == 6
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [
+        pytest.param("max 100000", 6, id="none"),
+        pytest.param("200000 100000", 2, id="two"),
+        pytest.param("250000 100000", 3, id="two-and-a-half"),
+        pytest.param("20000 100000", 1, id="a-fifth"),
+        pytest.param("1600000 100000", 6, id="more-than-there-are"),
+        pytest.param("nonsense", 6, id="unreadable"),
+    ],
+)
+def test_a_container_s_quota_counts(six_cores, tmp_path, quota: str, cores: int) -> None:
+    (tmp_path / "cpu.max").write_text(quota + "\n")
+    assert usable_cores(tmp_path) == cores
+
+
+@pytest.mark.parametrize(("quota_us", "cores"), [("-1", 6), ("150000", 2)])
+def test_a_quota_of_version_1_counts(six_cores, tmp_path, quota_us: str, cores: int) -> None:
+    (tmp_path / "cpu").mkdir()
+    (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota_us)
+    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert usable_cores(tmp_path) == cores
+
+
+def score_file(folder: Path, process: str, text: str) -> Path:
+    file = folder / process / "oom_score_adj"
+    file.parent.mkdir()
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("0\n", STEP, id="usual"),
+        pytest.param("-997\n", STEP - 997, id="a-guaranteed-pod"),
+        pytest.param("900\n", 1000, id="at-most-1000"),
+    ],
+)
+def test_a_step_is_added_to_what_the_container_has(tmp_path, before: str, after: int) -> None:
+    file = score_file(tmp_path, "self", before)
+    raise_score(proc=tmp_path)
+    assert int(file.read_text()) == after
+
+
+def test_two_steps_are_below_the_most() -> None:
+    """Else Triton, which started from 0, could be killed as soon as a worker."""
+    assert 2 * STEP < 1000
+
+
+def test_another_process_can_be_named(tmp_path) -> None:
+    own, other = score_file(tmp_path, "self", "0"), score_file(tmp_path, "42", "0")
+    raise_score(42, tmp_path)
+    assert (own.read_text(), other.read_text()) == ("0", str(STEP))
+
+
+def test_a_kernel_without_it_is_left_alone(tmp_path) -> None:
+    raise_score(proc=tmp_path)
+
+
+def test_the_kernel_takes_it() -> None:
+    code = "from orchestrator.host.resources import raise_score; raise_score()"
+    show = "print(open('/proc/self/oom_score_adj').read())"
+    before = int(Path("/proc/self/oom_score_adj").read_text())
+    said = subprocess.check_output([sys.executable, "-c", f"{code}; {show}"], text=True)
+    assert int(said) == min(1000, before + STEP)

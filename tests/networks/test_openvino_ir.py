@@ -1,8 +1,8 @@
-"""The size of pictures that comes most often."""
+"""Networks of OpenVINO: the copy for the size of pictures that comes most often."""
 
 import threading
 
-from orchestrator.networks.frequent_size import CALLS, FrequentSize
+from orchestrator.networks.openvino_ir import CALLS, FrequentSize
 
 LARGE, SMALL = (1, 736, 960, 3), (1, 544, 960, 3)
 

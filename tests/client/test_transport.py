@@ -1,4 +1,4 @@
-"""A caller's own transport in place of a server: the fake one, and others."""
+"""Public transports, and the one for tests of applications."""
 
 import asyncio
 import io

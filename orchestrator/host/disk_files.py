@@ -1,0 +1,64 @@
+"""Files on a disk: durable, private, or marked as incomplete; and stamps that tell of a change."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+
+MODE = 0o600
+CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
+"""Errors of disks of other machines that do not know the call. They write by themselves."""
+
+
+def stamp_of(file: Path) -> tuple[int, ...]:
+    """Return values that change when a file is rewritten, or nothing if there is no file."""
+    try:
+        stat = file.stat()
+    except OSError:
+        return ()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def open_private(file: str | Path, flags: int) -> int:
+    """Open a file, as an opener of `open`. A new one can be read by its owner alone."""
+    return os.open(file, flags, MODE)
+
+
+def check_writable(name: str, file: Path) -> None:
+    """Check that a file can be written. It is made if there is none.
+
+    Args:
+        name: Name of its setting.
+        file: The file.
+
+    Raises:
+        SettingsError: It cannot be written.
+    """
+    try:
+        os.close(open_private(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+    except OSError as error:
+        raise SettingsError(f"{name}: {file} cannot be written: {error.strerror}") from error
+
+
+def sync(path: str | Path) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk.
+
+    Raises:
+        OSError: The disk does not take them.
+    """
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in CANNOT_SYNC:
+            raise
+    finally:
+        os.close(opened)
+
+
+def part_of(path: Path) -> Path:
+    """Return the name of a file while this process writes it; other processes use other names."""
+    return path.with_name(f"part.{os.getpid()}.{path.name}")
