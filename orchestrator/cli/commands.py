@@ -16,10 +16,10 @@ from orchestrator.errors import ExtraError
 
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
-    "archive": "orchestrator.cli.archive.command:archive",
+    "archive": "orchestrator.cli.archive.archive_command:archive",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",
-    "doctor": "orchestrator.cli.doctor.command:doctor",
+    "doctor": "orchestrator.cli.doctor.doctor_command:doctor",
     "key": "orchestrator.cli.key:key",
     "export": "orchestrator.cli.export:export",
     "add-version": "orchestrator.cli.add_version:add",

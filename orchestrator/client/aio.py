@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.base import BaseClient
 from orchestrator.client.channels import Channel
 from orchestrator.client.connecting import check_aiohttp, connect_async
@@ -19,6 +18,7 @@ from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import PictureRequest, PictureResult, make_crop_requests
+from orchestrator.client.server_address import make_headers, parse_address
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.errors import RequestError
 from orchestrator.plates import Plates

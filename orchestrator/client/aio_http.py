@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import aiohttp
 
-from orchestrator.client.addresses import Address
-from orchestrator.client.connections import CONNECTIONS
-from orchestrator.client.inference import HttpRequest, HttpResponse
+from orchestrator.client.http_connections import CONNECTIONS
+from orchestrator.client.inference import HttpResponse, OutgoingRequest
+from orchestrator.client.server_address import ServerAddress
 from orchestrator.client.sockets import make_context
 
 SKIPPED_HEADERS = ("Accept-Encoding", "Content-Type", "User-Agent")
@@ -34,7 +34,7 @@ class AioHttpConnections:
     If there are more requests at once than `CONNECTIONS`, the others wait for a connection.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: ServerAddress) -> None:
         self._server = f"{'https' if address.is_tls else 'http'}://{address.host}:{address.port}"
         self._tls = make_context() if address.is_tls else True
         tracing = aiohttp.TraceConfig()
@@ -42,7 +42,7 @@ class AioHttpConnections:
         self._session = self._make_session(CONNECTIONS, [tracing])
         self._streams = self._make_session(0, [])  # 0: no limit, as streams never give a place back
 
-    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         """Send a request. Retry it once if a reused connection turns out to be closed.
 
         `Connection.getresponse` does the same, and explains the reasons.
@@ -60,7 +60,7 @@ class AioHttpConnections:
                 raise TimeoutError("timed out")
             return await self._exchange(request, left_s, connection)
 
-    async def open_stream(self, request: HttpRequest, timeout_s: float) -> OpenStream:
+    async def open_stream(self, request: OutgoingRequest, timeout_s: float) -> AioStream:
         """Send a request, and return the response without its body. It counts as no call."""
         with as_python_errors():
             response = await asyncio.wait_for(
@@ -73,7 +73,7 @@ class AioHttpConnections:
                 ),
                 timeout_s,
             )
-        return OpenStream(response)
+        return AioStream(response)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -91,7 +91,7 @@ class AioHttpConnections:
         )
 
     async def _exchange(
-        self, request: HttpRequest, timeout_s: float, connection: SimpleNamespace
+        self, request: OutgoingRequest, timeout_s: float, connection: SimpleNamespace
     ) -> HttpResponse:
         body = request.body
         async with self._session.request(
@@ -106,7 +106,7 @@ class AioHttpConnections:
             return HttpResponse(response.status, response.headers, await response.read())
 
 
-class OpenStream:
+class AioStream:
     """A response whose body is read piece by piece.
 
     Args:

@@ -12,7 +12,7 @@ from opentelemetry import propagate, trace
 
 from orchestrator.client.channels import Channel, CustomChannel, Stream
 from orchestrator.client.error_mapping import translate_errors, translate_output_errors
-from orchestrator.client.inference import HttpRequest, HttpResponse, InferenceRequest
+from orchestrator.client.inference import HttpResponse, InferenceRequest, OutgoingRequest
 from orchestrator.client.parameters import check_in_flight, check_timeout
 from orchestrator.client.picture_encoding import Picture, check_several
 from orchestrator.client.requests import (
@@ -162,7 +162,9 @@ class BaseClient(ABC, Generic[TransportT]):
         with self._translating():
             return await self._channel().config(timeout_s)
 
-    async def _call(self, request: HttpRequest, read: Callable[[HttpResponse], AnswerT]) -> AnswerT:
+    async def _call(
+        self, request: OutgoingRequest, read: Callable[[HttpResponse], AnswerT]
+    ) -> AnswerT:
         """Send a request of another API of the server, with retries if they may help.
 
         This is for clients of that API, which derive from this class.
@@ -179,7 +181,7 @@ class BaseClient(ABC, Generic[TransportT]):
         return await self._retries.call_async(send, self._note_retry)
 
     async def _open_stream(
-        self, request: HttpRequest, check: Callable[[Stream, float], Awaitable[Stream]]
+        self, request: OutgoingRequest, check: Callable[[Stream, float], Awaitable[Stream]]
     ) -> Stream:
         """Open a stream of another API of the server, with retries if they may help.
 

@@ -13,19 +13,19 @@ from typing import Any, Protocol
 
 import tritonclient.grpc
 
-from orchestrator.client.addresses import Address
 from orchestrator.client.forks import FORKS
 from orchestrator.client.inference import (
     CONFIG_PATH,
     READY_PATHS,
-    HttpRequest,
     HttpResponse,
     InferenceRequest,
+    OutgoingRequest,
     read_config,
     read_http,
     reading,
     write_http,
 )
+from orchestrator.client.server_address import ServerAddress
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.contract import MODEL, Arrays
 from orchestrator.errors import RequestError
@@ -75,14 +75,14 @@ class Channel(Protocol):
     async def config(self, timeout_s: float) -> dict[str, Any]:
         """Return the model's configuration."""
 
-    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         """Send a request of another API of the server, and return the answer.
 
         Raises:
             RequestError: The channel is not one over HTTP.
         """
 
-    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+    async def open_stream(self, request: OutgoingRequest, timeout_s: float) -> Stream:
         """Send a request, and return the answer before its body has come. The caller closes it.
 
         Raises:
@@ -97,11 +97,11 @@ class HttpConnections(Protocol):
     """HTTP connections to one server."""
 
     def send(
-        self, request: HttpRequest, timeout_s: float
+        self, request: OutgoingRequest, timeout_s: float
     ) -> HttpResponse | Awaitable[HttpResponse]:
         """Send a request and return the response."""
 
-    def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream | Awaitable[Stream]:
+    def open_stream(self, request: OutgoingRequest, timeout_s: float) -> Stream | Awaitable[Stream]:
         """Send a request over a connection of its own, and return the response without its body."""
 
     def close(self) -> Awaitable[None] | None:
@@ -116,7 +116,7 @@ class HttpChannel:
     """
 
     def __init__(
-        self, connections: HttpConnections, address: Address, headers: Mapping[str, str]
+        self, connections: HttpConnections, address: ServerAddress, headers: Mapping[str, str]
     ) -> None:
         self._connections = connections
         self._base = address.base
@@ -129,30 +129,30 @@ class HttpChannel:
     async def is_ready(self, timeout_s: float) -> bool:
         ends = time.monotonic() + timeout_s
         for path in READY_PATHS:
-            if (await self._send(HttpRequest("GET", path), ends)).status != 200:
+            if (await self._send(OutgoingRequest("GET", path), ends)).status != 200:
                 return False
         return True
 
     async def config(self, timeout_s: float) -> dict[str, Any]:
         ends = time.monotonic() + timeout_s
-        return read_config(await self._send(HttpRequest("GET", CONFIG_PATH), ends))
+        return read_config(await self._send(OutgoingRequest("GET", CONFIG_PATH), ends))
 
-    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         return await self._send(request, time.monotonic() + timeout_s)
 
-    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+    async def open_stream(self, request: OutgoingRequest, timeout_s: float) -> Stream:
         return await settle(self._connections.open_stream(self._complete(request), timeout_s))
 
     async def close(self) -> None:
         await settle(self._connections.close())
 
-    async def _send(self, request: HttpRequest, ends: float) -> HttpResponse:
+    async def _send(self, request: OutgoingRequest, ends: float) -> HttpResponse:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
         return await settle(self._connections.send(self._complete(request), left_s))
 
-    def _complete(self, request: HttpRequest) -> HttpRequest:
+    def _complete(self, request: OutgoingRequest) -> OutgoingRequest:
         """Return a request with the path on this server and the headers of every request."""
         return replace(
             request,
@@ -193,10 +193,10 @@ class GrpcChannel:
         with reading(MODEL):
             return dict(response["config"])
 
-    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         raise _without_http(request, "one of gRPC")
 
-    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+    async def open_stream(self, request: OutgoingRequest, timeout_s: float) -> Stream:
         raise _without_http(request, "one of gRPC")
 
     async def close(self) -> None:
@@ -232,16 +232,16 @@ class CustomChannel:
     async def config(self, timeout_s: float) -> dict[str, Any]:
         return {}
 
-    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         raise _without_http(request, "a custom transport")
 
-    async def open_stream(self, request: HttpRequest, timeout_s: float) -> Stream:
+    async def open_stream(self, request: OutgoingRequest, timeout_s: float) -> Stream:
         raise _without_http(request, "a custom transport")
 
     async def close(self) -> None:
         await settle(self._transport.close())
 
 
-def _without_http(request: HttpRequest, kind: str) -> RequestError:
+def _without_http(request: OutgoingRequest, kind: str) -> RequestError:
     path = request.path.partition("?")[0]
     return RequestError(f"{path}: wanted a client with an HTTP address, got {kind}")

@@ -6,10 +6,10 @@ from typing import Any
 
 import tritonclient.grpc
 
-from orchestrator.client.addresses import Address, make_headers, parse_address
 from orchestrator.client.channels import Channel, GrpcChannel, HttpChannel
-from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.forks import FORKS
+from orchestrator.client.http_connections import ConnectionPool
+from orchestrator.client.server_address import ServerAddress, make_headers, parse_address
 from orchestrator.client.sockets import make_context, make_credentials
 from orchestrator.errors import ExtraError
 from orchestrator.host.loopback import PAST_PROXY
@@ -62,7 +62,7 @@ def connect_async(url: str, key: str | None = None) -> Channel:
     return HttpChannel(AioHttpConnections(address), address, headers)
 
 
-def _open_grpc(triton: Any, address: Address) -> Any:
+def _open_grpc(triton: Any, address: ServerAddress) -> Any:
     """Return the client of a tritonclient module."""
     FORKS.check()
     return triton.InferenceServerClient(

@@ -79,7 +79,7 @@ def to_input(picture: bytes | Bgr) -> Arrays:
 
 
 @dataclass(frozen=True)
-class HttpRequest:
+class OutgoingRequest:
     """An HTTP request.
 
     Attributes:
@@ -110,13 +110,13 @@ class HttpResponse:
     body: bytes
 
 
-def write_http(request: InferenceRequest) -> HttpRequest:
+def write_http(request: InferenceRequest) -> OutgoingRequest:
     """Return a request to a model as an HTTP request."""
     triton = tritonclient.http
     arguments = request.arguments(triton)
     body, json_size = triton.InferenceServerClient.generate_request_body(**arguments)
     headers = {**request.headers, HEADER: str(json_size)}
-    return HttpRequest("POST", f"v2/models/{request.model}/infer", body, headers)
+    return OutgoingRequest("POST", f"v2/models/{request.model}/infer", body, headers)
 
 
 def read_http(response: HttpResponse, request: InferenceRequest) -> Arrays:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from orchestrator.client.inference import HttpRequest, reading
+from orchestrator.client.inference import OutgoingRequest, reading
 from orchestrator.errors import ParameterError
 from plate_cameras.client.pages import to_path, to_time
 from plate_cameras.client.pass_search import PassRecord
@@ -98,11 +98,11 @@ class EventSelection:
         cameras = (camera,) if isinstance(camera, str) else tuple(camera)
         return cls(tuple(filter(None, cameras)), after)
 
-    def to_request(self) -> HttpRequest:
+    def to_request(self) -> OutgoingRequest:
         """Return the request for the stream."""
         place = {} if self.after is None else {LAST_ID: str(self.after)}
         headers = {"Accept": "text/event-stream", **place}
-        return HttpRequest("GET", to_path(PATH, {"camera": self.cameras}), headers=headers)
+        return OutgoingRequest("GET", to_path(PATH, {"camera": self.cameras}), headers=headers)
 
     def beginning_after(self, number: int | None) -> EventSelection:
         """Return the same selection, from another place."""

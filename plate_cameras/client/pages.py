@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from orchestrator.client.error_mapping import UNREADABLE, RejectedError, parse_retry_after
-from orchestrator.client.inference import HttpRequest, HttpResponse, reading
+from orchestrator.client.inference import HttpResponse, OutgoingRequest, reading
 from orchestrator.errors import ErrorResponse
 
 UNKNOWN = "no such path"
@@ -46,9 +46,9 @@ class PagedQuery(Generic[RecordT]):
     field: str
     to_record: Callable[[Mapping[str, Any]], RecordT]
 
-    def to_request(self, cursor: str) -> HttpRequest:
+    def to_request(self, cursor: str) -> OutgoingRequest:
         """Return the request for the page at a cursor; `""` for the first page."""
-        return HttpRequest("GET", to_path(self.path, {**self.parameters, "cursor": cursor}))
+        return OutgoingRequest("GET", to_path(self.path, {**self.parameters, "cursor": cursor}))
 
     def read(self, response: HttpResponse) -> RecordPage[RecordT]:
         """Return the page that an answer holds.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from orchestrator.cli.archive.listing import ArchivePicture, Partition
-from orchestrator.cli.archive.recognizers import Networks, Server
+from orchestrator.cli.archive.recognizers import OwnNetworks, RunningServer
 from orchestrator.cli.archive.result_parts import ResultParts
 from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.cli.recognition.picture_handler import FinishedPicture, Recognizer
@@ -42,13 +42,13 @@ class Job:
 
     archive: StorageFolder
     out: StorageFolder
-    recognizer: Networks | Server
+    recognizer: OwnNetworks | RunningServer
     parameters: Mapping[str, Any] = field(default_factory=dict)
     in_flight: int = 2
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PartitionOutcome:
     """The outcome of a partition; only plain values, as Ray stores it in its tables.
 
     Attributes:
@@ -75,7 +75,7 @@ class Outcome:
     is_away: bool = False
 
 
-class Worker:
+class ArchiveActor:
     """An actor of Ray Data: it handles many partitions, so that the networks are loaded once."""
 
     def __init__(self, job: Job) -> None:
@@ -94,7 +94,7 @@ class Worker:
         """Do the partition of a row of Ray Data; return its outcome as another row."""
         return asdict(self.work(from_row(row)))
 
-    def work(self, partition: Partition) -> Outcome:
+    def work(self, partition: Partition) -> PartitionOutcome:
         """Recognise a partition's pictures and write their file; it replaces an old one.
 
         Answers in the old file are kept, and only failed pictures are tried again. If the server
@@ -107,14 +107,14 @@ class Worker:
             for picture, done in self._recognize(todo):
                 if done.is_away:
                     why = f"{done.entry.picture}: {done.entry.error}"
-                    return Outcome(partition.name, undone=why, is_away=True)
+                    return PartitionOutcome(partition.name, undone=why, is_away=True)
                 more = {"archive": self._job.archive.name, "bytes": picture.size}
                 rows[picture.below] = [_printable(row) | more for row in done.entry.to_rows()]
                 dones.append(done)
             all_rows = [row for picture in partition.pictures for row in rows[picture.below]]
             self._parts.write(partition.name, all_rows)
         except PlateError as error:
-            return Outcome(partition.name, undone=str(error), is_away=True)
+            return PartitionOutcome(partition.name, undone=str(error), is_away=True)
         return _sum_up(partition, dones)
 
     def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
@@ -184,10 +184,10 @@ def _to_utf8(name: str) -> str:
     return name.encode(errors="replace").decode()
 
 
-def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Outcome:
+def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> PartitionOutcome:
     entries = [picture.entry for picture in dones]
     failed = [entry for entry in entries if entry.error]
-    return Outcome(
+    return PartitionOutcome(
         partition.name,
         pictures=len(entries),
         plates=sum(len(entry.plates) for entry in entries),

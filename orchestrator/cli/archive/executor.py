@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
+from orchestrator.cli.archive.actor import ArchiveActor, Job, PartitionOutcome, to_row
 from orchestrator.cli.archive.listing import Partition
 from orchestrator.cli.archive.storage import load
 from orchestrator.errors import ServerError
@@ -122,7 +122,7 @@ class ActorPlan:
             "_plasma_directory": str(owned.folder),
         }
 
-    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
+    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[PartitionOutcome]:
         """Yield the outcomes of partitions when they are done.
 
         An actor that dies is started again, on another machine if its own is gone. Its partition is
@@ -136,10 +136,10 @@ class ActorPlan:
         while batch := [*islice(todo, AT_ONCE)]:
             yield from do_in_rounds(batch, partial(self._spread, job))
 
-    def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
+    def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[PartitionOutcome]:
         try:
             for row in self._pipeline(job, partitions).iter_rows():
-                yield Outcome(**row)
+                yield PartitionOutcome(**row)
         except load("ray.exceptions").RayError as error:
             raise ServerError(f"Ray: {str(error).strip().splitlines()[-1]}") from error
 
@@ -152,7 +152,7 @@ class ActorPlan:
         with warnings.catch_warnings():  # Ray 2.60 has no other way to set the retries
             warnings.simplefilter("ignore")
             return rows.map(
-                Worker,
+                ArchiveActor,
                 fn_constructor_args=(job,),
                 compute=data.ActorPoolStrategy(size=min(self._count_actors(), len(partitions))),
                 num_cpus=self.cpus,
@@ -167,8 +167,9 @@ class ActorPlan:
 
 
 def do_in_rounds(
-    partitions: Sequence[Partition], spread: Callable[[Sequence[Partition]], Iterable[Outcome]]
-) -> Iterator[Outcome]:
+    partitions: Sequence[Partition],
+    spread: Callable[[Sequence[Partition]], Iterable[PartitionOutcome]],
+) -> Iterator[PartitionOutcome]:
     """Yield the outcomes of partitions; those without one are spread again, with the rest.
 
     Args:
@@ -183,7 +184,7 @@ def do_in_rounds(
             left.pop(outcome.name, None)
             yield outcome
     for name in left:
-        yield Outcome(name, undone="the processes that were at it died, again and again")
+        yield PartitionOutcome(name, undone="the processes that were at it died, again and again")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from orchestrator.triton.request_log import explain
 
 
 @dataclass(frozen=True)
-class Networks:
+class OwnNetworks:
     """The networks, which each actor loads.
 
     Attributes:
@@ -61,7 +61,7 @@ class Networks:
 
 
 @dataclass(frozen=True)
-class Server:
+class RunningServer:
     """A running server.
 
     Attributes:
@@ -92,7 +92,7 @@ class Server:
 class NetworksHere:
     """Recognises pictures in this process as a server would; any thread may call it."""
 
-    def __init__(self, networks: Networks) -> None:
+    def __init__(self, networks: OwnNetworks) -> None:
         """Load the networks.
 
         Raises:
@@ -131,6 +131,6 @@ class NetworksHere:
             raise explain(reason) from reason
 
 
-def identify(recognizer: Networks | Server, parameters: Mapping[str, Any]) -> str:
+def identify(recognizer: OwnNetworks | RunningServer, parameters: Mapping[str, Any]) -> str:
     """Return, as one text, everything beside the pictures that the answers depend on."""
     return f"{recognizer.identify()} {json.dumps(dict(parameters), sort_keys=True)}"

@@ -16,6 +16,7 @@ from orchestrator.cli.recognition.picture_handler import Recognizer
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.plate_table import PlateTable, to_printable
 from orchestrator.cli.recognition.progress import ProgressOutput
+from orchestrator.cli.recognition.recognition_run import RecognitionRun
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import (
     Csv,
@@ -26,7 +27,6 @@ from orchestrator.cli.recognition.result_files import (
     check_new,
     find_done,
 )
-from orchestrator.cli.recognition.run import Run
 from orchestrator.cli.recognition.sources import (
     STANDARD_INPUT,
     PictureFinder,
@@ -235,7 +235,9 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
             client, access.parameters, output.maker, watchlist, access.min_score, access.is_cyrillic
         )
         in_flight = access.fit(address) if is_any_there else 1
-        run = Run(screen, output.choose_printer(), output.open(stack), Totals(before=len(finished)))
+        run = RecognitionRun(
+            screen, output.choose_printer(), output.open(stack), Totals(before=len(finished))
+        )
         begin = partial(run.run, sources, recognizer, in_flight)
         status, why = _run(run, begin, partial(_count, inputs, finished))
         for line in (*finder.skipped.report(), *run.totals.report(has_watchlist=bool(watchlist))):
@@ -245,7 +247,9 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     return status if is_any_there or finished or why else NOTHING_DONE
 
 
-def _run(run: Run, begin: Callable[[], None], count: Callable[[], int | None]) -> tuple[int, str]:
+def _run(
+    run: RecognitionRun, begin: Callable[[], None], count: Callable[[], int | None]
+) -> tuple[int, str]:
     """Run to the end, or until an error or interruption; return the exit code and the reason."""
     try:
         with run.screen.progress(count):

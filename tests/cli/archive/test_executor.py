@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.cli.archive.actor import Outcome
+from orchestrator.cli.archive.actor import PartitionOutcome
 from orchestrator.cli.archive.executor import ROUNDS, ActorPlan, do_in_rounds
 from orchestrator.cli.archive.listing import Partition
 
@@ -15,11 +15,11 @@ class Dying:
     def __init__(self, **deaths: int) -> None:
         self.deaths, self.asked = deaths, list[str]()
 
-    def __call__(self, partitions: Sequence[Partition]) -> list[Outcome]:
+    def __call__(self, partitions: Sequence[Partition]) -> list[PartitionOutcome]:
         names = [one.name for one in partitions]
         self.asked.append("".join(names))
         dead = {name for name in names if self.deaths.get(name, 0) >= len(self.asked)}
-        return [Outcome(name) for name in names if name not in dead]
+        return [PartitionOutcome(name) for name in names if name not in dead]
 
 
 def test_nothing_to_do_asks_nobody() -> None:

@@ -13,10 +13,7 @@ from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.errors import PlateError
 from orchestrator.host.blocking import run_blocking
 from plate_cameras.client.event_feed import Connector, EventFeed, check_stream
-from plate_cameras.client.live_events import EventSelection, LiveEvent
-from plate_cameras.client.pages import PagedQuery, RecordPage
-from plate_cameras.client.pass_search import PassRecord, PassSearch
-from plate_cameras.client.plate_lists import (
+from plate_cameras.client.list_entries import (
     EntryRecord,
     ListRecord,
     check_done,
@@ -26,12 +23,15 @@ from plate_cameras.client.plate_lists import (
     read_entry,
     write_entry,
 )
+from plate_cameras.client.live_events import EventSelection, LiveEvent
+from plate_cameras.client.pages import PagedQuery, RecordPage
+from plate_cameras.client.pass_search import PassRecord, PassSearch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from plate_cameras.client.list_entries import EntryOptions
     from plate_cameras.client.pass_search import SearchOptions
-    from plate_cameras.client.plate_lists import EntryOptions
 
 RecordT = TypeVar("RecordT")
 TransportT = TypeVar("TransportT", bound="Transport | AsyncTransport")

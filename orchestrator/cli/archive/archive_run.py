@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orchestrator.cli.archive.actor import MAX_REPORTED, Job, Outcome
+from orchestrator.cli.archive.actor import MAX_REPORTED, Job, PartitionOutcome
 from orchestrator.cli.archive.executor import ActorPlan
 from orchestrator.cli.archive.listing import Listing, Partition, cut
 from orchestrator.cli.archive.recognizers import identify
@@ -23,7 +23,7 @@ AWAY = 3
 
 
 @dataclass
-class Run:
+class ArchiveRun:
     """Runs the recognition of an archive.
 
     Attributes:
@@ -100,7 +100,7 @@ class Run:
             return SOME_FAILED, f"{_count(self._undone, 'part')} could not be done."
         return SOME_FAILED if self.totals.failed else ALL_WELL, ""
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: PartitionOutcome) -> None:
         """Count the outcome of a partition.
 
         Raises:

@@ -3,26 +3,26 @@
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.addresses import Address, make_headers, parse_address
+from orchestrator.client.server_address import ServerAddress, make_headers, parse_address
 from orchestrator.errors import SettingsError
 
 
 @pytest.mark.parametrize(
     ("url", "address"),
     [
-        pytest.param("a:8000", Address("http", "a", 8000), id="bare"),
-        pytest.param("http://a", Address("http", "a", 80), id="http"),
-        pytest.param("https://a", Address("http", "a", 443, is_tls=True), id="https"),
+        pytest.param("a:8000", ServerAddress("http", "a", 8000), id="bare"),
+        pytest.param("http://a", ServerAddress("http", "a", 80), id="http"),
+        pytest.param("https://a", ServerAddress("http", "a", 443, is_tls=True), id="https"),
         pytest.param(
             "HTTPS://a:8443/base/",
-            Address("http", "a", 8443, is_tls=True, base="/base"),
+            ServerAddress("http", "a", 8443, is_tls=True, base="/base"),
             id="https-port-and-base",
         ),
-        pytest.param("grpc://[::1]:8001", Address("grpc", "[::1]", 8001), id="grpc"),
-        pytest.param("grpcs://a:8443", Address("grpc", "a", 8443, is_tls=True), id="grpcs"),
+        pytest.param("grpc://[::1]:8001", ServerAddress("grpc", "[::1]", 8001), id="grpc"),
+        pytest.param("grpcs://a:8443", ServerAddress("grpc", "a", 8443, is_tls=True), id="grpcs"),
     ],
 )
-def test_a_scheme_says_the_protocol(url: str, address: Address) -> None:
+def test_a_scheme_says_the_protocol(url: str, address: ServerAddress) -> None:
     assert parse_address(url) == address
 
 

@@ -23,7 +23,7 @@ AWAY = 10
 
 
 @dataclass
-class Run:
+class RecognitionRun:
     """Recognises pictures and distributes the results.
 
     Attributes:

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-from orchestrator.client.inference import HttpRequest, HttpResponse, reading
+from orchestrator.client.inference import HttpResponse, OutgoingRequest, reading
 from orchestrator.errors import ParameterError
 from plate_cameras.client.pages import (
     PagedQuery,
@@ -107,7 +107,7 @@ class EntryOptions(TypedDict, total=False):
     reason: str
 
 
-def write_entry(name: str, text: str, *, reason: str = "", **entry: Any) -> HttpRequest:
+def write_entry(name: str, text: str, *, reason: str = "", **entry: Any) -> OutgoingRequest:
     """Return the request that adds an entry, or replaces the one with the same text.
 
     Raises:
@@ -118,7 +118,9 @@ def write_entry(name: str, text: str, *, reason: str = "", **entry: Any) -> Http
         raise ParameterError(f"entry: wanted some of {', '.join(known)}, got {unknown[0]}")
     body = {field: _to_plain(value) for field, value in entry.items() if value is not None}
     path = to_path(_path_of(name, text), {"reason": reason})
-    return HttpRequest("PUT", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    return OutgoingRequest(
+        "PUT", path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
 
 
 def read_entry(response: HttpResponse) -> EntryRecord:
@@ -132,9 +134,9 @@ def read_entry(response: HttpResponse) -> EntryRecord:
         return EntryRecord.of(document)
 
 
-def erase_entry(name: str, text: str, reason: str) -> HttpRequest:
+def erase_entry(name: str, text: str, reason: str) -> OutgoingRequest:
     """Return the request that removes an entry."""
-    return HttpRequest("DELETE", to_path(_path_of(name, text), {"reason": reason}))
+    return OutgoingRequest("DELETE", to_path(_path_of(name, text), {"reason": reason}))
 
 
 def check_done(response: HttpResponse) -> None:

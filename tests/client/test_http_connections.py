@@ -12,12 +12,12 @@ from contextlib import ExitStack
 import pytest
 from urllib3.exceptions import HTTPError
 
-from orchestrator.client.connections import ConnectionPool, IdleConnections
-from orchestrator.client.inference import HttpRequest, HttpResponse
+from orchestrator.client.http_connections import ConnectionPool, IdleConnections
+from orchestrator.client.inference import HttpResponse, OutgoingRequest
 from orchestrator.client.sockets import TimedSocket, open_socket
 from tests.client.peers import CountingServer, Handle, deaf, listening, receive, reply
 
-POST = HttpRequest("POST", "/", b"a picture")
+POST = OutgoingRequest("POST", "/", b"a picture")
 OK = reply(200, b"{}")
 BEGINNINGS = (b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{")
 """Incomplete beginnings of a response."""
@@ -60,7 +60,7 @@ def test_an_idle_connection_keeps_no_body(connect, requests: int) -> None:
     pool = connect(CountingServer(OK))
     for _ in range(requests):
         body = Body(b"a picture")
-        pool.send(HttpRequest("POST", "/", body), 20)
+        pool.send(OutgoingRequest("POST", "/", body), 20)
     sent = weakref.ref(body)
     del body
     assert sent() is None
@@ -82,7 +82,7 @@ def test_threads_send_at_the_same_time(connect) -> None:
 def test_connections_beyond_the_limit_are_closed_after_their_request(
     connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.client.connections.CONNECTIONS", 2)
+    monkeypatch.setattr("orchestrator.client.http_connections.CONNECTIONS", 2)
     all_are_there = threading.Barrier(3, timeout=60)
     closed = threading.Semaphore(0)
 
@@ -182,7 +182,7 @@ def test_a_request_that_is_sent_again_has_the_rest_of_the_timeout(connect, monke
         receive(connection)
         time.sleep(0.2)
 
-    monkeypatch.setattr("orchestrator.client.connections.open_socket", record_timeout)
+    monkeypatch.setattr("orchestrator.client.http_connections.open_socket", record_timeout)
     pool = connect(end_late)
     post(pool)
     post(pool)

@@ -15,7 +15,7 @@ from urllib3 import HTTPConnectionPool, HTTPResponse, Timeout
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import NewConnectionError
 
-from orchestrator.client.inference import HttpRequest, HttpResponse
+from orchestrator.client.inference import HttpResponse, OutgoingRequest
 from orchestrator.client.sockets import TimedSocket, open_socket, start_tls
 
 CONNECTIONS = 256
@@ -23,7 +23,7 @@ CONNECTIONS = 256
 CLOSED_BY_SERVER = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
-class Connection(HTTPConnection):
+class TimedConnection(HTTPConnection):
     """A connection with a timeout for each call. It reconnects if the server closed it while idle.
 
     `timeout` is for a whole call: connecting, sending and receiving.
@@ -82,7 +82,7 @@ class OpenStream:
         on_close: Called when it is closed.
     """
 
-    def __init__(self, connection: Connection, on_close: Callable[[OpenStream], None]) -> None:
+    def __init__(self, connection: TimedConnection, on_close: Callable[[OpenStream], None]) -> None:
         self._connection, self._on_close = connection, on_close
         self._sock = connection.sock
         self._response = connection.getresponse()
@@ -140,7 +140,7 @@ class IdleConnections(queue.LifoQueue[Any]):
 class ConnectionPool(HTTPConnectionPool):
     """A pool of connections to one server, for any number of threads."""
 
-    ConnectionCls = Connection
+    ConnectionCls = TimedConnection
     QueueCls = IdleConnections
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
@@ -148,7 +148,7 @@ class ConnectionPool(HTTPConnectionPool):
         self._tls = tls
         self._streams = set[OpenStream]()
 
-    def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+    def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
         """Send a request and return the response.
 
         Raises:
@@ -165,13 +165,13 @@ class ConnectionPool(HTTPConnectionPool):
         )
         return HttpResponse(response.status, response.headers, response.data)
 
-    def open_stream(self, request: HttpRequest, timeout_s: float) -> OpenStream:
+    def open_stream(self, request: OutgoingRequest, timeout_s: float) -> OpenStream:
         """Send a request over a connection of its own, and return the response without its body.
 
         Raises:
             HTTPError: There is no response in time.
         """
-        connection = Connection(self.host, self.port or 0, tls=self._tls, timeout=timeout_s)
+        connection = TimedConnection(self.host, self.port or 0, tls=self._tls, timeout=timeout_s)
         try:
             connection.request(
                 request.method, request.path, None, request.headers, preload_content=False

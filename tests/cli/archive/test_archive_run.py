@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.archive.actor import Job, Outcome, Worker, from_row, to_row
+from orchestrator.cli.archive.actor import ArchiveActor, Job, PartitionOutcome, from_row, to_row
+from orchestrator.cli.archive.archive_run import ArchiveRun
 from orchestrator.cli.archive.listing import Partition
-from orchestrator.cli.archive.run import Run
 from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.errors import ServerError
 from tests.cli.archive.slow_networks import BROKEN, UNANSWERED, SlowNetworks
@@ -29,8 +29,8 @@ class Here:
     def connect(self) -> Any:
         return nullcontext()
 
-    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
-        worker = Worker(job)
+    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[PartitionOutcome]:
+        worker = ArchiveActor(job)
         for partition in partitions:
             if self.done == self.most:
                 raise KeyboardInterrupt
@@ -63,7 +63,7 @@ def run(archive: Path, spread: Here | None = None, **more: Any) -> tuple[int, To
     out = StorageFolder.named(str(archive.with_name("out")), {})
     job = Job(StorageFolder.named(str(archive), {}), out, SlowNetworks(pause_s=0))
     messages, spread = Told(), spread or Here()
-    status = Run(job, spread, usual=4, screen=messages, **more).run()
+    status = ArchiveRun(job, spread, usual=4, screen=messages, **more).run()
     return status, messages, spread
 
 

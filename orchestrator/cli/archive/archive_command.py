@@ -144,9 +144,9 @@ def archive(
 ) -> None:
     with show_errors(verbose=verbose):
         from orchestrator.cli.archive.actor import Job
+        from orchestrator.cli.archive.archive_run import ArchiveRun
         from orchestrator.cli.archive.executor import ActorPlan
-        from orchestrator.cli.archive.recognizers import Networks, Server
-        from orchestrator.cli.archive.run import Run
+        from orchestrator.cli.archive.recognizers import OwnNetworks, RunningServer
         from orchestrator.cli.archive.storage import StorageFolder, check_packages
         from orchestrator.settings import Settings, check_parameters
 
@@ -165,14 +165,14 @@ def archive(
         if url:
             spread = ActorPlan(actors or 1, threads or 1, 0.0, address, verbose)
             calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
-            job = Job(*places, Server(url, key, timeout, retries), parameters, calls)
+            job = Job(*places, RunningServer(url, key, timeout, retries), parameters, calls)
         else:
             Settings().updated(parameters)  # the limits of the networks in this process
             gpus = _count_gpus(device, address)
             spread = ActorPlan.of_networks(actors, threads, gpus, address, is_told=verbose)
-            networks = Networks(weights, formats, engine, bool(spread.gpus), spread.cpus)
+            networks = OwnNetworks(weights, formats, engine, bool(spread.gpus), spread.cpus)
             job = Job(*places, networks, parameters, in_flight or IN_FLIGHT_HERE)
-        status = Run(job, spread, partition, prune).run()
+        status = ArchiveRun(job, spread, partition, prune).run()
     raise typer.Exit(status)
 
 

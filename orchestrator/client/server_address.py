@@ -20,7 +20,7 @@ KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """The address and protocol of a server.
 
     Attributes:
@@ -38,7 +38,7 @@ class Address:
     base: str = ""
 
 
-def parse_address(url: Any) -> Address:
+def parse_address(url: Any) -> ServerAddress:
     """Read `host:port`, `http(s)://host[:port]` or `grpc(s)://host:port`.
 
     Raises:
@@ -57,7 +57,7 @@ def parse_address(url: Any) -> Address:
     has_more = parsed.query or parsed.fragment or (base and protocol == "grpc")
     if not protocol or not parsed.host or not port or has_more:
         raise ServerError(f"{WANTED}, got {url!r}")
-    return Address(protocol, parsed.host, port, scheme in {"https", "grpcs"}, base)
+    return ServerAddress(protocol, parsed.host, port, scheme in {"https", "grpcs"}, base)
 
 
 def make_headers(key: Any) -> dict[str, str]:
