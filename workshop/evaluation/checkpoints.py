@@ -16,7 +16,6 @@ from orchestrator.contract import FORMATS_FILE, READER
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.networks import quantized
-from orchestrator.networks.alphabets import UNTOLD, widen
 from orchestrator.networks.openvino_ir import weights_of
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state, with_alphabet
@@ -27,6 +26,7 @@ from orchestrator.networks.weights import (
     list_sums,
     sha256,
 )
+from workshop.evaluation.alphabets import UNTOLD, widen
 
 
 def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:

@@ -6,12 +6,12 @@ import torch
 
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.networks.alphabets import NEVER, UNTOLD
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.stn import STN
 from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
+from workshop.evaluation.alphabets import NEVER, UNTOLD
 from workshop.evaluation.checkpoints import assemble, read_checkpoint
 
 

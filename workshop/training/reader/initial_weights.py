@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import read_formats
-from orchestrator.networks.alphabets import CONTEXT, UNTOLD
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
+from workshop.evaluation.alphabets import CONTEXT, UNTOLD
 
 log = logging.getLogger(__name__)
 

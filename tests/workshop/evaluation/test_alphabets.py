@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from orchestrator.errors import WeightsError
-from orchestrator.networks.alphabets import NEVER, UNTOLD, widen
 from orchestrator.networks.lprnet import LPRNet
+from workshop.evaluation.alphabets import NEVER, UNTOLD, widen
 
 
 def network(classes: int) -> LPRNet:
