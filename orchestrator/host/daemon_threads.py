@@ -58,13 +58,13 @@ class DaemonThreads(Executor):
                         self._threads -= 1
                         return
                 continue
-            settle(future, call)
+            run_for_future(future, call)
             del future, call
             with self._lock:
                 self._unfinished -= 1
 
 
-def settle(future: Future[Any], call: Callable[[], Any]) -> None:
+def run_for_future(future: Future[Any], call: Callable[[], Any]) -> None:
     """Give a future what a call returns or raises, unless nobody waits for it any more."""
     if not future.set_running_or_notify_cancel():
         return

@@ -34,12 +34,12 @@ def check_listed(path: Path) -> str:
     return actual
 
 
-def choose_formats(folder: Path = WEIGHTS, given: Path | None = None) -> Path:
+def choose_formats(folder: Path = WEIGHTS, file: Path | None = None) -> Path:
     """Return the file of the plate formats for a folder's weights.
 
     Args:
         folder: Folder of the weights, with the formats that they were trained with.
-        given: Another file, in the same alphabet.
+        file: Another file, in the same alphabet.
 
     Raises:
         SettingsError: A file is not a valid file of formats.
@@ -55,10 +55,10 @@ def choose_formats(folder: Path = WEIGHTS, given: Path | None = None) -> Path:
             "none; put that of their training there and renew SHA256SUMS"
         )
     check_listed(own)
-    if given is None:
+    if file is None:
         return own
-    check_alphabet(folder, read_formats(given))
-    return given
+    check_alphabet(folder, read_formats(file))
+    return file
 
 
 def check_alphabet(folder: Path, formats: Formats) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from orchestrator.host.daemon_threads import settle
+from orchestrator.host.daemon_threads import run_for_future
 from orchestrator.serving.gateway.extension import RETRY_AFTER_S, ServiceFull
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
@@ -130,7 +130,7 @@ class _Pool:
             self._turns[call.caller] = self._turn
             self._running[call.caller] += 1
             end = partial(_call_soon, asyncio.get_running_loop(), partial(self._end, call))
-            self._threads.submit(settle, call.ended, call.work).add_done_callback(end)
+            self._threads.submit(run_for_future, call.ended, call.work).add_done_callback(end)
 
     def _end(self, call: _Call) -> None:
         self._running[call.caller] -= 1

@@ -19,7 +19,7 @@ from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from orchestrator.errors import PlateError
-from orchestrator.host.daemon_threads import settle
+from orchestrator.host.daemon_threads import run_for_future
 from plate_cameras.clocks import steady_s
 from plate_cameras.event_waits import is_set_within
 from plate_cameras.frames import Frame
@@ -98,7 +98,7 @@ class DatabaseCalls:
         if self._last is not None:
             await _wait(self._last, timeout_s)
         result: Future[Answer] = Future()
-        thread = Thread(target=settle, args=(result, step), name="leases", daemon=True)
+        thread = Thread(target=run_for_future, args=(result, step), name="leases", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:

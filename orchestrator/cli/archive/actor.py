@@ -57,7 +57,7 @@ class PartitionOutcome:
         plates: Number of plates found.
         read: Number of these plates with a text.
         failed: Pictures that have an error instead of an answer.
-        kept: Further pictures, whose answers an earlier run wrote.
+        earlier: Further pictures, whose answers an earlier run wrote.
         messages: Lines about some of the failed pictures, one each.
         undone: Reason why there is no file; empty if there is one.
         is_away: The server or the storage did not answer; the next partition may have no answer,
@@ -69,7 +69,7 @@ class PartitionOutcome:
     plates: int = 0
     read: int = 0
     failed: int = 0
-    kept: int = 0
+    earlier: int = 0
     messages: Sequence[str] = ()
     undone: str = ""
     is_away: bool = False
@@ -100,22 +100,22 @@ class ArchiveActor:
         Answers in the old file are kept, and only failed pictures are tried again. If the server
         does not answer, no file is written, and the next run asks again.
         """
-        dones: list[FinishedPicture] = []
+        finished: list[FinishedPicture] = []
         try:
             rows = self._read_answers(partition)
             todo = [picture for picture in partition.pictures if picture.below not in rows]
-            for picture, done in self._recognize(todo):
-                if done.is_away:
-                    why = f"{done.entry.picture}: {done.entry.error}"
+            for picture, result in self._recognize(todo):
+                if result.is_away:
+                    why = f"{result.entry.picture}: {result.entry.error}"
                     return PartitionOutcome(partition.name, undone=why, is_away=True)
                 more = {"archive": self._job.archive.name, "bytes": picture.size}
-                rows[picture.below] = [_printable(row) | more for row in done.entry.to_rows()]
-                dones.append(done)
+                rows[picture.below] = [_printable(row) | more for row in result.entry.to_rows()]
+                finished.append(result)
             all_rows = [row for picture in partition.pictures for row in rows[picture.below]]
             self._parts.write(partition.name, all_rows)
         except PlateError as error:
             return PartitionOutcome(partition.name, undone=str(error), is_away=True)
-        return _sum_up(partition, dones)
+        return _sum_up(partition, finished)
 
     def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
         """Return the rows of an earlier run by picture, without failed pictures."""
@@ -135,8 +135,8 @@ class ArchiveActor:
     ) -> Iterator[tuple[ArchivePicture, FinishedPicture]]:
         sources = map(self._source, pictures)
         width = self._job.in_flight
-        with closing(work_in_order(self._recognizer.recognize, sources, width)) as dones:
-            yield from zip(pictures, dones, strict=True)
+        with closing(work_in_order(self._recognizer.recognize, sources, width)) as finished:
+            yield from zip(pictures, finished, strict=True)
 
     def _source(self, picture: ArchivePicture) -> Source:
         read = partial(self._read, picture.below)
@@ -184,8 +184,8 @@ def _to_utf8(name: str) -> str:
     return name.encode(errors="replace").decode()
 
 
-def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> PartitionOutcome:
-    entries = [picture.entry for picture in dones]
+def _sum_up(partition: Partition, finished: Sequence[FinishedPicture]) -> PartitionOutcome:
+    entries = [picture.entry for picture in finished]
     failed = [entry for entry in entries if entry.error]
     return PartitionOutcome(
         partition.name,
@@ -193,6 +193,6 @@ def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Partition
         plates=sum(len(entry.plates) for entry in entries),
         read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
         failed=len(failed),
-        kept=len(partition.pictures) - len(entries),
+        earlier=len(partition.pictures) - len(entries),
         messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MAX_REPORTED]],
     )

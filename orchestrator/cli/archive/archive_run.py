@@ -109,7 +109,7 @@ class ArchiveRun:
         totals = self.totals
         for line in outcome.messages[: max(0, MAX_REPORTED - totals.failed)]:
             self.screen.report(to_printable(line))
-        totals.before += outcome.kept
+        totals.before += outcome.earlier
         totals.pictures += outcome.pictures
         totals.plates += outcome.plates
         totals.read += outcome.read

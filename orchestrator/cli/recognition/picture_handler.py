@@ -30,13 +30,13 @@ class FinishedPicture:
 
     Attributes:
         entry: Its result.
-        made: Files to write.
+        outputs: Files to write.
         unmade: Reason why there are none, though they were wanted.
         is_away: No server answered, or the server was too busy.
     """
 
     entry: Entry
-    made: tuple[OutputFile, ...] = ()
+    outputs: tuple[OutputFile, ...] = ()
     unmade: str = ""
     is_away: bool = False
 

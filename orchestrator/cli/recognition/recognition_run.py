@@ -53,7 +53,7 @@ class RecognitionRun:
 
     def _take(self, picture: FinishedPicture) -> None:
         entry = picture.entry
-        paths = [self._make(entry, output) for output in picture.made]
+        paths = [self._make(entry, output) for output in picture.outputs]
         for results in self.results:
             results.write(entry)
         for line in self.to_lines(entry):
