@@ -23,7 +23,7 @@ TEXTS = ("A123BC77", "M456OP199")
 SLOW = f"""
 import orchestrator.cli.archive.recognizers as asking
 from {SlowNetworks.__module__} import SlowNetworks
-asking.Networks = SlowNetworks
+asking.OwnNetworks = SlowNetworks
 from orchestrator.cli.app import app
 app()
 """
