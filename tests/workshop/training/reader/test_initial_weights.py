@@ -6,11 +6,9 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
+from workshop.evaluation.alphabets import UNTOLD
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
 from workshop.training.reader.reader_trainer import Reader, plain_weights, save_lprnet
-from workshop.evaluation.alphabets import UNTOLD
-from workshop.training.initial_weights import CONTEXT, adapt, take_weights
-from workshop.training.reader_trainer import Reader, plain_weights, save_lprnet
 
 ALPHABET = russian().alphabet
 
