@@ -10,13 +10,21 @@ Source: Python array API standard, "Use cases: adding support for GPUs".
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 Array: TypeAlias = Any
 """An array of NumPy or a tensor of PyTorch. mypy knows no common type of both."""
+
+Tensors = Mapping[str, Array]
+Infer = Callable[[str, Tensors], Tensors]
+"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
+
+It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
+weights.
+"""
 
 
 def namespace(array: Array) -> Any:

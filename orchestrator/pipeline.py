@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection
+from functools import partial
 
-from orchestrator.arrays import Array, namespace, to_numpy
-from orchestrator.contract import (
-    ALL_OUTPUTS,
-    DETECTOR,
-    FROM_DETECTION,
-    FROM_RECTIFICATION,
-    INPUT,
-    OUTPUT,
-)
-from orchestrator.detection.boxes import clip
-from orchestrator.detection.close_ups import (
-    CLOSE_UP_SIDE_PX,
-    drop_parts,
-    keep_close_ups,
-    may_be_close_up,
-)
-from orchestrator.detection.letterbox import Letterbox, letterbox
-from orchestrator.detection.nearby import (
-    MAX_NEARBY,
-    NEARBY_SIDE_PX,
-    find_same,
-    surroundings_of,
-)
-from orchestrator.detection.postprocessing import MAX_SHRINKAGE, Detections, best_of, to_pictures
-from orchestrator.detection.regions import keep_inside, view_of
-from orchestrator.detection.tiles import drop_seen, keep_whole, split_cut, tiles_around
-from orchestrator.errors import SettingsError
-from orchestrator.formats.plate_formats import Formats, russian
+from orchestrator.arrays import Array, Infer, Tensors
+from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION
+from orchestrator.detection.postprocessing import Detections
+from orchestrator.detection.search import detect, search
+from orchestrator.formats.plate_formats import Formats
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import corners_of, frames_of
-from orchestrator.reading.crops import normalize_crops, resize_crop
-from orchestrator.reading.ctc import Reading
-from orchestrator.reading.passes import choose_closer_look, choose_readable, read_plates
-from orchestrator.reading.reader import Infer, PlateReadings, Reader, Tensors, infer_logits, rectify
-from orchestrator.reading.readings import doubt, read_lines, with_text
-from orchestrator.settings import MAX_PLATES, Settings
+from orchestrator.reading.closer_look import closer_look
+from orchestrator.reading.crops import crop_plates, normalize_crops, resize_crop
+from orchestrator.reading.improvement import improve
+from orchestrator.reading.reader import PlateReadings, Reader, choose_readable, frames_in
+from orchestrator.reading.readings import doubt, with_text
+from orchestrator.reading.second_pass import SECOND_PASS
+from orchestrator.reading.third_pass import THIRD_PASS
+from orchestrator.settings import Settings
 
 __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 
@@ -77,23 +56,32 @@ def recognize(
             its contract.
         SettingsError: The formats have another alphabet than those of `infer`.
     """
-    settings, formats = settings or Settings(), _formats_of(infer, formats)
+    settings, beyond_boxes = settings or Settings(), set(outputs) - FROM_DETECTION
+    reader = Reader.of(infer, settings, formats, reads=bool(beyond_boxes - FROM_RECTIFICATION))
+    yolo, stn, lprnet, decode = partial(detect, infer), reader.stn, reader.lprnet, reader.decode
     check_picture(picture, max_pixels=settings.max_pixels)
-    found = search(picture, infer, settings)
-    if not len(found.scores) or not set(outputs) - FROM_DETECTION:
-        return Plates(tuple(_plates(found)))
-    wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
-    frames = frames_of(found.xyxy.tolist(), found.xyxy)
-    readings: tuple[Reading, ...] = ()
-    if readable := choose_readable(found.xyxy):
-        reader = Reader(infer, formats, settings.temperature, reads=wants_text)
-        boxes = found.xyxy[readable]
-        read = _look_closer(picture, boxes, read_plates(picture, boxes, reader), reader, settings)
-        frames[readable], readings = read.frames, read.readings
-    plates, (height, width) = _plates(found, corners_of(frames)), picture.shape[:2]
-    for index, reading in zip(readable, readings, strict=wants_text):
-        trusted = doubt(reading) if plates[index].may_be_cut((width, height)) else reading
-        plates[index] = with_text(plates[index], trusted, settings.text_threshold, formats)
+
+    found = search(picture, yolo, settings)
+    if not len(found.scores) or not beyond_boxes:
+        return Plates(tuple(_plates(found)))  # the early exit
+    frames, readable = frames_of(found.xyxy.tolist(), found.xyxy), choose_readable(found.xyxy)
+    if not readable:
+        return Plates(tuple(_plates(found, frames)))
+
+    boxes = found.xyxy[readable]
+    crops = crop_plates(picture, boxes)
+    straight, theta = stn(crops)
+    logits = lprnet(straight)
+    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, decode(logits))
+    better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
+    read = improve(picture, first, reader, better)
+
+    frames[readable] = read.frames
+    plates = _plates(found, frames)
+    for index, reading in zip(readable, read.readings, strict=reader.reads):
+        may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
+        sure = doubt(reading) if may_be_cut else reading
+        plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
     return Plates(tuple(plates))
 
 
@@ -115,157 +103,18 @@ def read_crop(
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
         ModelError: A network answered with tensors of another shape.
     """
-    formats = _formats_of(infer, formats)
+    reader = Reader.of(infer, settings, formats)
     check_picture(crop, max_pixels=settings.max_pixels)
-    straight, _ = rectify(normalize_crops(resize_crop(crop)), infer)
-    logits = to_numpy(infer_logits(straight, infer))
-    (reading,) = read_lines(logits, [1], formats, settings.temperature)
+    straight, _ = reader.stn(normalize_crops(resize_crop(crop)))
+    (reading,) = reader.decode(reader.lprnet(straight))
     height, width = crop.shape[:2]
     whole = Plate(xyxy=(0.0, 0.0, float(width), float(height)))
-    return Plates((with_text(whole, reading, settings.text_threshold, formats),))
+    return Plates((with_text(whole, reading, settings.text_threshold, reader.formats),))
 
 
-def _formats_of(infer: Infer, given: Formats | None) -> Formats:
-    """Return the given formats, or those of the networks that read."""
-    own: Formats | None = getattr(infer, "formats", None)
-    if given and own and given.alphabet != own.alphabet:
-        raise SettingsError(
-            f"formats: wanted the alphabet that the weights read, {own.alphabet}, "
-            f"got {given.alphabet}"
-        )
-    return given or own or russian()
-
-
-def search(picture: Array, infer: Infer, settings: Settings) -> Detections:
-    """Find the plates whose middle lies in the region of interest, in pixels of the picture.
-
-    The surroundings of the region are searched, too, so that its border cuts no plate.
-    """
-    if settings.roi is None:
-        return find(picture, infer, settings)
-    height, width = picture.shape[:2]
-    x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
-    found = find(picture[y0:y1, x0:x1], infer, replace(settings, max_plates=MAX_PLATES))
-    whole, cut = split_cut(found, view, (width, height))
-    again = _complete(picture, keep_inside(cut, settings.roi), infer, settings)
-    return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
-
-
-def find(picture: Array, infer: Infer, settings: Settings) -> Detections:
-    """Detect plates and keep the best of those that overlap.
-
-    In a picture that was scaled down much, the parts with faint or small detections are searched
-    again at full size. A picture without a sure detection may be a close-up: it is searched again
-    at a small size.
-    """
-    (found,), (box,) = detect([picture], infer, settings)
-    best = _with_tiles(picture, found, box, infer, settings)
-    if not may_be_close_up(best, box.net):
-        return best
-    close_ups = _detect_close_ups(picture, box, infer, settings)
-    if not len(close_ups.scores):
-        return best
-    return best_of([drop_parts(best, close_ups), close_ups], settings)
-
-
-def detect(
-    pictures: Sequence[Array], infer: Infer, settings: Settings
-) -> tuple[list[Detections], list[Letterbox]]:
-    """Return the detector's plates in pictures of one size, also faint ones, and the letterboxes.
-
-    The detector gets the pictures as one batch.
-    """
-    boxes = [letterbox(picture, settings.detector_side_px) for picture in pictures]
-    nets = [box.net for box in boxes]
-    batch = nets[0] if len(nets) == 1 else namespace(nets[0]).concatenate(nets)
-    rows = infer(DETECTOR, {INPUT: batch})[OUTPUT]
-    height, width = pictures[0].shape[:2]
-    return to_pictures(rows, boxes, (width, height), settings), boxes
-
-
-def _with_tiles(
-    picture: Array, found: Detections, box: Letterbox, infer: Infer, settings: Settings
-) -> Detections:
-    """Return the best of the detections in a picture and in its tiles, if it needs any.
-
-    Plates that an edge of a tile may cut are completed where no whole one is.
-    """
-    height, width = picture.shape[:2]
-    if box.scale > MAX_SHRINKAGE or not (tiles := tiles_around(found, box.scale, (width, height))):
-        return best_of([found], settings)
-    parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
-    seen, _ = detect(parts, infer, settings)
-    whole, cut = zip(
-        *(split_cut(one, tile, (width, height)) for one, tile in zip(seen, tiles, strict=True)),
-        strict=True,
-    )
-    best = best_of([found, *whole], settings)
-    rest = [part for one in cut if len((part := drop_seen(one, best)).scores)]
-    return best_of([best, *(_complete(picture, part, infer, settings) for part in rest)], settings)
-
-
-def _complete(picture: Array, cut: Detections, infer: Infer, settings: Settings) -> Detections:
-    """Find the whole plates of detections that a border inside the picture may cut.
-
-    A detection whose plate is not found whole is dropped: a part of a plate is read as another one.
-    """
-    height, width = picture.shape[:2]
-    cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
-    nearby = _find_nearby(picture, cut.xyxy, infer, settings)
-    kept = [index for index, box in enumerate(nearby) if box is not None]
-    if not kept:
-        return Detections(cut.xyxy[:0], cut.scores[:0])
-    wholes = namespace(cut.xyxy).stack([nearby[index] for index in kept])
-    return Detections(clip(wholes, (width, height)), cut.scores[kept])
-
-
-def _detect_close_ups(
-    picture: Array, box: Letterbox, infer: Infer, settings: Settings
-) -> Detections:
-    """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
-    trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
-    (seen,), _ = detect([trimmed.net[0]], infer, small)
-    height, width = picture.shape[:2]
-    xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
-    return keep_close_ups(replace(seen, xyxy=xyxy), width)
-
-
-def _look_closer(
-    picture: Array, xyxy: Array, before: PlateReadings, reader: Reader, settings: Settings
-) -> PlateReadings:
-    """Find unsure plates again, from nearby, and read them in those boxes, too.
-
-    The surer of both readings of a plate counts.
-    """
-    unsure = choose_closer_look(before)
-    nearby = _find_nearby(picture, xyxy[unsure], reader.infer, settings) if unsure else []
-    boxes = {plate: box for plate, box in zip(unsure, nearby, strict=True) if box is not None}
-    if not boxes:
-        return before
-    stacked = namespace(xyxy).stack([*boxes.values()])
-    return before.with_second_boxes([*boxes], read_plates(picture, stacked, reader))
-
-
-def _find_nearby(
-    picture: Array, xyxy: Array, infer: Infer, settings: Settings
-) -> list[Array | None]:
-    """Find the plates of boxes [N, 4] again in their surroundings; None if one is not whole there.
-
-    The detector gets them one by one: a batch of another size would be another shape to prepare.
-    """
-    nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
-    found: list[Array | None] = []
-    for box, (x0, y0, x1, y1) in zip(xyxy, xyxy.tolist(), strict=True):
-        part = surroundings_of(picture, (x0, y0, x1, y1))
-        (seen,), _ = detect([part.net[0]], infer, nearby)
-        whole = keep_whole(best_of([seen], nearby), (NEARBY_SIDE_PX, NEARBY_SIDE_PX))
-        found.append(find_same(part.to_source(whole.xyxy), box))
-    return found
-
-
-def _plates(found: Detections, corners: Array | None = None) -> list[Plate]:
-    """Make plates of detections."""
-    quads = [()] * len(found.scores) if corners is None else corners.tolist()
+def _plates(found: Detections, frames: Array | None = None) -> list[Plate]:
+    """Make plates of detections, with the corners of their frames."""
+    quads = [()] * len(found.scores) if frames is None else corners_of(frames).tolist()
     return [
         Plate(
             xyxy=(x0, y0, x1, y1),

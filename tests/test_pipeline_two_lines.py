@@ -103,11 +103,9 @@ def test_flat_and_unfolded_crops_share_the_batches() -> None:
         (30.0 * i, 20.0 * i, 30.0 * i + 28, 20.0 * i + 18, 0.99 - i / 100) for i in range(1, 21)
     ]
     flat = tuple(f"A{i:03}AA" for i in range(20))
-    again = tuple(text for text in flat for _ in range(2))
-    unfolded = (f"{i:03}ABC" for i in range(20) for _ in range(3))
-    infer = ScriptedInfer(
-        rows(*boxes), (*flat, *again, *unfolded), logits=(4.0,) * 60 + (12.0,) * 60
-    )
+    again = tuple(text for i in range(20) for text in (*[flat[i]] * 2, *[f"{i:03}ABC"] * 3))
+    logits = (4.0,) * 20 + (4.0, 4.0, 12.0, 12.0, 12.0) * 20
+    infer = ScriptedInfer(rows(*boxes), (*flat, *again), logits=logits)
     plates: Plates = recognize(picture(480, 960), infer, Settings(), formats=BOTH)
     assert infer.batches == [20, 20, *[32, 32, 32, 4] * 2]
     assert plates.texts == [f"{i:03}ABC" for i in range(20)]

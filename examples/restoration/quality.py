@@ -8,12 +8,11 @@ import torch
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from examples.restoration.pictures import Pair
+from orchestrator.arrays import Infer
 from orchestrator.formats.plate_formats import russian
 from orchestrator.imaging.files import Bgr
 from orchestrator.reading.crops import crop_plates
-from orchestrator.reading.ctc import decode
-from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.reader import Infer, infer_logits, rectify
+from orchestrator.reading.reader import Reader
 
 
 class Quality(NamedTuple):
@@ -41,6 +40,7 @@ def measure_quality(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer
 def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
     """Read a plate with the service's own STN and LPRNet, at its known place."""
     crop = crop_plates(torch.from_numpy(picture.copy()), torch.from_numpy(pair.xyxy)[None])
-    logits = infer_logits(rectify(crop, infer)[0], infer)
-    (reading,) = decode(logits.numpy(), Grammar.of(russian()))
+    reader = Reader(infer, russian())
+    straight, _ = reader.stn(crop)
+    (reading,) = reader.decode(reader.lprnet(straight))
     return reading.candidates[0][0] if reading.candidates else ""

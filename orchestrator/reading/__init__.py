@@ -1,1 +1,1 @@
-"""Reading: crops of plates, both passes, CTC decoding, the grammar, readings."""
+"""Reading: crops of plates, further passes, CTC decoding, the grammar, readings."""

@@ -1,33 +1,31 @@
-"""Calls of STN and LPRNet, the readings of a picture's plates, and those that need another pass."""
+"""STN straightens crops, LPRNet reads them, and CTC decoding turns its logits into texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.arrays import Array, namespace, to_cpu
+from orchestrator.arrays import Array, Infer, namespace, to_cpu, to_numpy
 from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
-from orchestrator.errors import ModelError
-from orchestrator.formats.plate_formats import Formats
-from orchestrator.reading.affine_crops import sizes_of
+from orchestrator.errors import ModelError, SettingsError
+from orchestrator.formats.plate_formats import Formats, russian
+from orchestrator.reading.affine_crops import compose, frames_of, sizes_of
+from orchestrator.reading.crops import crop_boxes
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.readings import join_readings
+from orchestrator.reading.readings import join_readings, read_lines
+from orchestrator.settings import Settings
 
-Tensors = Mapping[str, Array]
-Infer = Callable[[str, Tensors], Tensors]
-"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
-
-It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
-weights.
-"""
 MAX_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
+MIN_WIDTH_PX = 28
+"""Width of the narrowest boxes whose plates are read: of 199 in narrower ones, none was read right.
+"""
 SURE_FROM = 0.9
-"""Readings with a lower score get a second pass, and then perhaps a third."""
+"""Readings with a lower score are improved."""
 UNREADABLE_BELOW = 0.001
-"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
+"""Readings with a lower score are hardly improved: they are no plate, or stay unreadable."""
 
 
 @dataclass(frozen=True)
@@ -46,24 +44,91 @@ class Reader:
     temperature: float = 1.0
     reads: bool = True
 
+    @classmethod
+    def of(
+        cls, infer: Infer, settings: Settings, formats: Formats | None = None, *, reads: bool = True
+    ) -> Reader:
+        """Return the reader of the given formats, or of those of the networks.
+
+        Raises:
+            SettingsError: The formats have another alphabet than the networks read.
+        """
+        own: Formats | None = getattr(infer, "formats", None)
+        if formats and own and formats.alphabet != own.alphabet:
+            raise SettingsError(
+                f"formats: wanted the alphabet that the weights read, {own.alphabet}, "
+                f"got {formats.alphabet}"
+            )
+        return cls(infer, formats or own or russian(), settings.temperature, reads=reads)
+
+    def stn(self, crops: Array) -> tuple[Array, Array]:
+        """Straighten crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3].
+
+        Raises:
+            ModelError: STN answered with tensors of another shape, or with a wrong theta.
+        """
+        answers = [self.infer(RECTIFIER, {INPUT: chunk}) for chunk in _chunks_of(crops)]
+        straight = _join([answer[OUTPUT] for answer in answers])
+        theta = to_cpu(_join([answer[THETA] for answer in answers]))
+        if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
+            raise ModelError(
+                f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
+                f"got {list(straight.shape)} and {list(theta.shape)}"
+            )
+        if not namespace(theta).isfinite(theta).all():
+            raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
+        largest = abs(theta).max().item()
+        if largest > MAX_THETA:
+            raise ModelError(f"{RECTIFIER}: wanted a theta up to {MAX_THETA:g}, got {largest:g}")
+        return straight, theta
+
+    def lprnet(self, straight: Array) -> Array:
+        """Return the logits [N, classes, 18] of straight crops, on the CPU; none without texts.
+
+        Raises:
+            ModelError: LPRNet answered with another number of rows.
+        """
+        if not self.reads:
+            return straight[:0]
+        chunks = _chunks_of(straight)
+        logits = _join([self.infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+        if len(logits) != len(straight):
+            raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
+        return to_cpu(logits)
+
+    def decode(self, logits: Array, lines: Sequence[int] | None = None) -> tuple[Reading, ...]:
+        """Return the reading of each of the logits [N, classes, 18].
+
+        Args:
+            logits: On the CPU.
+            lines: Lines of each plate, 1 or 2; one each if not given.
+
+        Raises:
+            ModelError: The logits have another number of classes or are not finite.
+        """
+        counts = [1] * len(logits) if lines is None else lines
+        return tuple(read_lines(to_numpy(logits), counts, self.formats, self.temperature))
+
 
 @dataclass(frozen=True)
 class PlateReadings:
-    """The frames and readings of the N plates of a picture.
+    """The positions and readings of N plates of a picture.
 
     Attributes:
+        xyxy: The detector's boxes, float32 [N, 4].
         frames: The plates' frames, float32 [N, 2, 3].
-        readings: The N readings; none when texts are not wanted.
         logits: The logits of the readings, float32 [N, classes, 18]; empty when texts are not
             wanted.
+        readings: The N readings; none when texts are not wanted.
     """
 
+    xyxy: Array
     frames: Array
-    readings: tuple[Reading, ...]
     logits: Array
+    readings: tuple[Reading, ...] = ()
 
     def with_surer(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
-        """Return these readings, with those of other cuts in place of less sure ones.
+        """Return these readings, with other ones in place of less sure ones.
 
         Args:
             plates: For each other reading, the index of its plate.
@@ -76,7 +141,7 @@ class PlateReadings:
             if reading.score > readings[plate].score:
                 readings[plate], logits[plate], frames[plate] = reading, seen, frame
         stack = namespace(self.frames).stack
-        return PlateReadings(stack(frames), tuple(readings), stack(logits))
+        return PlateReadings(self.xyxy, stack(frames), stack(logits), tuple(readings))
 
     def with_second_boxes(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
         """Return these readings, joined with those of second boxes; see `join_readings`.
@@ -91,52 +156,47 @@ class PlateReadings:
         return replace(self.with_surer(plates, others), readings=tuple(readings))
 
 
-def list_unsure(readings: PlateReadings) -> list[int]:
+def frames_in(picture: Array, xyxy: Array, theta: Array) -> Array:
+    """Return the frames [N, 2, 3] of plates in a picture.
+
+    Args:
+        picture: uint8 [H, W, 3].
+        xyxy: The plates' boxes, float32 [N, 4], as they were cropped.
+        theta: STN's answer to the crops, float32 [N, 2, 3].
+    """
+    return compose(frames_of(crop_boxes(picture, xyxy), xyxy), theta)
+
+
+def choose_readable(xyxy: Array) -> list[int]:
+    """Return the indices of those boxes [N, 4] that are wide enough for a plate to be read."""
+    return list_true(xyxy[:, 2] - xyxy[:, 0] >= MIN_WIDTH_PX)
+
+
+def list_unsure(read: PlateReadings) -> list[int]:
     """Return the indices of plates that can be read, but not with a high score."""
     return [
         plate
-        for plate, reading in enumerate(readings.readings)
+        for plate, reading in enumerate(read.readings)
         if UNREADABLE_BELOW <= reading.score < SURE_FROM
     ]
 
 
-def are_square(frames: Array) -> Array:
-    """Tell which of the frames [N, 2, 3] are so high that their plates may have two lines, [N]."""
+def list_square(frames: Array) -> list[int]:
+    """Return the indices of those frames [N, 2, 3] whose plates may have two lines: high ones."""
     widths, heights = sizes_of(frames).T
-    return widths < WIDEST_SQUARE * heights
+    return list_true(widths < WIDEST_SQUARE * heights)
 
 
-def rectify(crops: Array, infer: Infer) -> tuple[Array, Array]:
-    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
-    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in chunks_of(crops)]
-    straight = join([answer[OUTPUT] for answer in answers])
-    theta = to_cpu(join([answer[THETA] for answer in answers]))
-    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
-        raise ModelError(
-            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
-            f"got {list(straight.shape)} and {list(theta.shape)}"
-        )
-    if not namespace(theta).isfinite(theta).all():
-        raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
-    largest = abs(theta).max().item()
-    if largest > MAX_THETA:
-        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MAX_THETA:g}, got {largest:g}")
-    return straight, theta
+def list_true(flags: Array) -> list[int]:
+    """Return the indices of those flags [N] that are true."""
+    return [index for index, flag in enumerate(flags.tolist()) if flag]
 
 
-def infer_logits(straight: Array, infer: Infer) -> Array:
-    """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
-    logits = join([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks_of(straight)])
-    if len(logits) != len(straight):
-        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
-    return logits
-
-
-def chunks_of(crops: Array) -> list[Array]:
+def _chunks_of(crops: Array) -> list[Array]:
     """Divide crops [N, 3, 24, 94] into the batches that the networks take."""
     return [crops[at : at + MAX_BATCH] for at in range(0, len(crops), MAX_BATCH)]
 
 
-def join(parts: Sequence[Array]) -> Array:
+def _join(parts: Sequence[Array]) -> Array:
     """Concatenate the answers of batches; a single one is not copied."""
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concatenate(parts)

@@ -1,12 +1,15 @@
-"""The third pass: plates whose score is still low are cut and read in other ways."""
+"""The third pass: plates whose score is still low are cut without their blur, and along two lines.
+
+Each cut has a reading of its own, and the surest counts. A cut with the wrong motion, or the wrong
+row between the lines, would spoil a mean.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from orchestrator.arrays import Array, namespace, to_cpu, to_numpy
-from orchestrator.formats.plate_formats import Formats
+from orchestrator.arrays import Array, namespace
 from orchestrator.reading.affine_crops import (
     cut_upright,
     frames_of,
@@ -15,18 +18,15 @@ from orchestrator.reading.affine_crops import (
     to_input,
     unfold_at,
 )
-from orchestrator.reading.ctc import Reading
 from orchestrator.reading.deblurring import deconvolve, find_motions
+from orchestrator.reading.improvement import Cut, Improvement
 from orchestrator.reading.reader import (
     SURE_FROM,
     UNREADABLE_BELOW,
     PlateReadings,
     Reader,
-    are_square,
-    infer_logits,
-    rectify,
+    list_square,
 )
-from orchestrator.reading.readings import read_lines
 from orchestrator.reading.skew import find_skew, frames_inside
 
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
@@ -37,80 +37,50 @@ TWO_LINE_MARGINS_XY, UPPER_LINE = ((0.0, 0.0), (0.05, 0.06), (0.1, 0.12)), (0.46
 """Margins around a plate of two lines, and shares of its height at which it is divided."""
 
 
-class Cut(NamedTuple):
-    """A cut of a plate for the third pass.
-
-    Attributes:
-        lines: Lines of the plate.
-        crop: float32 [1, 3, 24, 94].
-        frame: The frame [2, 3] of a plate of two lines; None for one line.
-    """
-
-    lines: int
-    crop: Array
-    frame: Array | None = None
-
-
-def read_unsure(
-    picture: Array, xyxy: Array, before: PlateReadings, reader: Reader
-) -> PlateReadings:
-    """Read in the third pass those plates whose score is still low; see `read_plates`.
-
-    Each cut has a reading of its own, and the surest counts. A cut with the wrong motion, or the
-    wrong row between the lines, would spoil a mean.
-    """
-    cuts = [
-        (plate, cut)
-        for plate, reading in enumerate(before.readings)
-        if reading.score < SURE_FROM
-        for cut in _cut(picture, before.frames[plate], xyxy[plate], reading, reader.formats)
-    ]
-    if not cuts:
-        return before
-    plates, made = zip(*cuts, strict=True)
-    straight, _ = rectify(namespace(picture).concatenate([cut.crop for cut in made]), reader.infer)
-    seen = to_cpu(infer_logits(straight, reader.infer))
-    counts = [cut.lines for cut in made]
-    texts = read_lines(to_numpy(seen), counts, reader.formats, reader.temperature)
-    frames = [
-        before.frames[plate] if cut.frame is None else cut.frame
-        for plate, cut in zip(plates, made, strict=True)
-    ]
-    of_cuts = PlateReadings(namespace(seen).stack(frames), tuple(texts), seen)
-    return before.with_surer(plates, of_cuts)
-
-
-def _cut(
-    picture: Array, frame: Array, box: Array, before: Reading, formats: Formats
-) -> Iterator[Cut]:
-    """Cut one plate for the third pass in all ways that may help it.
+def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
+    """Choose plates with a low score, for all numbers of lines that they may have.
 
     A box in which nothing was read may hold a plate of two lines: no other cut helps it.
     """
-    was_read = before.score >= UNREADABLE_BELOW
-    if was_read and formats.layouts(1):
-        yield from _cut_deblurred(picture, frame)
-    (whole,) = frames_of([box.tolist()], frame)
-    if formats.layouts(2) and are_square(whole[None])[0]:
-        yield from _cut_two_lines(picture, whole, was_read=was_read)
+    scores = {
+        plate: reading.score
+        for plate, reading in enumerate(read.readings)
+        if reading.score < SURE_FROM
+    }
+    if not scores:
+        return {}
+    boxes = frames_of(read.xyxy.tolist(), read.frames)
+    square = set(list_square(boxes)) if reader.formats.layouts(2) else set()
+    has_one = bool(reader.formats.layouts(1))
+    return {
+        plate: [1] * (has_one and score >= UNREADABLE_BELOW) + [2] * (plate in square)
+        for plate, score in scores.items()
+    }
 
 
-def _cut_deblurred(picture: Array, frame: Array) -> Iterator[Cut]:
-    """Cut a plate of one line along its frame [2, 3], without its motion blur, if any is seen."""
+def _cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
+    """Cut one plate in all ways that may help it."""
+    if lines == 1:
+        return _cut_deblurred(picture, read, plate)
+    return _cut_two_lines(picture, read, plate)
+
+
+def _cut_deblurred(picture: Array, read: PlateReadings, plate: int) -> Iterator[Cut]:
+    """Cut a plate of one line along its frame, without its motion blur, if any is seen."""
+    frame = read.frames[plate]
     (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
     strip = cut_upright(picture, grown)
     for motion in find_motions(strip):
-        yield Cut(1, to_input(deconvolve(strip, motion)))
+        yield Cut(plate, 1, read.xyxy[plate], frame, to_input(deconvolve(strip, motion)))
 
 
-def _cut_two_lines(picture: Array, whole: Array, *, was_read: bool) -> Iterator[Cut]:
+def _cut_two_lines(picture: Array, read: PlateReadings, plate: int) -> Iterator[Cut]:
     """Cut a plate of two lines along these, with several margins, divided at several rows.
 
-    Args:
-        picture: uint8 [H, W, 3] BGR.
-        whole: The frame [2, 3] of the plate's box.
-        was_read: Something was read in the box. If not, it must hold lines, and be wide enough.
+    A box in which nothing was read must hold lines, and be wide enough.
     """
+    box, was_read = read.xyxy[plate], read.readings[plate].score >= UNREADABLE_BELOW
+    (whole,) = frames_of([box.tolist()], read.frames)
     width, height = sizes_of(whole[None])[0].tolist()
     if not was_read and width < MIN_UNREAD_PX:
         return
@@ -121,4 +91,18 @@ def _cut_two_lines(picture: Array, whole: Array, *, was_read: bool) -> Iterator[
         for margin_xy in TWO_LINE_MARGINS_XY:
             (grown,) = grow_frames(frame[None], margin_xy)
             upright = cut_upright(picture, grown)
-            yield from (Cut(2, unfold_at(upright, share), frame) for share in UPPER_LINE)
+            for share in UPPER_LINE:
+                yield Cut(plate, 2, box, frame, unfold_at(upright, share))
+
+
+def _join(
+    read: PlateReadings, cuts: Sequence[Cut], again: PlateReadings, reader: Reader
+) -> PlateReadings:
+    """Take the surest reading of each plate; its frame is the plate's, before STN."""
+    readings = reader.decode(again.logits, [cut.lines for cut in cuts])
+    frames = namespace(again.frames).stack([cut.frame for cut in cuts])
+    others = replace(again, readings=readings, frames=frames)
+    return read.with_surer([cut.plate for cut in cuts], others)
+
+
+THIRD_PASS = Improvement(_choose, _cut, _join)

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.detection import nearby, search
 from orchestrator.host import toml_files
+from orchestrator.reading import improvement
+from orchestrator.settings import Settings
 from plate_cameras import setting_sizes
 from plate_cameras.control_room.rest import exchange, queries
 from plate_cameras.store.finding import pass_query
@@ -14,7 +17,11 @@ from plate_cameras.store.lists import list_editions, list_settings, plate_entrie
 from plate_cameras.store.people import people
 
 DOCS = Path(__file__).parents[2] / "docs"
-SECTIONS = {"control-room.md": "## Upper numbers", "cameras.md": "### Upper numbers of the file"}
+SECTIONS = {
+    "architecture.md": "### Upper numbers of a picture",
+    "control-room.md": "## Upper numbers",
+    "cameras.md": "### Upper numbers of the file",
+}
 
 
 def rows_of(page: str) -> str:
@@ -26,6 +33,10 @@ def rows_of(page: str) -> str:
 @pytest.mark.parametrize(
     ("page", "row", "most"),
     [
+        ("architecture.md", "plates", Settings.max_plates),
+        ("architecture.md", "crops to read", improvement.MAX_NEW_CUTS),
+        ("architecture.md", "closer looks", nearby.MAX_NEARBY),
+        ("architecture.md", "pictures for the detector", search.MAX_PARTS),
         ("control-room.md", "lists of a store", list_settings.MAX_LISTS),
         ("control-room.md", "entries of a list", list_editions.MAX_ENTRIES),
         ("control-room.md", "entries of all lists", list_editions.MAX_STORED_ENTRIES),

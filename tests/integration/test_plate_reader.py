@@ -15,8 +15,8 @@ from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
 from orchestrator.reading.crops import crop_boxes
-from orchestrator.reading.passes import TILTED_DEG
 from orchestrator.reading.reader import SURE_FROM
+from orchestrator.reading.second_pass import TILTED_DEG
 from tests.samples import STREET, TEXTS
 from workshop.rendering import camera
 from workshop.rendering.samples.photos import Photo, photograph_plate

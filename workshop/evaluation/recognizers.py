@@ -25,13 +25,13 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import read_plates
 from orchestrator.reading.reader import Reader
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.plate_models import REPOSITORY
 from orchestrator.settings import Settings
 from workshop.evaluation.checkpoints import assemble
+from workshop.evaluation.known_boxes import read_plates
 from workshop.evaluation.running_engines import name_engines
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}

@@ -1,4 +1,4 @@
-"""Plates that get a second look, and the choice between two looks."""
+"""Plates that are read again, the choice among their readings, and the limit of this work."""
 
 import math
 from collections.abc import Mapping
@@ -18,19 +18,16 @@ from orchestrator.reading.affine_crops import (
     grow_frames,
     unfold_at,
 )
+from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.passes import (
-    SecondPass,
-    choose_closer_look,
-    choose_readable,
-    choose_second_pass,
-    read_plates,
-)
-from orchestrator.reading.reader import PlateReadings, Reader
+from orchestrator.reading.reader import PlateReadings, Reader, choose_readable
 from orchestrator.reading.readings import read_lines
+from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.skew import RATIOS
 from orchestrator.reading.third_pass import TWO_LINE_MARGINS_XY, UPPER_LINE
+from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
+from workshop.evaluation.known_boxes import read_plates
 
 BOX = torch.tensor([[100.0, 100.0, 200.0, 125.0]])
 FLAT = Formats(ALPHABET, (PlateFormat("long", ("LDDDLL",)),))
@@ -55,32 +52,33 @@ def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = Tr
 
 def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT) -> PlateReadings:
     logits = logits_of(text, logit)[None]
-    return PlateReadings(frames, tuple(read_lines(logits.numpy(), [1], formats, 1.0)), logits)
+    readings = tuple(read_lines(logits.numpy(), [1], formats, 1.0))
+    return PlateReadings(BOX, frames, logits, readings)
 
 
 @pytest.mark.parametrize(
     ("frames", "logit", "again"),
     [
-        pytest.param(UPRIGHT, 20.0, [], id="upright and sure"),
-        pytest.param(UPRIGHT, 4.0, [0], id="unsure"),
-        pytest.param(UPRIGHT, 1.0, [], id="no plate"),
-        pytest.param(ASLANT, 20.0, [0], id="aslant"),
-        pytest.param(ASLANT, 1.0, [0], id="aslant and maybe no plate"),
+        pytest.param(UPRIGHT, 20.0, {}, id="upright and sure"),
+        pytest.param(UPRIGHT, 4.0, {0: [1]}, id="unsure"),
+        pytest.param(UPRIGHT, 1.0, {}, id="no plate"),
+        pytest.param(ASLANT, 20.0, {0: [1]}, id="aslant"),
+        pytest.param(ASLANT, 1.0, {0: [1]}, id="aslant and maybe no plate"),
     ],
 )
 def test_plates_aslant_and_unsure_ones_are_looked_at_again(
-    frames: Tensor, logit: float, again: list[int]
+    frames: Tensor, logit: float, again: dict[int, list[int]]
 ) -> None:
     looks = seen(frames, "A001AA", logit)
-    assert choose_second_pass(looks, reader_of(ScriptedInfer(rows()))) == SecondPass(again, [])
+    assert SECOND_PASS.choose(looks, reader_of(ScriptedInfer(rows()))) == again
 
 
 def test_a_plate_that_may_have_two_lines_is_unfolded_where_there_are_such_plates() -> None:
     square = torch.tensor([[[50.0, 0, 150], [0, 25, 112]]])
     infer = ScriptedInfer(rows())
     looks = seen(square, "A001AA77", formats=russian())
-    assert choose_second_pass(looks, reader_of(infer, russian())) == SecondPass([], [0])
-    assert choose_second_pass(seen(square, "A001AA"), reader_of(infer)) == SecondPass([], [])
+    assert SECOND_PASS.choose(looks, reader_of(infer, russian())) == {0: [2]}
+    assert SECOND_PASS.choose(seen(square, "A001AA"), reader_of(infer)) == {}
 
 
 class Remembering(ScriptedInfer):
@@ -245,12 +243,8 @@ def test_a_sure_plate_with_motion_blur_is_read_once() -> None:
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
     reader = reader_of(ScriptedInfer(rows()), russian(), reads=False)
-    assert choose_second_pass(PlateReadings(UPRIGHT, (), torch.empty(0)), reader) == SecondPass(
-        [], []
-    )
-    assert choose_second_pass(PlateReadings(ASLANT, (), torch.empty(0)), reader) == SecondPass(
-        [0], []
-    )
+    assert SECOND_PASS.choose(PlateReadings(BOX, UPRIGHT, torch.empty(0)), reader) == {}
+    assert SECOND_PASS.choose(PlateReadings(BOX, ASLANT, torch.empty(0)), reader) == {0: [1]}
 
 
 def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() -> None:
@@ -295,6 +289,8 @@ def test_a_theta_that_no_plate_has_is_refused() -> None:
 def test_the_surest_of_the_unsure_plates_get_a_closer_look() -> None:
     scores = (0.3, 0.95, 0.0001, 0.5, *[0.4] * (MAX_NEARBY - 2), 0.2)
     readings = tuple(Reading("", (), (("A001AA", score),)) for score in scores)
-    chosen = choose_closer_look(PlateReadings(UPRIGHT, readings, torch.empty(0)))
-    assert chosen == [3, *range(4, 2 + MAX_NEARBY), 0]
-    assert choose_closer_look(PlateReadings(UPRIGHT, (), torch.empty(0))) == []
+    infer = ScriptedInfer(rows())
+    choose, reader = closer_look(lambda *_: ([], []), Settings()).choose, reader_of(infer)
+    chosen = choose(PlateReadings(BOX, UPRIGHT, torch.empty(0), readings), reader)
+    assert [*chosen] == [3, *range(4, 2 + MAX_NEARBY), 0]
+    assert choose(PlateReadings(BOX, UPRIGHT, torch.empty(0)), reader) == {}

@@ -1,0 +1,148 @@
+"""The search for the plates of a picture: looks at the whole picture, and at parts where it helps.
+
+Every look runs the detector once, on one batch of pictures of one size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from orchestrator.arrays import Array, Infer, namespace
+from orchestrator.contract import DETECTOR, INPUT, OUTPUT
+from orchestrator.detection.boxes import clip
+from orchestrator.detection.close_ups import (
+    CLOSE_UP_SIDE_PX,
+    drop_parts,
+    keep_close_ups,
+    may_be_close_up,
+)
+from orchestrator.detection.letterbox import Letterbox, letterbox
+from orchestrator.detection.nearby import (
+    MAX_NEARBY,
+    NEARBY_SIDE_PX,
+    find_same,
+    surroundings_of,
+)
+from orchestrator.detection.postprocessing import MAX_SHRINKAGE, Detections, best_of, to_pictures
+from orchestrator.detection.regions import keep_inside, view_of
+from orchestrator.detection.tiles import (
+    MAX_TILES,
+    drop_seen,
+    keep_whole,
+    split_cut,
+    tiles_around,
+)
+from orchestrator.settings import MAX_PLATES, Settings
+
+Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letterbox]]]
+"""Finds plates in pictures of one size: `detect` with its first argument."""
+
+MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
+"""Most pictures that a search shows the detector: the whole one, also as a close-up; the tiles; and
+the surroundings of plates that the border of a tile, or of the region of interest, may cut."""
+
+
+def detect(
+    infer: Infer, pictures: Sequence[Array], settings: Settings
+) -> tuple[list[Detections], list[Letterbox]]:
+    """Return the detector's plates in pictures of one size, also faint ones, and the letterboxes.
+
+    The detector gets the pictures as one batch.
+    """
+    boxes = [letterbox(picture, settings.detector_side_px) for picture in pictures]
+    nets = [box.net for box in boxes]
+    batch = nets[0] if len(nets) == 1 else namespace(nets[0]).concatenate(nets)
+    rows = infer(DETECTOR, {INPUT: batch})[OUTPUT]
+    height, width = pictures[0].shape[:2]
+    return to_pictures(rows, boxes, (width, height), settings), boxes
+
+
+def search(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
+    """Find the plates whose middle lies in the region of interest, in pixels of the picture.
+
+    The surroundings of the region are searched, too, so that its border cuts no plate.
+    """
+    if settings.roi is None:
+        return _search_whole(picture, yolo, settings)
+    height, width = picture.shape[:2]
+    x0, y0, x1, y1 = view = view_of(settings.roi, (width, height))
+    found = _search_whole(picture[y0:y1, x0:x1], yolo, replace(settings, max_plates=MAX_PLATES))
+    whole, cut = split_cut(found, view, (width, height))
+    again = _complete(picture, keep_inside(cut, settings.roi), yolo, settings)
+    return best_of([keep_inside(part, settings.roi) for part in (whole, again)], settings)
+
+
+def find_nearby(picture: Array, box: Array, yolo: Yolo, settings: Settings) -> Array | None:
+    """Find the plate of a box [4] again in its surroundings; None if it is not whole there.
+
+    The detector gets boxes one by one: a batch of another size would be another shape to prepare.
+    """
+    nearby = replace(settings, detector_side_px=NEARBY_SIDE_PX)
+    x0, y0, x1, y1 = box.tolist()
+    part = surroundings_of(picture, (x0, y0, x1, y1))
+    (seen,), _ = yolo([part.net[0]], nearby)
+    whole = keep_whole(best_of([seen], nearby), (NEARBY_SIDE_PX, NEARBY_SIDE_PX))
+    return find_same(part.to_source(whole.xyxy), box)
+
+
+def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
+    """Detect plates and keep the best of those that overlap.
+
+    In a picture that was scaled down much, the parts with faint or small detections are searched
+    again at full size. A picture without a sure detection may be a close-up: it is searched again
+    at a small size.
+    """
+    (found,), (box,) = yolo([picture], settings)
+    best = _search_tiles(picture, found, box, yolo, settings)
+    if not may_be_close_up(best, box.net):
+        return best
+    close_ups = _search_close_ups(picture, box, yolo, settings)
+    if not len(close_ups.scores):
+        return best
+    return best_of([drop_parts(best, close_ups), close_ups], settings)
+
+
+def _search_tiles(
+    picture: Array, found: Detections, box: Letterbox, yolo: Yolo, settings: Settings
+) -> Detections:
+    """Return the best of the detections in a picture and in its tiles, if it needs any.
+
+    Plates that an edge of a tile may cut are completed where no whole one is.
+    """
+    height, width = picture.shape[:2]
+    if box.scale > MAX_SHRINKAGE or not (tiles := tiles_around(found, box.scale, (width, height))):
+        return best_of([found], settings)
+    parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
+    seen, _ = yolo(parts, settings)
+    whole, cut = zip(
+        *(split_cut(one, tile, (width, height)) for one, tile in zip(seen, tiles, strict=True)),
+        strict=True,
+    )
+    best = best_of([found, *whole], settings)
+    rest = [part for one in cut if len((part := drop_seen(one, best)).scores)]
+    return best_of([best, *(_complete(picture, part, yolo, settings) for part in rest)], settings)
+
+
+def _search_close_ups(picture: Array, box: Letterbox, yolo: Yolo, settings: Settings) -> Detections:
+    """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
+    trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
+    (seen,), _ = yolo([trimmed.net[0]], small)
+    height, width = picture.shape[:2]
+    xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
+    return keep_close_ups(replace(seen, xyxy=xyxy), width)
+
+
+def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -> Detections:
+    """Find the whole plates of detections that a border inside the picture may cut.
+
+    A detection whose plate is not found whole is dropped: a part of a plate is read as another one.
+    """
+    height, width = picture.shape[:2]
+    cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
+    nearby = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
+    kept = [index for index, box in enumerate(nearby) if box is not None]
+    if not kept:
+        return Detections(cut.xyxy[:0], cut.scores[:0])
+    wholes = namespace(cut.xyxy).stack([nearby[index] for index in kept])
+    return Detections(clip(wholes, (width, height)), cut.scores[kept])

@@ -1,0 +1,111 @@
+"""Improvement: plates that were read, but may be read better, are cut and read again.
+
+A detector's box is upright, so a tilted plate has few pixels in it; and a plate may be smeared,
+have two lines, or lie in an inexact box. Each kind of improvement chooses plates, cuts them in
+other ways, and chooses among the old and the new readings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from orchestrator.arrays import Array, namespace
+from orchestrator.reading.affine_crops import compose
+from orchestrator.reading.reader import PlateReadings, Reader
+
+MAX_NEW_CUTS = 256
+"""Most cuts of one picture that are made to improve its readings. A plate takes 39 at most."""
+
+
+class Cut(NamedTuple):
+    """A new cut of a plate.
+
+    Attributes:
+        plate: Index of the plate.
+        lines: Lines of the plate, 1 or 2.
+        xyxy: Box of the plate, float32 [4].
+        frame: Frame of the cut, float32 [2, 3].
+        crop: float32 [1, 3, 24, 94].
+    """
+
+    plate: int
+    lines: int
+    xyxy: Array
+    frame: Array
+    crop: Array
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """One way to read plates better.
+
+    Attributes:
+        choose: Returns which plates it may help: numbers of lines to read each in, by the plate's
+            index. The first plates come first when there are too many.
+        cut: Cuts one plate of the picture anew, as a plate of so many lines.
+        join: Returns the readings, with better ones where the new cuts have given any. These come
+            as frames and logits; only after improvements of their own, as readings, too.
+        then: Improvements of the new readings themselves, before they are joined.
+    """
+
+    choose: Callable[[PlateReadings, Reader], Mapping[int, Sequence[int]]]
+    cut: Callable[[Array, PlateReadings, int, int], Iterable[Cut]]
+    join: Callable[[PlateReadings, Sequence[Cut], PlateReadings, Reader], PlateReadings]
+    then: tuple[Improvement, ...] = ()
+
+
+def improve(
+    picture: Array,
+    read: PlateReadings,
+    reader: Reader,
+    improvements: Sequence[Improvement],
+    most: int = MAX_NEW_CUTS,
+) -> PlateReadings:
+    """Improve the readings of a picture's plates, by each improvement in turn.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        read: The plates, the most important ones first.
+        reader: The networks and formats.
+        improvements: Ways to read plates better.
+        most: Most new cuts. Plates that would need more keep their readings.
+
+    Raises:
+        ModelError: A network answered with tensors of another shape, or with numbers that are not
+            finite.
+    """
+    for improvement in improvements:
+        cuts = _cut_anew(picture, read, reader, improvement, most)
+        if not cuts:
+            continue
+        most -= len(cuts)
+        again = _look(cuts, reader)
+        if improvement.then:
+            again = replace(again, readings=reader.decode(again.logits))
+            again = improve(picture, again, reader, improvement.then, most)
+        read = improvement.join(read, cuts, again, reader)
+    return read
+
+
+def _cut_anew(
+    picture: Array, read: PlateReadings, reader: Reader, improvement: Improvement, most: int
+) -> list[Cut]:
+    """Cut the plates that an improvement may help, until the next one's cuts would be too many."""
+    cuts: list[Cut] = []
+    for plate, counts in improvement.choose(read, reader).items():
+        more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
+        if len(cuts) + len(more) > most:
+            break
+        cuts += more
+    return cuts
+
+
+def _look(cuts: Sequence[Cut], reader: Reader) -> PlateReadings:
+    """Straighten and read cuts as if each were a plate, without decoding."""
+    xp = namespace(cuts[0].crop)
+    straight, theta = reader.stn(xp.concatenate([cut.crop for cut in cuts]))
+    logits = reader.lprnet(straight)
+    frames = compose(xp.stack([cut.frame for cut in cuts]), theta)
+    return PlateReadings(xp.stack([cut.xyxy for cut in cuts]), frames, logits)

@@ -1,0 +1,114 @@
+"""The second pass: plates are cut again along their own edges, and the logits are averaged.
+
+It helps tilted plates and those with a low score. Plates that may have two lines are unfolded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from orchestrator.arrays import Array, namespace
+from orchestrator.reading.affine_crops import (
+    SECOND_PASS_MARGINS_XY,
+    cut_frame,
+    frames_of,
+    grow_frames,
+    tilts_of,
+)
+from orchestrator.reading.improvement import Cut, Improvement
+from orchestrator.reading.reader import (
+    PlateReadings,
+    Reader,
+    list_square,
+    list_true,
+    list_unsure,
+)
+
+TILTED_DEG = 8.0
+"""Plates with a greater tilt are cut again along their edges."""
+
+
+def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
+    """Choose tilted plates, plates with a low score, and those that may have two lines.
+
+    An upright box with an empty reading is no plate; half of the detector's boxes are such.
+    """
+    flat = {*_list_tilted(read.frames), *list_unsure(read)}
+    has_two = reader.reads and reader.formats.layouts(2)
+    square = set(list_square(read.frames)) if has_two else set()
+    return {
+        plate: [lines for lines, plates in ((1, flat), (2, square)) if plate in plates]
+        for plate in sorted(flat | square)
+    }
+
+
+def _cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
+    """Cut a plate along its edges, with several margins.
+
+    STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
+    So these are also cut along the detector's box.
+    """
+    box, frame = read.xyxy[plate], read.frames[plate : plate + 1]
+    frames = [grow_frames(frame, margin_xy)[0] for margin_xy in SECOND_PASS_MARGINS_XY[lines]]
+    if lines == 2:
+        frames += [frames_of([box.tolist()], frame)[0]]
+    for cut in frames:
+        yield Cut(plate, lines, box, cut, cut_frame(picture, cut, lines))
+
+
+def _join(
+    read: PlateReadings, cuts: Sequence[Cut], again: PlateReadings, reader: Reader
+) -> PlateReadings:
+    """Read the mean of all cuts of a plate; of one line and two the surer reading counts."""
+    flat, frames_of_flat = _by_plate(cuts, again.frames, 1)
+    joined = replace(read, frames=_join_frames(read.frames, frames_of_flat, flat))
+    if not reader.reads:
+        return joined
+    xp, readings, logits = namespace(read.logits), [*read.readings], [*read.logits]
+    if flat:
+        _, of_flat = _by_plate(cuts, again.logits, 1)
+        mean = xp.concatenate((read.logits[flat][:, None], of_flat), 1).mean(1)
+        for plate, reading, seen in zip(flat, reader.decode(mean), mean, strict=True):
+            readings[plate], logits[plate] = reading, seen
+    square, of_square = _by_plate(cuts, again.logits, 2)
+    if square:
+        mean = of_square.mean(1)
+        in_two_lines = reader.decode(mean, [2] * len(square))
+        for plate, reading, seen in zip(square, in_two_lines, mean, strict=True):
+            if reading.score > readings[plate].score or not reader.formats.layouts(1):
+                readings[plate], logits[plate] = reading, seen
+    return replace(joined, readings=tuple(readings), logits=xp.stack(logits))
+
+
+def _by_plate(cuts: Sequence[Cut], answers: Array, lines: int) -> tuple[list[int], Array]:
+    """Return the plates cut in so many lines, and their cuts' answers: [plates, cuts, ...]."""
+    rows = [row for row, cut in enumerate(cuts) if cut.lines == lines]
+    plates = [*dict.fromkeys(cuts[row].plate for row in rows)]
+    each = len(rows) // max(len(plates), 1)
+    return plates, answers[rows].reshape(len(plates), each, *answers.shape[1:])
+
+
+def _join_frames(frames: Array, again: Array, flat: list[int]) -> Array:
+    """Return the plates' frames; a tilted plate gets the mean frame of the cuts along its edges.
+
+    The frame that STN gives for an unfolded crop is no position in the picture.
+
+    Args:
+        frames: Frames of the plates, [N, 2, 3].
+        again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
+        flat: Indices of the flat plates.
+    """
+    if not flat:
+        return frames
+    joined, tilted = [*frames], set(_list_tilted(frames))
+    for plate, mean in zip(flat, again.mean(1), strict=True):
+        joined[plate] = mean if plate in tilted else joined[plate]
+    return namespace(frames).stack(joined)
+
+
+def _list_tilted(frames: Array) -> list[int]:
+    return list_true(tilts_of(frames) > TILTED_DEG)
+
+
+SECOND_PASS = Improvement(_choose, _cut, _join)
