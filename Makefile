@@ -24,7 +24,7 @@ help:
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make camera-faults  break plates watch, and what is around it: docs/reliability.md"
-	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
+	@echo "make example-bls, -digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"

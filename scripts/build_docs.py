@@ -23,6 +23,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "project/contributing.md",
     "SECURITY.md": "project/reporting.md",
     "weights/README.md": "project/weights.md",
+    "examples/bls/README.md": "examples/bls.md",
     "examples/detector/README.md": "examples/detector.md",
     "examples/digits/README.md": "examples/digits.md",
     "examples/ocr/README.md": "examples/ocr.md",

@@ -17,6 +17,7 @@ from orchestrator.triton.memory_faults import (
     has_broken_context,
     is_out_of_memory,
 )
+from orchestrator.triton.request_log import explain, log_failure
 
 
 class Batch(Protocol):
@@ -130,8 +131,10 @@ class BatchingModel(ABC, Generic[ArrayT]):
                 end_process(error)
             free_memory(error)
             message = f"cannot infer on {_told([row]) or 'the input'}: {_last_line(error)}"
-            error_type = pb_utils.TritonError
-            return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))
+            code, error_type = self._code_of(row, error), pb_utils.TritonError
+            if code == error_type.INTERNAL:
+                log_failure(request.request_id(), explain(error))
+            return pb_utils.InferenceResponse(error=error_type(message, code))
 
     def _code_of(self, row: Sequence[ArrayT], error: Exception) -> Any:
         may_be_wrong = self.is_open and row and self._shapes(row) not in self.answered

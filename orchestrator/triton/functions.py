@@ -12,8 +12,7 @@ import triton_python_backend_utils as pb_utils
 
 from orchestrator.errors import ModelError
 from orchestrator.host.heartbeat import Heartbeat
-from orchestrator.triton.failures import failed
-from orchestrator.triton.request_log import explain, log_failure
+from orchestrator.triton.failures import answer_each
 
 Function = Callable[..., Sequence[npt.NDArray[Any]]]
 """A function that takes every input as an array and returns every output."""
@@ -35,20 +34,12 @@ class FunctionModel:
         self.heartbeat = Heartbeat.of_model(config)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        return [self._respond(request) for request in requests]
-
-    def _respond(self, request: Any) -> Any:
-        with self.heartbeat.work([request.request_id()]):
-            try:
-                return pb_utils.InferenceResponse(self._answer(request))
-            except Exception as reason:  # only this request fails; the worker continues
-                error = explain(reason)
-                log_failure(request.request_id(), error)
-                return failed(error)
+        return answer_each(requests, self._answer)
 
     def _answer(self, request: Any) -> list[Any]:
-        tensors = [pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs]
-        arrays = self.function(*[tensor.as_numpy() for tensor in tensors])
+        with self.heartbeat.work([request.request_id()]):
+            tensors = [pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs]
+            arrays = self.function(*[tensor.as_numpy() for tensor in tensors])
         named = zip(self.types.items(), arrays, strict=True)
         return [pb_utils.Tensor(name, _check(name, array, kind)) for (name, kind), array in named]
 

@@ -16,8 +16,7 @@ from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.readings import with_text
 from orchestrator.settings import READER_PARAMETERS, Settings
 from orchestrator.triton.country import formats_beside
-from orchestrator.triton.failures import failed
-from orchestrator.triton.request_log import explain, log_failure
+from orchestrator.triton.failures import answer_each
 
 NOWHERE = Plate(xyxy=(0, 0, 0, 0))
 """A plate without a position: only the sender knows where the crop comes from."""
@@ -34,20 +33,13 @@ class TritonPythonModel:
         self.heartbeat = Heartbeat.of_model(config)
 
     def execute(self, requests: list[Any]) -> list[Any]:
-        return [self._answer(request) for request in requests]
+        return answer_each(requests, self._answer)
 
-    def _answer(self, request: Any) -> Any:
-        try:
-            with self.heartbeat.work([request.request_id()]):
-                plates = self._read(request)
-        except Exception as reason:  # only this request fails; the worker continues
-            error = explain(reason)
-            log_failure(request.request_id(), error)
-            return failed(error)
+    def _answer(self, request: Any) -> list[Any]:
+        with self.heartbeat.work([request.request_id()]):
+            plates = self._read(request)
         arrays = contract.to_arrays(plates, request.requested_output_names())
-        return pb_utils.InferenceResponse(
-            [pb_utils.Tensor(name, array) for name, array in arrays.items()]
-        )
+        return [pb_utils.Tensor(name, array) for name, array in arrays.items()]
 
     def _read(self, request: Any) -> Plates:
         settings = self.settings.updated(

@@ -21,10 +21,10 @@ from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Setting
 from orchestrator.triton.bls import infer_for
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.devices import choose_device
-from orchestrator.triton.failures import failed
+from orchestrator.triton.failures import fail
 from orchestrator.triton.memory_faults import end_process, free_memory, has_broken_context
 from orchestrator.triton.metrics import Metrics
-from orchestrator.triton.request_log import explain, log_failure
+from orchestrator.triton.request_log import explain
 from orchestrator.triton.stages import PICTURE, Stopwatch
 from orchestrator.triton.warm_up import warm_up
 
@@ -69,8 +69,7 @@ class TritonPythonModel:
             watch.finish()
             if is_counted:
                 self.metrics.note_failure(error, watch)
-            log_failure(request.request_id(), error)
-            return failed(error)
+            return fail(request, error)
         if contract.STAGE_SECONDS in names:
             watch.finish()
             arrays[contract.STAGE_SECONDS] = watch.to_array()

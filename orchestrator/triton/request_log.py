@@ -8,10 +8,10 @@ import traceback
 from datetime import datetime, timezone
 
 from orchestrator.contract import unmark
-from orchestrator.errors import Overloaded, PlateError
+from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError
 from orchestrator.triton.memory_faults import is_out_of_memory
 
-LONGEST = 2000
+MAX_CHARACTERS = 2000
 """Most characters of a message or traceback, so that it stays one line of the log."""
 
 
@@ -34,15 +34,23 @@ def log_failure(request_id: str, error: PlateError) -> None:
 
     Args:
         request_id: The client's request id; empty if it sent none.
-        error: The reason; a traceback is included only for faults in our code.
+        error: The reason. Its traceback is included if the request itself was not at fault: it
+            shows the file and the line in the model.
     """
     line = {
         "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "event": "request failed",
         "request_id": unmark(request_id),
         "reason": error.reason,
-        "message": str(error)[:LONGEST],
+        "message": str(error)[:MAX_CHARACTERS],
     }
-    if error.__cause__ and type(error) is PlateError:
-        line["traceback"] = "".join(traceback.format_exception(error.__cause__))[-LONGEST:]
+    raised = error if error.__traceback__ else error.__cause__
+    if raised and not isinstance(error, (RequestError, Overloaded, Cancelled)):
+        line["traceback"] = _drop_middle("".join(traceback.format_exception(raised)))
     os.write(2, f"{json.dumps(line)}\n".encode())
+
+
+def _drop_middle(text: str) -> str:
+    """Cut a long traceback: it begins in the model's own code, and ends with the error."""
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: half - 3]}\n...\n{text[2 - half :]}"

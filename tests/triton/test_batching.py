@@ -147,10 +147,19 @@ def test_a_shape_that_the_network_cannot_take_is_the_requests_fault(make, triton
     assert error(refused) == (triton.TritonError.INVALID_ARG, message)
 
 
-def test_a_network_that_fails_on_the_configured_shape_is_at_fault_itself(make, triton) -> None:
+def test_a_network_that_fails_on_the_configured_shape_is_at_fault_itself(
+    make, triton, capfd
+) -> None:
     (failed,) = make(double_of_positives, FIXED).ask([[-1, 0]])
     message = "cannot infer on [1, 2]: overflow"
     assert error(failed) == (triton.TritonError.INTERNAL, message)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert f'{__file__}", line ' in json.loads(line)["traceback"]
+
+
+def test_a_shape_that_the_network_cannot_take_is_not_logged(make, capfd) -> None:
+    make(double_of_pairs, OPEN).ask([[1, 2, 3]])
+    assert capfd.readouterr().err == ""
 
 
 def test_a_network_that_fails_on_a_shape_it_took_before_is_at_fault_itself(make, triton) -> None:

@@ -3,8 +3,8 @@ import json
 import pytest
 import torch
 
-from orchestrator.errors import Overloaded, PictureError, PlateError
-from orchestrator.triton.request_log import LONGEST, explain, log_failure
+from orchestrator.errors import Cancelled, ModelError, Overloaded, PictureError, PlateError
+from orchestrator.triton.request_log import MAX_CHARACTERS, explain, log_failure
 
 
 @pytest.fixture
@@ -38,5 +38,34 @@ def test_a_failed_request_is_one_line(told) -> None:
 
 
 def test_a_long_message_is_cut(told) -> None:
-    log_failure("", PictureError("x" * 10 * LONGEST))
-    assert len(told()[0]["message"]) == LONGEST
+    log_failure("", PictureError("x" * 10 * MAX_CHARACTERS))
+    assert len(told()[0]["message"]) == MAX_CHARACTERS
+
+
+def raised(error: PlateError) -> PlateError:
+    try:
+        raise error
+    except PlateError as caught:
+        return caught
+
+
+@pytest.mark.parametrize("error", [ModelError("yolo: gone"), PlateError("wrong")])
+def test_a_fault_shows_where_it_was_raised(told, error: PlateError) -> None:
+    log_failure("", raised(error))
+    assert f'{__file__}", line ' in told()[0]["traceback"]
+
+
+@pytest.mark.parametrize("error", [PictureError("x"), Overloaded("full"), Cancelled("gone")])
+def test_a_request_at_fault_has_no_traceback(told, error: PlateError) -> None:
+    log_failure("", raised(error))
+    assert "traceback" not in told()[0]
+
+
+def test_a_long_traceback_keeps_its_beginning_and_its_end(told) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        raise RuntimeError("y" * MAX_CHARACTERS + "the end")
+    log_failure("", explain(caught.value))
+    (line,) = told()
+    assert f'{__file__}", line ' in line["traceback"]
+    assert line["traceback"].endswith("the end\n")
+    assert len(line["traceback"]) == MAX_CHARACTERS

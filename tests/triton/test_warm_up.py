@@ -6,7 +6,7 @@ import pytest
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.host.canary import read_canary
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.reading import passes, third_pass
+from orchestrator.reading import second_pass, third_pass
 from orchestrator.reading.reader import SURE_FROM, UNREADABLE_BELOW
 from orchestrator.settings import Settings
 from orchestrator.triton.warm_up import warm_up
@@ -30,11 +30,10 @@ def test_every_step_of_the_pipeline_is_taken() -> None:
 )
 def test_every_pass_of_reading_is_taken(formats: Formats, monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
-    for name in ("cut_frame", "read_unsure"):
-        monkeypatch.setattr(passes, name, note_calls(called, name, getattr(passes, name)))
-    monkeypatch.setattr(third_pass, "_cut", note_calls(called, "third", third_pass._cut))
+    for module, name in ((second_pass, "cut_frame"), (third_pass, "cut_upright")):
+        monkeypatch.setattr(module, name, note_calls(called, name, getattr(module, name)))
     plates = warm_up(Settings(), formats, read_canary(WEIGHTS).file)
-    assert {"cut_frame", "read_unsure", "third"} <= {*called}
+    assert {*called} == {"cut_frame", "cut_upright"}
     assert all(UNREADABLE_BELOW < plate.text_score < SURE_FROM for plate in plates)
     assert len(plates) == (2 if formats.layouts(2) else 1)
 

@@ -9,21 +9,21 @@ import triton_python_backend_utils as pb_utils
 from examples.digits.pictures import to_net
 from orchestrator.contract import ENCODED
 from orchestrator.errors import PictureError
-from orchestrator.triton.failures import failed
+from orchestrator.triton.failures import answer_each
 
 
 class TritonPythonModel:
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        return [respond(request) for request in requests]
+        return answer_each(requests, prepare)
 
 
-def respond(request: Any) -> Any:
-    """Answer one request: files as rows, uint8 [B, N], padded with zeros to one length."""
+def prepare(request: Any) -> list[Any]:
+    """Prepare one request: files as rows, uint8 [B, N], padded with zeros to one length."""
     files, digits = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy(), []
     for row, file in enumerate(files):
         try:
             digits.append(to_net(file.tobytes()))
         except PictureError as error:
             what = str(error).removeprefix(f"{ENCODED}: ")
-            return failed(PictureError(f"INPUT0, row {row} of {len(files)}: {what}"))
-    return pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", np.stack(digits))])
+            raise PictureError(f"INPUT0, row {row} of {len(files)}: {what}") from error
+    return [pb_utils.Tensor("OUTPUT0", np.stack(digits))]

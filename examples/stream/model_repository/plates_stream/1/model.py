@@ -13,8 +13,7 @@ from orchestrator.contract import MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ParameterError
 from orchestrator.settings import check_parameters
 from orchestrator.triton.bls import Callee, infer_async_for
-from orchestrator.triton.failures import failed
-from orchestrator.triton.request_log import explain, log_failure
+from orchestrator.triton.failures import fail
 
 from .frames import Frame, frames
 
@@ -36,8 +35,7 @@ class TritonPythonModel:
         try:
             await self._watch(request, sender)
         except Exception as reason:  # without a response, the client would wait forever
-            log_failure(request.request_id(), error := explain(reason))
-            sender.send(failed(error))
+            sender.send(fail(request, reason))
         finally:
             sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 

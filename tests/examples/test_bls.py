@@ -1,0 +1,111 @@
+"""yolo, stn and lprnet called by a model of the user's own, and what he sees of its errors."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
+
+from examples.bls import REPOSITORY
+from examples.bls.__main__ import TEXTS, ask, main
+from orchestrator.cli.new_pipeline import write_pipeline
+from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.options import ServerOptions
+from workshop.rendering.scenery import scene
+
+MODEL = REPOSITORY / "plates_bls" / "1" / "model.py"
+FAULTS = {
+    "plain": "    return {}['no such key']\n",
+    "deep": "    json.loads('[' * 100000)\n",
+    "chained": """    try:
+        np.zeros(3).reshape(2, 2)
+    except ValueError as error:
+        raise RuntimeError("x" * 5000) from error
+""",
+}
+"""Errors in a user's function, by kind: plain, in a library, and long with another as its cause."""
+
+
+def test_the_model_is_some_sixty_lines() -> None:
+    assert len(MODEL.read_text().splitlines()) <= 70
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with own_server(ServerOptions(beside=(REPOSITORY,), pictures=1)) as served:
+        yield served.http_url
+
+
+@pytest.mark.server
+def test_plates_are_found_and_read(url: str) -> None:
+    street = scene(TEXTS)
+    boxes, texts = ask(url, street.picture)
+    assert sorted(texts) == sorted(TEXTS)
+    order, wanted = boxes[:, 0].argsort(), street.xyxy[street.xyxy[:, 0].argsort()]
+    np.testing.assert_allclose(boxes[order], wanted, atol=12)
+
+
+@pytest.mark.server
+def test_a_picture_without_plates_has_empty_outputs(url: str) -> None:
+    boxes, texts = ask(url, np.full((300, 400, 3), 90, np.uint8))
+    assert (boxes.shape, texts) == ((0, 4), [])
+
+
+@pytest.mark.server
+def test_the_example_prints_the_plates(capsys: pytest.CaptureFixture[str]) -> None:
+    main([])
+    printed = capsys.readouterr().out
+    assert printed.startswith("rendered: 2 plates\n")
+    assert all(text in printed for text in TEXTS)
+
+
+def plant(model: Path, function: str, fault: str) -> int:
+    """Call a faulty function at the start of a function; return the line of the call."""
+    lines = model.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"def {function}("))
+    call = next(i for i, line in enumerate(lines[at + 1 :], at + 1) if '"""' not in line)
+    indent = lines[call][: len(lines[call]) - len(lines[call].lstrip())]
+    lines.insert(call, f"{indent}planted()\n")
+    text = "".join(lines) + f"\n\ndef planted():\n{fault}"
+    model.write_text("import json\nimport numpy as np\n" + text)
+    return call + 3
+
+
+@pytest.mark.server
+def test_an_error_in_the_user_s_model_shows_his_file_and_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    repositories, lines = [], {}
+    for kind, fault in FAULTS.items():
+        repositories.append(tmp_path / kind)
+        shutil.copytree(REPOSITORY / "plates_bls", tmp_path / kind / f"bls_{kind}")
+        model = tmp_path / kind / f"bls_{kind}" / "1" / "model.py"
+        lines[f"bls_{kind}"] = f'{model}", line {plant(model, "read", fault)}, in read'
+    write_pipeline("hide", tmp_path)
+    repositories.append(tmp_path / "hide" / "model_repository")
+    model = repositories[-1] / "hide" / "1" / "model.py"
+    lines["hide"] = f'{model}", line {plant(model, "hide", FAULTS["plain"])}, in hide'
+    with own_server(ServerOptions(beside=tuple(repositories), pictures=1)) as served:
+        seen = {model: refusal_of(served.http_url, model) for model in lines}
+    assert all(error.status() == "500" for error in seen.values())
+    assert seen["hide"].message() == "KeyError: 'no such key'"
+    assert "RecursionError: maximum recursion depth exceeded" in seen["bls_deep"].message()
+    logged = [json.loads(line) for line in caplog.messages if '"traceback"' in line]
+    for name, error in seen.items():
+        (failure,) = [one for one in logged if lines[name] in one["traceback"]]
+        assert failure["reason"] == "internal"
+        assert failure["message"][:100] == error.message()[:100]
+        assert failure["traceback"].rstrip().endswith(error.message()[-20:])
+
+
+def refusal_of(url: str, model: str) -> InferenceServerException:
+    sent = tritonclient.http.InferInput("picture", [4, 4, 3], "UINT8")
+    sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
+    with tritonclient.http.InferenceServerClient(url) as client:
+        with pytest.raises(InferenceServerException) as error:
+            client.infer(model, [sent])
+        return error.value
