@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.foreign_formats import foreign_format_of
@@ -22,6 +22,8 @@ MAX_PARTS = 1000
 ALONE = {0x01, *range(0xD0, 0xD9)}
 """JPEG markers without a segment: TEM, RST0 to RST7, SOI."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
+EXIF = 0xE1
+"""Marker of the segment with EXIF data, APP1."""
 MARKER = re.compile(rb"\xff([^\x00\xff])")
 MAX_FILL = 1024
 """Most bytes between two segments of a JPEG."""
@@ -56,6 +58,8 @@ class Header:
             is progressive, or whose components come one after the other.
         kept_bytes: Memory for each pixel that the decoder keeps between such scans.
         speed: Pixels that a free core unpacks in a second, in one pass.
+        exif_at: Position of the first segment that may hold EXIF data, or of the chunk from which
+            on it may follow; 0 for none.
     """
 
     width: int
@@ -64,6 +68,7 @@ class Header:
     scans: int = 1
     kept_bytes: int = 0
     speed: float = JPEG_SPEED
+    exif_at: int = field(default=0, compare=False)
 
     @property
     def unpacking_bytes(self) -> int:
@@ -157,14 +162,17 @@ def _read(file: bytes) -> Header | None:
 
 def _read_jpeg(file: bytes) -> Header | None:
     """Return the header from the first frame, and whether the first scan holds all of it."""
-    frame, is_sequential, is_whole = 0, False, False
+    frame, exif, is_sequential, is_whole = 0, 0, False, False
     for marker, at in _segments(file):
         if marker == START_OF_SCAN:
             is_whole = file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
             break
         if not frame and marker in FRAMES:
             frame, is_sequential = at, marker in SEQUENTIAL
-    return _read_frame(file, frame, is_one_scan=is_sequential and is_whole) if frame else None
+        if not exif and marker == EXIF:
+            exif = at
+    is_one_scan = is_sequential and is_whole
+    return _read_frame(file, frame, exif, is_one_scan=is_one_scan) if frame else None
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
@@ -183,17 +191,17 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
             at += size
 
 
-def _read_frame(jpeg: bytes, at: int, *, is_one_scan: bool) -> Header:
+def _read_frame(jpeg: bytes, at: int, exif_at: int, *, is_one_scan: bool) -> Header:
     """Return the header of a frame; if it may have several scans, count these by their bytes.
 
     Pixels never look like the start of a scan; other segments seldom do.
     """
     height, width, components = _unpack(">HHB", jpeg, at + 3)
     if is_one_scan:
-        return Header(width, height)
+        return Header(width, height, exif_at=exif_at)
     scans = min(max(1, jpeg.count(b"\xff\xda", at)), MAX_SCANS)
     kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
-    return Header(width, height, scans=scans, kept_bytes=kept_bytes)
+    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif_at)
 
 
 def _read_png(file: bytes) -> Header | None:
@@ -201,12 +209,16 @@ def _read_png(file: bytes) -> Header | None:
     if file[12:16] != b"IHDR":
         return None
     width, height = _unpack(">II", file, 16)
-    at = len(PNG)
+    at, exif = len(PNG), 0
     for _ in range(MAX_PARTS):
         size, kind = int.from_bytes(file[at : at + 4], "big"), file[at + 4 : at + 8]
         frames = int.from_bytes(file[at + 8 : at + 12], "big") if kind == b"acTL" else 1
         if kind == b"IDAT" or frames > 1:
-            return Header(width, height, is_animated=frames > 1, speed=PNG_SPEED)
+            return Header(
+                width, height, is_animated=frames > 1, speed=PNG_SPEED, exif_at=exif or at
+            )
+        if kind == b"eXIf" and not exif:
+            exif = at
         at += size + 12
         if at >= len(file):
             return None

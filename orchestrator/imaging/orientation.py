@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import struct
 
-from orchestrator.imaging.headers import PNG, Header, find_segment
+from orchestrator.imaging.headers import PNG, Header
 from orchestrator.imaging.segments import JPEG
 
-APP1 = 0xE1
 EXIF_BYTES = 6
 """Bytes of a JPEG's segment before its EXIF data: `Exif` and two zeros."""
 MAX_CHUNKS = 1000
-"""Most chunks of a PNG that are searched for EXIF data."""
+"""Most chunks of a PNG that are searched for EXIF data, from its pixels on."""
 MAX_ENTRIES = 200
 """Most entries of EXIF data that are searched for the orientation; a camera writes about 20."""
 ORIENTATION = 0x112
@@ -29,7 +28,7 @@ def upright_wh(file: bytes, header: Header) -> tuple[int, int]:
         file: A JPEG, PNG, WebP or BMP file.
         header: The file's header.
     """
-    is_on_its_side = orientation_of(_exif_of(file)) in ON_ITS_SIDE
+    is_on_its_side = orientation_of(_exif_of(file, header.exif_at)) in ON_ITS_SIDE
     wh = (header.width, header.height)
     return wh[::-1] if is_on_its_side else wh
 
@@ -53,17 +52,22 @@ def orientation_of(exif: bytes) -> int:
     return 1
 
 
-def _exif_of(file: bytes) -> bytes:
-    """Return the EXIF data of a JPEG or PNG file; empty when there is none."""
+def _exif_of(file: bytes, at: int) -> bytes:
+    """Return the EXIF data of a JPEG or PNG file; empty when there is none.
+
+    Args:
+        file: The file.
+        at: Its header's `exif_at`.
+    """
+    if not at:
+        return b""
     if file.startswith(JPEG):
-        at = find_segment(file, APP1)
         size = int.from_bytes(file[at : at + 2], "big")
-        return file[at + 2 + EXIF_BYTES : at + size] if at else b""
-    return _exif_of_png(file) if file.startswith(PNG) else b""
+        return file[at + 2 + EXIF_BYTES : at + size]
+    return _exif_of_png(file, at) if file.startswith(PNG) else b""
 
 
-def _exif_of_png(png: bytes) -> bytes:
-    at = len(PNG)
+def _exif_of_png(png: bytes, at: int) -> bytes:
     for _ in range(MAX_CHUNKS):
         size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
         if kind == b"eXIf":
