@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -179,11 +180,22 @@ def stages_of(arrays: Arrays) -> dict[str, float]:
 
 
 def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates:
-    """Return the plates of an answer; this is the inverse of `to_arrays`.
+    """Return the plates of an answer; this is the inverse of `to_arrays`. See `rows_of`."""
+    return Plates(tuple(Plate(**row) for row in rows_of(arrays, names)))
+
+
+def rows_of(
+    arrays: Arrays,
+    names: Sequence[str] = tuple(OUTPUTS),
+    decimals: Mapping[str, int] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """Return the plates of an answer, each as the fields of a `Plate`.
 
     Args:
         arrays: Arrays by the names of the outputs.
         names: The requested outputs, made `complete`; a `Plate` has empty values for all others.
+        decimals: Decimals to which the numbers of an output are rounded; all of them if it has no
+            entry.
 
     Raises:
         ModelError: An output is missing, or has another type or shape. A client cannot know what is
@@ -192,10 +204,11 @@ def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ModelError(f"answer: wanted the outputs asked for, got none named {missing[0]}")
+    plates = len(np.atleast_1d(arrays["coordinates"]))
     for name in names:
-        _check_output(name, arrays[name], len(np.atleast_1d(arrays["coordinates"])))
-    rows = zip(*(arrays[name] for name in names), strict=True)
-    return Plates(tuple(_from_row(dict(zip(names, row, strict=True))) for row in rows))
+        _check_output(name, arrays[name], plates)
+    rows = zip(*(_to_list(arrays[name], decimals.get(name)) for name in names), strict=True)
+    return [_from_row(dict(zip(names, row, strict=True))) for row in rows]
 
 
 def _check_output(name: str, array: Array, plates: int) -> None:
@@ -207,25 +220,29 @@ def _check_output(name: str, array: Array, plates: int) -> None:
         )
 
 
-def _from_row(row: Mapping[str, Array]) -> Plate:
-    empty = np.empty(0, np.float32)
+def _to_list(array: Array, decimals: int | None) -> list[Any]:
+    if decimals is not None:
+        array = array.astype(np.float64).round(decimals)
+    values: list[Any] = array.tolist()
+    return values
+
+
+def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
     raw_text = _text(row.get("raw_texts", [""])[0])
-    scores = row.get("candidate_scores", empty).tolist()
-    candidates = zip(row.get("candidates", empty), scores, strict=True)
-    text, name = (_text(row.get(output, [""])[0]) for output in ("texts", "formats"))
-    x0, y0, x1, y1 = row["coordinates"].tolist()
-    return Plate(
-        xyxy=(x0, y0, x1, y1),
-        detection_score=float(row.get("detection_scores", [0])[0]),
-        text=text,
-        text_score=float(row.get("text_scores", [0])[0]),
-        raw_text=raw_text,
-        character_scores=tuple(row.get("character_scores", empty).tolist()[: len(raw_text)]),
-        candidates=tuple((_text(text), score) for text, score in candidates if text),
-        corners=tuple((x, y) for x, y in row.get("corners", empty).tolist()),
-        format=name,
-        region=known_region(text, name),
-    )
+    candidates = zip(row.get("candidates", ()), row.get("candidate_scores", ()), strict=True)
+    text, name = _text(row.get("texts", [""])[0]), _text(row.get("formats", [""])[0])
+    return {
+        "xyxy": tuple(row["coordinates"]),
+        "detection_score": row.get("detection_scores", [0.0])[0],
+        "text": text,
+        "text_score": row.get("text_scores", [0.0])[0],
+        "raw_text": raw_text,
+        "character_scores": tuple(row.get("character_scores", ())[: len(raw_text)]),
+        "candidates": tuple((_text(text), score) for text, score in candidates if text),
+        "corners": tuple(map(tuple, row.get("corners", ()))),
+        "format": name,
+        "region": known_region(text, name),
+    }
 
 
 def _text(value: Any) -> str:

@@ -156,10 +156,10 @@ async def _answer(
 ) -> Response:
     method = request.http.method
     route = methods["GET" if method == "HEAD" else method]
-    name = request.admitted.slot.client.name
+    name = request.call.client.name
     CALLER.set(name)
     by_key = name.startswith(KEY_PREFIX)
-    request.admitted.is_audited = by_key or not route.is_background
+    request.call.is_audited = by_key or not route.is_background
     with store_errors():
         is_open = route.role is Role.NOBODY
         principal = NOBODY if is_open else await room.access.principal_of(request)

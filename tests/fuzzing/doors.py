@@ -24,7 +24,8 @@ from orchestrator.imaging.orientation import upright_wh
 from orchestrator.reading.crops import crop_plates
 from orchestrator.serving.gateway.errors import GatewayError
 from orchestrator.serving.gateway.grpc.server import SERVICE, Servicer
-from orchestrator.serving.gateway.http import kserve_routes, rest_routes, snapshot_routes
+from orchestrator.serving.gateway.http import kserve_routes, rest_routes
+from orchestrator.serving.gateway.http.snapshot_api import snapshot_routes
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
@@ -84,15 +85,19 @@ class Service:
             self.error = error
             raise
 
-    def expect(self, size: int) -> None: ...
+    @property
+    def admission(self) -> Service:
+        return self
 
-    def receive(self) -> AbstractContextManager[None]:
+    def reserve(self, call: Any, size: int) -> None: ...
+
+    def receive(self, _call: Any) -> AbstractContextManager[None]:
         return nullcontext()
 
     def check_served(self, model: str, version: str) -> None:
         check_served(model, version, GatewayOptions().served)
 
-    async def infer(self, call: InferenceRequest) -> InferenceResponse:
+    async def infer(self, _call: Any, call: InferenceRequest) -> InferenceResponse:
         self.check_served(call.model, call.version)
         return answer_with(check(take_timeout(call), self.limits), [PLATE])
 

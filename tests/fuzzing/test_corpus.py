@@ -100,7 +100,7 @@ def test_a_size_of_json_that_lies_starts_no_process() -> None:
 def test_a_door_tells_of_what_is_neither_answer_nor_refusal(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def infer(call: InferenceRequest) -> InferenceResponse:
+    async def infer(_call: object, call: InferenceRequest) -> InferenceResponse:
         raise ModelError("broken")
 
     monkeypatch.setattr(SERVICE_OF_ALL, "infer", infer)

@@ -5,7 +5,7 @@ from urllib.request import urlopen
 
 import schemathesis
 
-from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.options import Limits
 from tests.serving.gateway.fuzzing import CONFIG, checks_of, send_pictures
 

@@ -14,7 +14,7 @@ from orchestrator.contract import MODEL
 from orchestrator.errors import RequestError
 from orchestrator.host.canary import read_canary
 from orchestrator.host.distribution import read_version
-from orchestrator.serving.gateway.admitted_request import AdmittedRequest
+from orchestrator.serving.gateway.call import Call, count_plates
 from orchestrator.serving.gateway.certificates import Certificate
 from orchestrator.serving.gateway.errors import (
     ANSWERED,
@@ -27,7 +27,7 @@ from orchestrator.serving.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
-from orchestrator.serving.gateway.ops.audit import Audit, Entry
+from orchestrator.serving.gateway.ops.audit import Audit
 from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim
 from orchestrator.serving.gateway.ops.metrics import Metrics
 from orchestrator.serving.gateway.options import GatewayOptions
@@ -37,7 +37,6 @@ from orchestrator.serving.gateway.policy.authentication import authenticate, has
 from orchestrator.serving.gateway.policy.clients import Client, client_at
 from orchestrator.serving.gateway.policy.connections import Connections
 from orchestrator.serving.gateway.policy.custom_models import check_by_metadata
-from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.gateway.policy.trusted_proxies import TrustedProxies
 from orchestrator.serving.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.serving.gateway.upstream.health import Canary, plate_reading
@@ -84,7 +83,7 @@ class DataPlane:
             SettingsError: The file of keys or of the audit cannot be used.
         """
         self.options, self.limits = options, options.limits.share(options.processes)
-        self.certificate = certificate
+        self.certificate, self._served = certificate, options.served
         self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
@@ -120,7 +119,7 @@ class DataPlane:
         headers: Headers,
         *,
         identify: Identify | None = None,
-    ) -> AsyncIterator[AdmittedRequest]:
+    ) -> AsyncIterator[Call]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
@@ -135,30 +134,31 @@ class DataPlane:
         """
         begun = time.monotonic()
         address = self.proxies.client_of(address, headers)
-        slot = Slot(client_at(address, self.limits))
-        admitted = AdmittedRequest(self.admission, self.forward, slot, address)
+        call = Call(client_at(address, self.limits), kind=kind, address=address)
         outcome = CANCELLED  # unless the call ends otherwise
         try:
-            client = await self._find_client(headers, admitted.slot.client, identify)
-            with self.admission.enter(client) as admitted.slot:
-                yield admitted
+            call.client = await self._find_client(headers, call.client, identify)
+            self.admission.enter(call)
+            try:
+                yield call
+            finally:
+                self.admission.leave(call)
             outcome = ANSWERED
         except Exception as error:
             outcome = self._outcome_of(kind, error)
             if isinstance(error, DELAYED) and not isinstance(error, Evicted):
-                await self.admission.delay_rejection(admitted.slot.client.name)
+                await self.admission.delay_rejection(call.client.name)
             raise
         finally:
-            self._note(protocol, kind, admitted, outcome, time.monotonic() - begun)
+            self._note(protocol, call, outcome, time.monotonic() - begun)
 
     async def _find_client(
         self, headers: Headers, address: Client, identify: Identify | None
     ) -> Client:
-        if identify is None or has_key(headers):
-            return self._authenticate(headers, address)
-        return await identify(headers, address) or self._authenticate(headers, address)
-
-    def _authenticate(self, headers: Headers, address: Client) -> Client:
+        if identify is not None and not has_key(headers):
+            client = await identify(headers, address)
+            if client is not None:
+                return client
         keys = self._keys.keys() if self._keys else None
         wants_key = self.options.wants_keys
         try:
@@ -181,44 +181,33 @@ class DataPlane:
             logger.error("%s failed", kind, exc_info=error)
         return outcome
 
-    def _note(
-        self, protocol: str, kind: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
-    ) -> None:
-        entry = Entry(
-            client=admitted.slot.client.name,
-            kind=kind,
-            model=admitted.model,
-            id=admitted.id,
-            status=outcome.status,
-            reason=outcome.reason,
-            ms=1e3 * seconds,
-            bytes=admitted.slot.size,
-            plates=admitted.plates,
-        )
+    def _note(self, protocol: str, call: Call, outcome: Outcome, seconds: float) -> None:
+        entry = call.to_entry(outcome, seconds)
         self.metrics.note(protocol, entry)
-        is_written = admitted.is_audited or outcome is not ANSWERED
+        is_written = call.is_audited or outcome is not ANSWERED
         if is_written and not self._audit.write(entry):
             self.metrics.audit_lost.inc()
 
-    async def forward(self, request: InferenceRequest, slot: Slot) -> InferenceResponse:
-        """Check a request, wait in the queue, and return Triton's response.
+    async def infer(self, call: Call, request: InferenceRequest) -> InferenceResponse:
+        """Check a request of a call, wait in the queue, and return Triton's response.
 
         Raises:
             PlateError: The request is rejected, or not answered.
         """
+        call.model, call.id = request.model, call.id or request.id
         if request.is_probe:
             raise RequestError(f"id: wanted any but that of health checks, got {request.id!r}")
-        checked = await self._check(request)
-        async with self.admission.queue(slot, checked.cost):
-            return await self.triton.infer(checked)
-
-    async def _check(self, request: InferenceRequest) -> InferenceRequest:
-        self.check_served(request.model, request.version)
-        request = take_timeout(request)
-        if request.model not in self.options.models:
-            return check(request, self.limits)
-        metadata = await self.triton.metadata_of(request.model, request.version)
-        return check_by_metadata(request, metadata)
+        check_served(request.model, request.version, self._served)
+        request = take_timeout(request) if request.parameters else request
+        if request.model in self.options.models:
+            metadata = await self.triton.metadata_of(request.model, request.version)
+            checked = check_by_metadata(request, metadata)
+        else:
+            checked = check(request, self.limits)
+        async with self.admission.queue(call, checked.cost):
+            response = await self.triton.infer(checked)
+        call.plates += count_plates(response)
+        return response
 
     def check_served(self, model: str, version: str) -> None:
         """Check that callers may reach a model.
@@ -226,7 +215,7 @@ class DataPlane:
         Raises:
             NotFound: Callers may not reach it.
         """
-        check_served(model, version, self.options.served)
+        check_served(model, version, self._served)
 
     def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. The old one answers the calls that it has."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from orchestrator.contract import PROBE
+from orchestrator.imaging.headers import Header
 from orchestrator.serving.protocol import bytes_tensors
 
 Plain = str | int | float | bool
@@ -32,6 +33,11 @@ class Tensor:
     data: bytes = field(repr=False)
 
     @property
+    def parts(self) -> tuple[bytes, ...]:
+        """Its data, in parts."""
+        return (self.data,)
+
+    @property
     def size(self) -> int:
         """Bytes of its data."""
         return len(self.data)
@@ -53,7 +59,13 @@ class PictureFile:
 
     @property
     def data(self) -> bytes:
-        return bytes_tensors.encode([self.content])
+        """The data of the tensor, a copy. `parts` has the same bytes without one."""
+        return b"".join(self.parts)
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """The data of the tensor, in parts."""
+        return len(self.content).to_bytes(bytes_tensors.PREFIX, "little"), self.content
 
     @property
     def size(self) -> int:
@@ -95,6 +107,7 @@ class InferenceRequest:
         trace: W3C trace headers, `traceparent` and `tracestate`, as they came.
         timeout_s: Seconds that the caller waits; known after the call was checked.
         cost: Cost of answering the call; known after the call was checked.
+        header: Header of its picture file; known after the call was checked. None for pixels.
     """
 
     model: str
@@ -106,6 +119,7 @@ class InferenceRequest:
     trace: Mapping[str, str] = field(default_factory=dict)
     timeout_s: float = math.inf
     cost: Cost = field(default=USUAL_COST, compare=False)
+    header: Header | None = field(default=None, compare=False)
 
     @property
     def is_probe(self) -> bool:
@@ -127,9 +141,11 @@ class InferenceResponse:
         version: Version of the model.
         id: Request id.
         outputs: Output tensors that the caller wanted.
+        request: The checked request; None if the response was not made for one.
     """
 
     model: str
     version: str
     id: str
     outputs: tuple[Tensor, ...]
+    request: InferenceRequest | None = field(default=None, compare=False, repr=False)

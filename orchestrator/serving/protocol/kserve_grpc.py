@@ -34,6 +34,8 @@ outputs take 24 times; `MAX_FIELDS` limits their number."""
 RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
 DELIMITED = 2
 """Wire type of each field of a `ModelInferRequest`."""
+RAW_INPUT = bytes([RAW << 3 | DELIMITED])
+"""Tag of a tensor's raw content in such a message."""
 TYPED = {
     "BOOL": "bool_contents",
     **dict.fromkeys(("INT8", "INT16", "INT32"), "int_contents"),
@@ -80,6 +82,16 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + index + 1
     return 0, len(message) + 1
+
+
+def to_varint(number: int) -> bytes:
+    """Return a number that is not negative as it stands in a message."""
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
 
 
 def parse_message(kind: Any, message: bytes) -> Any:

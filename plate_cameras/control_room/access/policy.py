@@ -181,7 +181,7 @@ class AccessPolicy:
             ForeignOrigin: A page of another site asks.
             ForeignRequest: A person's change comes without the CSRF token.
         """
-        client, headers = request.admitted.slot.client, request.http.headers
+        client, headers = request.call.client, request.http.headers
         if client.name.startswith(KEY_PREFIX):
             return _principal_of_key(client)
         check_own_page(headers)
@@ -200,7 +200,7 @@ class AccessPolicy:
 
         A long answer asks from time to time, because sessions end and keys are removed.
         """
-        client, headers = request.admitted.slot.client, request.http.headers
+        client, headers = request.call.client, request.http.headers
         if client.name.startswith(PERSON_PREFIX):
             return await self.find_person(headers.items(), client) == client
         if client.name.startswith(KEY_PREFIX):

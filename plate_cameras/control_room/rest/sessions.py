@@ -88,7 +88,7 @@ async def log_in(request: RoomRequest) -> Response:
 @route("PUT", f"{PATH}/password", Role.VIEWER)
 async def change_password(request: RoomRequest) -> Response:
     """Give the person who asks another password. All other sessions of the person end."""
-    if not request.request.admitted.slot.client.name.startswith(PERSON_PREFIX):
+    if not request.request.call.client.name.startswith(PERSON_PREFIX):
         raise Forbidden("wanted a person who has logged in, got a caller without a password")
     given = await body_of(request, NewPassword, most=MAX_BYTES, hides_values=True)
     login = await request.room.access.logins.change_password(
@@ -99,7 +99,7 @@ async def change_password(request: RoomRequest) -> Response:
 
 def _address_of(request: RoomRequest) -> str:
     """Return the name of the client at the caller's address; empty for a proxy of many callers."""
-    address, service = request.request.admitted.address, request.request.service
+    address, service = request.request.call.address, request.request.service
     return "" if service.proxies.trusts(address) else client_at(address, service.limits).name
 
 
@@ -125,7 +125,7 @@ def _begun(request: RoomRequest, login: Login) -> Response:
 @route("GET", PATH, Role.VIEWER, is_background=True)
 async def show(request: RoomRequest) -> Response:
     """Tell who asks."""
-    principal, client = request.principal, request.request.admitted.slot.client
+    principal, client = request.principal, request.request.call.client
     token = request.room.access.token_of(request.request.http.headers)
     is_person = client.name.startswith(PERSON_PREFIX)
     is_key = client.name.startswith(KEY_PREFIX)

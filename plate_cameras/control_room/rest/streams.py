@@ -135,4 +135,4 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
 
 def client_of(request: RoomRequest) -> str:
     """Return the name by which a caller's streams are counted: an address may have many people."""
-    return f"{request.request.admitted.slot.client.name} {request.principal.name}"
+    return f"{request.request.call.client.name} {request.principal.name}"

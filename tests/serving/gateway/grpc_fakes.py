@@ -47,19 +47,23 @@ class FakeService:
     ) -> AsyncIterator[Any]:
         self.admissions.append((kind, address, headers))
         try:
-            yield self
+            yield None
         except asyncio.CancelledError:
             self.cancelled.append(kind)
             self.seen.put_nowait("cancelled")
             raise
 
-    def expect(self, size: int) -> None:
+    @property
+    def admission(self) -> "FakeService":
+        return self
+
+    def reserve(self, _call: None, size: int) -> None:
         self.size = size
 
-    def receive(self) -> AbstractContextManager[None]:
+    def receive(self, _call: None) -> AbstractContextManager[None]:
         return nullcontext()
 
-    async def infer(self, call: InferenceRequest) -> InferenceResponse:
+    async def infer(self, _call: None, call: InferenceRequest) -> InferenceResponse:
         self.calls.append(call)
         self.seen.put_nowait("call")
         if self.free:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ParameterError, PlateError
-from orchestrator.serving.gateway.admitted_request import count_plates
+from orchestrator.serving.gateway.call import count_plates
 from orchestrator.serving.gateway.certificates import Certificate
 from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.errors import KeysUnavailable
@@ -114,5 +114,5 @@ async def test_the_timeout_of_a_request_to_an_operators_model_is_checked(tmp_pat
     request = InferenceRequest("digits", (TEXTS,), parameters={"timeout": "soon"})
     async with closing(DataPlane(options)) as service:
         with pytest.raises(ParameterError, match="timeout: wanted a whole number of microseconds"):
-            async with service.admit("kserve-http", "infer", "127.0.0.1", ()) as admitted:
-                await admitted.infer(request)
+            async with service.admit("kserve-http", "infer", "127.0.0.1", ()) as call:
+                await service.infer(call, request)

@@ -17,7 +17,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.serving.gateway import extension_host
 from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.extension_host import ExtensionHost
-from orchestrator.serving.gateway.http.openapi_schemas import NO_PART, ApiPart
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import NO_PART, ApiPart
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 
 

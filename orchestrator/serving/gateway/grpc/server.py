@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    suppress,
-)
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import unquote
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import PlateError
+from orchestrator.serving.gateway.call import Call
+from orchestrator.serving.gateway.data_plane import DataPlane, Headers
 from orchestrator.serving.gateway.errors import BodyTooLarge, UnsupportedMedia, outcome_of
 from orchestrator.serving.gateway.grpc.message_reads import MessageReads
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Address, Limits
-from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.serving.protocol.kserve_grpc import (
     parse_message,
     parse_request,
@@ -40,57 +36,6 @@ STREAMS = 100
 NO_COMPRESSION = 1
 """Bit set of the compression algorithms that are accepted: none. A compressed message is refused
 unread."""
-
-
-class AdmittedRequest(Protocol):
-    """A client's call between its admission and its end."""
-
-    def expect(self, size: int) -> None:
-        """Reserve memory for a message of a size in bytes."""
-
-    def receive(self) -> AbstractContextManager[None]:
-        """Let the block read the message, until the call is evicted."""
-
-    async def infer(self, call: InferenceRequest) -> InferenceResponse:
-        """Answer the call."""
-
-
-class ServerMetadata(Protocol):
-    """The server's metadata."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def extensions(self) -> Sequence[str]: ...
-
-
-class DataPlane(Protocol):
-    """The data plane behind every protocol. Every method may raise a PlateError."""
-
-    def admit(
-        self, protocol: str, kind: str, address: str, headers: Sequence[tuple[str, str]]
-    ) -> AbstractAsyncContextManager[AdmittedRequest]:
-        """Admit a client's call, and count how it ends."""
-
-    async def is_live(self) -> bool:
-        """Tell whether the server runs."""
-
-    async def is_ready(self) -> bool:
-        """Tell whether it can answer."""
-
-    async def is_model_ready(self, model: str, version: str) -> bool:
-        """Tell whether a model can answer."""
-
-    async def metadata_of(self, model: str, version: str) -> Any:
-        """Return a `ModelMetadataResponse`."""
-
-    async def config_of(self, model: str, version: str) -> Any:
-        """Return a `ModelConfigResponse`."""
-
-    def server_metadata(self) -> ServerMetadata:
-        """Return the server's metadata."""
 
 
 class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
@@ -129,8 +74,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         """Return the handler of a request for information about a model."""
 
         async def respond(context: Any) -> Any:
-            async with self._admit(kind, context) as admitted:
-                with admitted.receive():
+            async with self._admit(kind, context) as call:
+                with self._service.admission.receive(call):
                     message = await self._reads.read(context)
                 if len(message) > MAX_METADATA_REQUEST_BYTES:
                     raise BodyTooLarge(
@@ -141,9 +86,11 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
 
         return self._handle(respond)
 
-    def _admit(self, kind: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
-        address = address_of(context.peer())
-        return self._service.admit(PROTOCOL, kind, address, _headers_of(context))
+    def _admit(
+        self, kind: str, context: Any, headers: Headers | None = None
+    ) -> AbstractAsyncContextManager[Call]:
+        headers = _headers_of(context) if headers is None else headers
+        return self._service.admit(PROTOCOL, kind, address_of(context.peer()), headers)
 
     async def _note_unread(self, context: Any) -> None:
         """Count a call that gRPC itself has refused, because its message was compressed.
@@ -173,12 +120,14 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         self._reads.leave()
 
     async def _infer(self, context: Any) -> Any:
-        trace = trace_of(dict(_headers_of(context)))
-        async with self._admit("infer", context) as admitted:
-            with admitted.receive():
+        headers = _headers_of(context)
+        admission = self._service.admission
+        async with self._admit("infer", context, headers) as call:
+            with admission.receive(call):
                 message = await self._reads.read(context)
-            admitted.expect(len(message))  # known only now: HTTP/2 announces no size
-            return to_response(await admitted.infer(to_call(parse_request(message), trace)))
+            admission.reserve(call, len(message))  # known only now: HTTP/2 announces no size
+            request = to_call(parse_request(message), trace_of(dict(headers)))
+            return to_response(await self._service.infer(call, request))
 
     async def _server_live(self, _context: Any) -> Any:
         return pb.ServerLiveResponse(live=await self._service.is_live())

@@ -21,14 +21,15 @@ from orchestrator.serving.gateway.errors import (
     NotFound,
     Outcome,
 )
-from orchestrator.serving.gateway.http import kserve_routes, rest_routes, snapshot_routes
+from orchestrator.serving.gateway.http import kserve_routes, rest_routes
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import NO_PART
 from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.serving.gateway.http.extension import Extension, contain
-from orchestrator.serving.gateway.http.openapi_schemas import NO_PART
 from orchestrator.serving.gateway.http.origins import Origins, guard
 from orchestrator.serving.gateway.http.page import routes as page_routes
 from orchestrator.serving.gateway.http.problem_details import headers_of
 from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
+from orchestrator.serving.gateway.http.snapshot_api import snapshot_routes
 from orchestrator.serving.gateway.ops.metrics import CONTENT_TYPE, join, without_names
 from orchestrator.serving.gateway.options import Address
 
@@ -41,17 +42,18 @@ def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
         extension: More routes; None for none.
     """
     metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
-    routes = [
+    identify = contain(extension.identify) if extension else None
+    has_plates = service.options.has_plates
+    routes = [  # those of pictures first, because Starlette compares one after another
+        *(rest_routes.infer_routes(service, identify) if has_plates else ()),
         *kserve_routes.infer_routes(service),
         *kserve_routes.metadata_routes(service),
         *_health_routes(service),
         Route("/metrics", metrics, methods=["GET"]),
         *(extension.routes(service) if extension else ()),
     ]
-    if service.options.has_plates:
-        identify = contain(extension.identify) if extension else None
+    if has_plates:
         describe = extension.describe if extension else lambda: NO_PART
-        routes += rest_routes.infer_routes(service, identify)
         routes += snapshot_routes.routes(service)
         routes += rest_routes.document_routes(service, describe)
         routes += page_routes.routes(service.options)
@@ -123,7 +125,7 @@ def _not_ready(age_s: float) -> Outcome:
 async def _metrics_of_callers(request: HttpRequest) -> Response:
     """Return the metrics; names of keys are for administrators of all groups alone."""
     page = await _render_metrics(request.service)
-    is_shown = request.admitted.slot.client.administers_all
+    is_shown = request.call.client.administers_all
     return Response(page if is_shown else without_names(page), media_type=CONTENT_TYPE)
 
 

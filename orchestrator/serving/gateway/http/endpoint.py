@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.serving.gateway.admitted_request import AdmittedRequest
+from orchestrator.serving.gateway.call import Call
 from orchestrator.serving.gateway.data_plane import DataPlane, Identify
 from orchestrator.serving.gateway.errors import Evicted, Outcome, outcome_of
 from orchestrator.serving.gateway.http.bodies import announced_size, read_body
 from orchestrator.serving.gateway.http.problem_details import headers_of
-from orchestrator.serving.gateway.http.protocol import cancel_on_disconnect, keep_on_disconnect
+from orchestrator.serving.gateway.http.protocol import GONE
 from orchestrator.serving.gateway.policy.authentication import KEY_HEADERS
 
 UNREAD = {403, 408, 411, 413, 415, 421}
@@ -44,17 +45,17 @@ class HttpRequest:
 
     Attributes:
         http: The HTTP request.
-        admitted: The admitted call.
+        call: The call in the gateway.
         service: The service that admitted it.
     """
 
     http: Request
-    admitted: AdmittedRequest
+    call: Call
     service: DataPlane
 
     def name(self, request_id: str) -> None:
         """Set the request id for the audit, and for the response if the call fails."""
-        self.admitted.id = self.http.state.request_id = request_id
+        self.call.id = self.http.state.request_id = request_id
 
     async def body(self) -> bytes:
         """Read the body and return it. Each part takes memory as it arrives.
@@ -63,10 +64,10 @@ class HttpRequest:
             PlateError: The body is too large, too slow, compressed or of unknown size, or the call
                 was evicted.
         """
-        limits = self.service.limits
+        limits, admission = self.service.limits, self.service.admission
         announced_size(self.http.headers, limits.body_bytes)
-        with self.admitted.receive():
-            return await read_body(self.http, limits, self.admitted.expect)
+        with admission.receive(self.call):
+            return await read_body(self.http, limits, partial(admission.reserve, self.call))
 
 
 @dataclass(frozen=True)
@@ -91,22 +92,14 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.respond(Request(scope, receive))
-        keep_on_disconnect(scope)
+        scope.pop(GONE, None)  # only the answer is left to send
         await response(scope, receive, send)
 
     async def respond(self, request: Request) -> Response:
         """Return the response to a request, whatever happens."""
         task = asyncio.current_task()
         assert task is not None
-        cancel_on_disconnect(request.scope, task)
-        try:
-            return await self._admit(request)
-        except asyncio.CancelledError:
-            return CLIENT_GONE
-        except Exception as error:
-            return self._render_error(request, outcome_of(error))
-
-    async def _admit(self, request: Request) -> Response:
+        request.scope[GONE] = task.cancel
         headers = request.headers.items()
         if self.ignores_keys:
             headers = [(name, text) for name, text in headers if name not in KEY_HEADERS]
@@ -114,8 +107,13 @@ class Endpoint:
         admission = self.service.admit(
             self.api.name, self.kind, address, headers, identify=self.identify
         )
-        async with admission as admitted:
-            return await self.handler(HttpRequest(request, admitted, self.service))
+        try:
+            async with admission as call:
+                return await self.handler(HttpRequest(request, call, self.service))
+        except asyncio.CancelledError:
+            return CLIENT_GONE
+        except Exception as error:
+            return self._render_error(request, outcome_of(error))
 
     def _render_error(self, request: Request, outcome: Outcome) -> Response:
         response = self.api.render_error(outcome)

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.data_plane import DataPlane, Headers, Identify
-from orchestrator.serving.gateway.http.openapi_schemas import ApiPart
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
 from orchestrator.serving.gateway.policy.clients import Client
 
 logger = logging.getLogger(__name__)

@@ -67,7 +67,7 @@ async def _infer(parser: Parser, request: HttpRequest) -> Response:
     body = await request.body()
     size = len(body) if json_size is None else min(json_size, len(body))
     parsed = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
-    response = await request.admitted.infer(parsed.call)
+    response = await request.service.infer(request.call, parsed.call)
     content, headers = kserve_http.render(response, parsed)
     return Response(content, headers=headers)
 

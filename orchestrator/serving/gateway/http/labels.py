@@ -34,6 +34,7 @@ class Labels:
     timestamp: str = ""
 
 
+NO_LABELS = Labels()
 LABELS = tuple(one.name for one in fields(Labels))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from orchestrator.serving.gateway.http.answer_transport import AnswerTransport
 from orchestrator.serving.gateway.options import UPLOAD_S, WORK_S, Limits
 from orchestrator.serving.gateway.policy.clients import client_at
 from orchestrator.serving.gateway.policy.connections import Connections
@@ -58,7 +58,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._held = bytearray()
         self._socket = transport
-        super().connection_made(_Closing(transport, self.finish))  # type: ignore[arg-type]
+        self._writer = AnswerTransport(transport, self.finish, self.loop.call_soon)
+        super().connection_made(self._writer)  # type: ignore[arg-type]
         peer = self.client[0] if self.client else "::"
         is_shared = self.all.proxies.trusts(peer)
         self.address = "" if is_shared else client_at(peer, self.limits).name
@@ -81,6 +82,10 @@ class GuardedProtocol(HttpToolsProtocol):
             self._discarded += len(data)
             if self._discarded > MAX_DISCARDED:
                 self._socket.abort()
+            return
+        is_body = self._in_body and not self._held and len(data) <= self._body_left
+        if is_body and not self.transport.is_closing():
+            super().data_received(data)  # without a copy
             return
         self._held += data
         self._parse()
@@ -158,6 +163,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._writer.flush()
         self.all.rest(self)
         self._expect_written()
         if self._held:
@@ -256,38 +262,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
 
 
-class _Closing:
-    """A transport that is closed by a function of the protocol."""
-
-    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
-        self._transport, self._close, self._is_closed = transport, close, False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if not self._is_closed:
-            self._transport.write(data)
-
-    def is_closing(self) -> bool:
-        return self._is_closed or self._transport.is_closing()
-
-    def close(self) -> None:
-        if not self.is_closing():
-            self._is_closed = True
-            self._close()
-
-
 def guarded(connections: Connections, limits: Limits) -> type[GuardedProtocol]:
     """Return the protocol class of one server, for uvicorn."""
     return type("Guarded", (GuardedProtocol,), {"all": connections, "limits": limits})
-
-
-def cancel_on_disconnect(scope: Any, task: asyncio.Task[Any]) -> None:
-    """Cancel a request's task if its caller disconnects."""
-    scope[GONE] = task.cancel
-
-
-def keep_on_disconnect(scope: Any) -> None:
-    """Stop cancelling the task on disconnect: only the answer is left to send."""
-    scope.pop(GONE, None)

@@ -21,7 +21,7 @@ from orchestrator.contract import (
     PROBE,
     STAGE_SECONDS,
     Arrays,
-    from_arrays,
+    rows_of,
     stages_of,
 )
 from orchestrator.errors import (
@@ -42,10 +42,11 @@ from orchestrator.serving.gateway.errors import (
     UnsupportedMedia,
     outcome_of,
 )
-from orchestrator.serving.gateway.http.labels import LABELS, Labels, labels_of
+from orchestrator.serving.gateway.http.labels import LABELS, NO_LABELS, Labels, labels_of
 from orchestrator.serving.gateway.http.multipart import Form, Part, parse, shown
 from orchestrator.serving.gateway.http.problem_details import problem
 from orchestrator.serving.gateway.http.schemas import (
+    DECIMALS,
     FailedPicture,
     Model,
     Plate,
@@ -94,7 +95,7 @@ class RestRequest:
 
 
 @dataclass(frozen=True)
-class Call:
+class RestCall:
     """A request, taken apart.
 
     Attributes:
@@ -134,9 +135,10 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
     async def answer(picture: Part, id: str) -> RecognizedPicture:
         inputs = (PictureFile(ENCODED, picture.content),)
         request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        arrays = arrays_of(await infer(request))
-        plates = tuple(map(Plate.fields_of, from_arrays(arrays)))
-        about = _describe(picture, limits.pixels)
+        response = await infer(request)
+        arrays = arrays_of(response)
+        plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
+        about = _describe(picture, response)
         return validated(RecognizedPicture, **about, plates=plates, seconds=stages_of(arrays))
 
     pictures = await _each(call, answer, limits.call_s)
@@ -156,28 +158,29 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
     async def answer(crop: Part, id: str) -> ReadPicture:
         inputs = (PictureFile(ENCODED_CROP, crop.content),)
         request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        plates = from_arrays(arrays_of(await infer(request)), outputs)
+        response = await infer(request)
+        plates = rows_of(arrays_of(response), outputs, DECIMALS)
         if len(plates) != 1:
             raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
-        about = _describe(crop, limits.crop_pixels)
+        about = _describe(crop, response)
         return validated(ReadPicture, **about, plate=Reading.fields_of(plates[0]))
 
     pictures = await _each(call, answer, limits.call_s)
     return Readings(**call.header(), pictures=pictures)
 
 
-def _take_apart(sent: RestRequest, limits: Limits) -> Call:
+def _take_apart(sent: RestRequest, limits: Limits) -> RestCall:
     """Return a request's pictures, parameters and labels. The labels are checked here.
 
     Raises:
         RequestError: The form is wrong, a parameter comes twice, or a label is wrong.
         UnsupportedMedia: The content type is not understood.
     """
-    query = _each_once(sent.query)
+    query = _each_once(sent.query) if sent.query else {}
     form = _form_of(sent, limits.pictures, limits.pixels)
-    labels = labels_of(query, form.labels)
+    labels = labels_of(query, form.labels) if query or form.labels else NO_LABELS
     parameters = {name: value for name, value in query.items() if name not in LABELS}
-    return Call(sent.id, form.pictures, parameters, labels)
+    return RestCall(sent.id, form.pictures, parameters, labels)
 
 
 def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -213,15 +216,19 @@ def _check_unchanged(body: bytes, most_pixels: int) -> None:
         ) from error
 
 
-def _describe(picture: Part, most_pixels: int) -> dict[str, Any]:
-    """Return name and size of a picture that the service has read."""
-    file = from_base64(picture.content)
-    width, height = upright_wh(file, check_file(file, most_pixels))
+def _describe(picture: Part, response: InferenceResponse) -> dict[str, Any]:
+    """Return name and size of a picture that the service has read, from its header."""
+    request = response.request
+    assert request is not None
+    assert request.header is not None
+    (file,) = request.inputs
+    assert isinstance(file, PictureFile)
+    width, height = upright_wh(file.content, request.header)
     return {"name": picture.filename, "width": width, "height": height}
 
 
 async def _each(
-    call: Call, answer: Callable[[Part, str], Awaitable[A]], within_s: float
+    call: RestCall, answer: Callable[[Part, str], Awaitable[A]], within_s: float
 ) -> tuple[A | FailedPicture, ...]:
     """Answer pictures one by one. One of several may fail alone. All share one timeout."""
     if len(call.pictures) == 1:

@@ -14,10 +14,10 @@ from starlette.routing import Route
 from orchestrator.serving.gateway.data_plane import DataPlane, Identify
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http import rest
-from orchestrator.serving.gateway.http.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.openapi import document
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
-from orchestrator.serving.gateway.http.openapi import document
-from orchestrator.serving.gateway.http.openapi_schemas import ApiPart
 from orchestrator.serving.gateway.http.page.routes import GUARDED
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.schemas import Model
@@ -86,8 +86,9 @@ async def _answer(handle: Handle, request: HttpRequest) -> Response:
         body=await request.body(),
         content_type=headers.get("content-type", ""),
         query=request.http.query_params.multi_items(),
-        id=request.admitted.id,
+        id=request.call.id,
         trace=trace_of(headers),
     )
-    answer = await handle(sent, request.admitted.infer, request.service.limits)
+    service = request.service
+    answer = await handle(sent, partial(service.infer, request.call), service.limits)
     return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})

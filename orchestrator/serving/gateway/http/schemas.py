@@ -8,18 +8,26 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orchestrator import plates
+from orchestrator.contract import OUTPUTS
 from orchestrator.formats.plate_formats import MAX_LENGTH
 from orchestrator.formats.transliteration import native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 
-FINE, COARSE = AfterValidator(partial(round, ndigits=4)), AfterValidator(partial(round, ndigits=1))
-"""Rounding: to a tenth of a millisecond or a ten thousandth of a score; to a tenth of a pixel."""
-Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]"), FINE]
+FINE = AfterValidator(partial(round, ndigits=4))
+"""Rounding to a tenth of a millisecond, or to a ten thousandth of a score."""
+DECIMALS = {
+    **{name: 4 for name, output in OUTPUTS.items() if output.dtype is np.float32},
+    **dict.fromkeys(("coordinates", "corners"), 1),
+}
+"""Decimals of the numbers in an answer, by output: of scores, and of pixels. The numbers of an
+output are rounded together, before they are checked: four plates have a hundred of them."""
+Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]")]
 Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds"), FINE]
-Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels"), COARSE]
+Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels")]
 
 
 class Model(BaseModel):
@@ -39,12 +47,6 @@ class Candidate(Model):
 
     text: str = Field(description="Latin look-alikes", examples=["A123BC77"])
     score: Score = Field(description="Probability of the whole text, in [0, 1]", examples=[0.97])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_pair(cls, value: Any) -> Any:
-        """Name the fields of a plate's candidate, which is a pair."""
-        return dict(zip(("text", "score"), value, strict=True)) if type(value) is tuple else value
 
 
 class Region(Model):
@@ -92,9 +94,15 @@ class Reading(Model):
     )
 
     @classmethod
-    def fields_of(cls, plate: plates.Plate) -> dict[str, Any]:
-        """Return the fields of one of our plates, not validated."""
-        known = vars(plate) | {"text_native": native_text(plate.text, plate.format)}
+    def fields_of(cls, plate: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of a plate, not validated.
+
+        Args:
+            plate: The fields of one of our plates.
+        """
+        candidates = tuple({"text": text, "score": score} for text, score in plate["candidates"])
+        native = native_text(plate["text"], plate["format"])
+        known = plate | {"text_native": native, "candidates": candidates}
         return {name: known[name] for name in cls.model_fields}
 
 

@@ -1,4 +1,8 @@
-"""Admission of calls: quotas, queue and delayed rejections. One object for each event loop."""
+"""Admission of calls: quotas, queue and delayed rejections. One object for each event loop.
+
+A call passes three counters here, because they limit different things: the rate of a client, the
+calls and bodies in this process (`slots`), and the calls and pictures at Triton (`fair_queue`).
+"""
 
 from __future__ import annotations
 
@@ -76,9 +80,8 @@ class Admission:
         slots, queue, delayed = self._slots, self._queue, self._delayed.total()
         return Counts(len(slots), queue.waiting, queue.in_work, delayed, slots.bytes, queue.bytes)
 
-    @contextmanager
-    def enter(self, client: Client) -> Iterator[Slot]:
-        """Count a client's call from its headers to its end.
+    def enter(self, slot: Slot) -> None:
+        """Admit a call of the slot's client. It counts until it leaves.
 
         If there is no room, calls of worse priority that send or wait are evicted. The worst
         priority goes first; in it, uploads go before waiting calls, and the latest call first.
@@ -87,15 +90,14 @@ class Admission:
             QuotaExceeded: The client has used up its quota.
             ServiceFull: There is no room.
         """
-        self._slots.check_calls(client)
-        self.check_rate(client)
-        slot = Slot(client)
+        self._slots.check_calls(slot.client)
+        self.check_rate(slot.client)
         self._slots.add(slot)
-        self._rates.take(client, self._clock())
-        try:
-            yield slot
-        finally:
-            self._slots.remove(slot)
+        self._rates.take(slot.client, self._clock())
+
+    def leave(self, slot: Slot) -> None:
+        """Note the end of a call, whether it was admitted or not."""
+        self._slots.remove(slot)
 
     def reserve(self, slot: Slot, size: int) -> None:
         """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
@@ -144,10 +146,14 @@ class Admission:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
         self._slots.check(slot)
-        self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
+        if cost.calls > slot.paid:
+            self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
         slot.paid = 0.0
-        async with self._queue.acquire(slot, cost):
+        turn = await self._queue.acquire(slot, cost)
+        try:
             yield
+        finally:
+            self._queue.release(turn)
 
     def charge(self, client: Client) -> None:
         """Count a rejected call, so that no client tries keys faster than its rate.

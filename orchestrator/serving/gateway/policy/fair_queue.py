@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,16 +21,25 @@ CALLS_A_WORKER = 4
 """Calls at Triton for each picture that it has in work, as `Limits.calls` is worked out."""
 
 
-@dataclass(frozen=True, order=True)
-class _Waiter:
-    """A call in the queue. Its future holds None for a slot, or the rejection."""
+@dataclass(order=True)
+class Turn:
+    """The turn of a call at Triton: its place in the queue, then its slot.
+
+    Attributes:
+        priority: Priority of its client.
+        start: Its virtual start, see `FairOrder`.
+        arrival: Its number, in order of arrival.
+        client: Name of its client.
+        cost: What the call costs.
+        decision: Holds None for a slot, or the rejection. A call that need not wait has none.
+    """
 
     priority: int
     start: float
     arrival: int
     client: str = field(compare=False)
     cost: Cost = field(compare=False)
-    decision: asyncio.Future[ServiceFull | None] = field(compare=False)
+    decision: asyncio.Future[ServiceFull | None] | None = field(default=None, compare=False)
 
     @property
     def is_slow(self) -> bool:
@@ -41,7 +48,7 @@ class _Waiter:
 
     def wake(self, refusal: ServiceFull | None = None) -> bool:
         """Wake up the call. Return False if it no longer waits."""
-        if self.decision.done():
+        if self.decision is None or self.decision.done():
             return False
         self.decision.set_result(refusal)
         return True
@@ -91,7 +98,7 @@ class FairQueue:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._queue: list[_Waiter] = []  # the next call comes first
+        self._queue: list[Turn] = []  # the next call comes first
         self._orders: defaultdict[int, FairOrder] = defaultdict(FairOrder)  # by priority
         self._arrivals = 0
         self._slow: Counter[str] = Counter()  # in work, by the client's name
@@ -103,87 +110,95 @@ class FairQueue:
         """Number of calls in the queue."""
         return len(self._queue)
 
-    @asynccontextmanager
-    async def acquire(self, slot: Slot, cost: Cost) -> AsyncIterator[None]:
-        """Wait for a slot, and keep it while Triton works.
+    async def acquire(self, slot: Slot, cost: Cost) -> Turn:
+        """Wait for a slot at Triton, and return the turn that has it. `release` ends the turn.
 
         Raises:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        waiter = self._join(slot, cost)
-        if not waiter.decision.done():
-            await self._wait(waiter, slot)
-        try:
-            yield
-        finally:
-            self._release(waiter)
-
-    def _join(self, slot: Slot, cost: Cost) -> _Waiter:
         self._arrivals += 1
         priority = slot.client.priority
         start = self._orders[priority].start(slot.client, cost.calls)
-        decision = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(priority, start, self._arrivals, slot.client.name, cost, decision)
-        insort(self._queue, waiter)
-        self._serve()
-        return waiter
+        turn = Turn(priority, start, self._arrivals, slot.client.name, cost)
+        if self._queue or not self._may_start(turn):
+            await self._wait(turn, slot)
+        else:
+            self._start(turn)
+        return turn
 
-    async def _wait(self, waiter: _Waiter, slot: Slot) -> None:
+    async def _wait(self, turn: Turn, slot: Slot) -> None:
         loop, wait_s = asyncio.get_running_loop(), self._limits.wait_s
-        timer = loop.call_later(wait_s, self._refuse, waiter, _too_late(wait_s))
-        slot.evict = partial(self._refuse, waiter, evicted())
+        turn.decision = loop.create_future()
+        insort(self._queue, turn)
+        self._serve()
+        if turn.decision.done():  # only calls that must wait for others are before it
+            return
+        timer = loop.call_later(wait_s, self._refuse, turn, _too_late(wait_s))
+        slot.evict = partial(self._refuse, turn, evicted())
         try:
-            refusal = await waiter.decision
+            refusal = await turn.decision
         except asyncio.CancelledError:
-            if not waiter.decision.cancelled() and waiter.decision.result() is None:
-                self._release(waiter)  # the slot came together with the cancellation
+            if not turn.decision.cancelled() and turn.decision.result() is None:
+                self.release(turn)  # the slot came together with the cancellation
             raise
         finally:
             slot.evict = None
             timer.cancel()
-            self._leave(waiter)
+            self._leave(turn)
         if refusal is not None:
             raise refusal
 
-    def _refuse(self, waiter: _Waiter, refusal: ServiceFull) -> None:
-        waiter.wake(refusal)
-        self._leave(waiter)
+    def _refuse(self, turn: Turn, refusal: ServiceFull) -> None:
+        turn.wake(refusal)
+        self._leave(turn)
 
-    def _leave(self, waiter: _Waiter) -> None:
-        if waiter in self._queue:
-            self._queue.remove(waiter)
+    def _leave(self, turn: Turn) -> None:
+        if turn in self._queue:
+            self._queue.remove(turn)
             self._serve()  # a later call may fit into the memory
 
     def _serve(self) -> None:
         """Give slots to the next calls, as far as there are slots and memory."""
-        while (waiter := self._next()) and self._fits(waiter):
-            self._queue.remove(waiter)
-            if waiter.wake():
-                self._orders[waiter.priority].move_to(waiter.start)
-                self.in_work += 1
-                self.bytes += waiter.cost.bytes
-                self._slow[waiter.client] += waiter.is_slow
+        while (turn := self._next()) and self._fits(turn):
+            self._queue.remove(turn)
+            if turn.wake():
+                self._start(turn)
 
-    def _next(self) -> _Waiter | None:
+    def _start(self, turn: Turn) -> None:
+        self._orders[turn.priority].move_to(turn.start)
+        self.in_work += 1
+        self.bytes += turn.cost.bytes
+        if turn.is_slow:
+            self._slow[turn.client] += 1
+
+    def _next(self) -> Turn | None:
         """Return the next call that does not wait for another slow one; None if there is none."""
-        return next((one for one in self._queue if not self._is_held_back(one)), None)
+        return next((turn for turn in self._queue if not self._is_held_back(turn)), None)
 
-    def _is_held_back(self, waiter: _Waiter) -> bool:
-        is_one_more = self._slow[waiter.client] or self._slow.total() >= self._most_slow
-        return waiter.is_slow and bool(is_one_more)
+    def _may_start(self, turn: Turn) -> bool:
+        return self._fits(turn) and not self._is_held_back(turn)
 
-    def _fits(self, waiter: _Waiter) -> bool:
+    def _is_held_back(self, turn: Turn) -> bool:
+        if not turn.is_slow:
+            return False
+        return bool(self._slow[turn.client]) or self._slow.total() >= self._most_slow
+
+    def _fits(self, turn: Turn) -> bool:
         """Tell whether slots and memory allow a call. Memory always allows a single call."""
-        most = open_to(waiter.priority, self._limits.picture_bytes)
-        has_memory = not self.bytes or self.bytes + waiter.cost.bytes <= most
-        return self.in_work < self._limits.calls and has_memory
+        if self.in_work >= self._limits.calls:
+            return False
+        most = open_to(turn.priority, self._limits.picture_bytes)
+        return not self.bytes or self.bytes + turn.cost.bytes <= most
 
-    def _release(self, waiter: _Waiter) -> None:
+    def release(self, turn: Turn) -> None:
+        """Free the slot of a turn."""
         self.in_work -= 1
-        self.bytes -= waiter.cost.bytes
-        self._slow[waiter.client] -= waiter.is_slow
-        self._slow += Counter()  # drop zeros
-        self._serve()
+        self.bytes -= turn.cost.bytes
+        if turn.is_slow:
+            self._slow[turn.client] -= 1
+            self._slow += Counter()  # drop zeros
+        if self._queue:
+            self._serve()
 
 
 def _too_late(wait_s: float) -> ServiceFull:

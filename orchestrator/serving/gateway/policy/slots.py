@@ -176,7 +176,7 @@ class Slots:
         if size:
             size += self.bytes - memory
         evicted = []
-        for one in self._evictable(priority):
+        for one in self._evictable(priority) if calls > 0 or size > 0 else ():
             if calls <= 0 and size <= 0:
                 break
             if calls > 0 or one.size:

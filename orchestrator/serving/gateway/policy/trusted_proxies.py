@@ -43,7 +43,7 @@ class TrustedProxies:
         Returns:
             The last address that no trusted proxy has; that of a proxy if it tells no other one.
         """
-        if not self.trusts(peer):
+        if not self._networks or not self.trusts(peer):
             return peer
         told = ",".join(value for name, value in headers if name == HEADER).split(",")
         for text in told[: -MAX_HOPS - 1 : -1]:

@@ -25,15 +25,11 @@ from orchestrator.serving.gateway.errors import NotFound
 from orchestrator.serving.gateway.options import MIB, Limits
 from orchestrator.serving.gateway.policy.costs import cost_of
 from orchestrator.serving.protocol import bytes_tensors
-from orchestrator.serving.protocol.inference import (
-    Cost,
-    InferenceRequest,
-    Input,
-    PictureFile,
-)
+from orchestrator.serving.protocol.inference import InferenceRequest, Input, PictureFile
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 VERSION = re.compile(r"[0-9]{1,9}")
+ALL_OUTPUTS = (*OUTPUTS, STAGE_SECONDS)
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds. Triton has it, too."""
 LAST_RESPONSE = "triton_enable_empty_final_response"
@@ -83,20 +79,19 @@ def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
     Raises:
         RequestError: The model cannot answer such a call.
     """
-    if call.model == MODEL:
-        _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
-        is_crop = [tensor.name for tensor in call.inputs] == [ENCODED_CROP]
+    is_reader = call.model != MODEL
+    is_crop = is_reader or [tensor.name for tensor in call.inputs] == [ENCODED_CROP]
+    _check_outputs(call.outputs, OF_A_READING if is_reader else ALL_OUTPUTS)
+    if call.parameters:
         check_parameters(call.parameters, READER_PARAMETERS if is_crop else REQUEST_PARAMETERS)
-        if is_crop:
-            picture, cost = _check_file(call.inputs[0], limits, limits.crop_pixels)
-        else:
-            picture, cost = _check_picture(call.inputs, limits)
-        outputs = call.outputs or tuple(OUTPUTS)
-        return replace(call, inputs=(picture,), outputs=outputs, cost=cost)
-    _check_outputs(call.outputs, OF_A_READING)
-    check_parameters(call.parameters, READER_PARAMETERS)
-    crop = _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
-    return replace(call, cost=cost_of(crop.size))
+    most_pixels = limits.crop_pixels if is_crop else limits.pixels
+    if is_reader:
+        return _check_pixels(call, _only(call.inputs, CROP), most_pixels)
+    tensor = call.inputs[0] if is_crop else _only(call.inputs, PICTURE, ENCODED)
+    call = call if call.outputs else replace(call, outputs=tuple(OUTPUTS))
+    if tensor.name == PICTURE:
+        return _check_pixels(call, tensor, most_pixels)
+    return _check_file(call, tensor, limits, most_pixels)
 
 
 def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:
@@ -107,15 +102,10 @@ def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:
         )
 
 
-def _check_picture(inputs: tuple[Input, ...], limits: Limits) -> tuple[Input, Cost]:
-    tensor = _only(inputs, PICTURE, ENCODED)
-    if tensor.name == PICTURE:
-        return _check_pixels(tensor, limits.pixels), cost_of(tensor.size)
-    return _check_file(tensor, limits, limits.pixels)
-
-
-def _check_file(given: Input, limits: Limits, most_pixels: int) -> tuple[Input, Cost]:
-    """Return a picture file, decoded from base64 if needed, and its cost."""
+def _check_file(
+    call: InferenceRequest, given: Input, limits: Limits, most_pixels: int
+) -> InferenceRequest:
+    """Return a call with its picture file, decoded from base64 if needed, its header and cost."""
     name, sent = given.name, _file_of(given)
     file = from_base64(sent)
     header = check_file(file, most_pixels)
@@ -125,7 +115,8 @@ def _check_file(given: Input, limits: Limits, most_pixels: int) -> tuple[Input, 
             f"{name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
             f"one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
         )
-    return given if file is sent else PictureFile(name, file), cost
+    picture = given if file is sent else PictureFile(name, file)
+    return replace(call, inputs=(picture,), header=header, cost=cost)
 
 
 def _file_of(given: Input) -> bytes:
@@ -145,8 +136,8 @@ def _only(inputs: tuple[Input, ...], *names: str) -> Input:
     return inputs[0]
 
 
-def _check_pixels(tensor: Input, most: int) -> Input:
-    """Return a picture of pixels if its number of bytes fits its shape."""
+def _check_pixels(call: InferenceRequest, tensor: Input, most: int) -> InferenceRequest:
+    """Return a call with its cost, if the number of bytes of its pixels fits their shape."""
     shape = tensor.shape
     if tensor.datatype != "UINT8" or len(shape) != 3 or shape[2] != 3:
         raise PictureError(f"{tensor.name}: wanted UINT8 [height, width, 3], got {_kind(tensor)}")
@@ -155,7 +146,7 @@ def _check_pixels(tensor: Input, most: int) -> Input:
         raise PictureError(
             f"{tensor.name}: wanted {math.prod(shape)} bytes by its shape, got {tensor.size}"
         )
-    return tensor
+    return replace(call, cost=cost_of(tensor.size))
 
 
 def _kind(tensor: Input) -> str:

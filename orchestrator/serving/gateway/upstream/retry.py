@@ -8,8 +8,6 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
-from dataclasses import replace
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
@@ -27,8 +25,8 @@ MAX_KEPT = 1000
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
-Send = Callable[[InferenceRequest, float], Awaitable[InferenceResponse]]
-"""Sends a call to Triton, with a timeout in seconds."""
+Send = Callable[[InferenceRequest, str, float], Awaitable[InferenceResponse]]
+"""Sends a call to Triton under an id of its own, with a timeout in seconds."""
 
 
 class Fingerprint(NamedTuple):
@@ -102,16 +100,21 @@ class RetryPolicy:
             HarmfulRequest: The call killed as many workers as `STRIKES`.
             PlateError: Triton refused the call, or stayed unavailable.
         """
-        self._check(call)
+        if self._harmful:
+            self._check(call)
         begun, retries, is_suspect = self._clock(), 0, False
         deadline, retry_until = begun + within_s, begun + min(within_s, self._away_s)
-        async with AsyncExitStack() as alone:
+        is_alone = False
+        try:
             while True:
-                sent = call if call.is_probe else replace(call, id=mark(call.id, self._number()))
+                id = call.id if call.is_probe else mark(call.id, self._number())
                 try:
-                    response = await self._try(sent, deadline - self._clock())
+                    response = await self._send(call, id, deadline - self._clock())
+                except (DeadlineExceeded, asyncio.CancelledError):
+                    _store(self._given_up, mark_of(id), fingerprint_of(call))
+                    raise
                 except ServerError:
-                    is_blamed = self._take_blame(sent)
+                    is_blamed = self._take_blame(call, id)
                     retry_at = self._clock() + self._backoff.pause_s(retries)
                     if self._is_ending or retry_at > retry_until:
                         raise
@@ -120,15 +123,19 @@ class RetryPolicy:
                         self._backoff.release()
                     if is_suspect:
                         self._strikes.pop(fingerprint_of(call), None)
-                    return replace(response, id=call.id)
+                    return response
                 await self._backoff.wait(retries, retry_until)
                 if is_blamed and not is_suspect:
                     is_suspect = True
-                    await self._enter_alone(alone, deadline - self._clock())
+                    await self._enter_alone(deadline - self._clock())
+                    is_alone = True
                 retries += 1
                 self.count += 1
+        finally:
+            if is_alone:
+                self._alone.release()
 
-    async def _enter_alone(self, alone: AsyncExitStack, within_s: float) -> None:
+    async def _enter_alone(self, within_s: float) -> None:
         """Wait until no other suspected call is being retried.
 
         Raises:
@@ -136,23 +143,16 @@ class RetryPolicy:
         """
         try:
             with anyio.fail_after(within_s):
-                await alone.enter_async_context(self._alone)
+                await self._alone.acquire()
         except TimeoutError as error:
             raise DeadlineExceeded(
                 "wanted an answer in time, got none: another call is tried alone"
             ) from error
 
-    async def _try(self, sent: InferenceRequest, within_s: float) -> InferenceResponse:
-        try:
-            return await self._send(sent, within_s)
-        except (DeadlineExceeded, asyncio.CancelledError):
-            _store(self._given_up, mark_of(sent.id), fingerprint_of(sent))
-            raise
-
-    def _take_blame(self, sent: InferenceRequest) -> bool:
+    def _take_blame(self, call: InferenceRequest, id: str) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
-        reason = self._blamed.pop(mark_of(sent.id), "")
-        if reason and self._strike(fingerprint_of(sent), reason):
+        reason = self._blamed.pop(mark_of(id), "")
+        if reason and self._strike(fingerprint_of(call), reason):
             raise _harmful(reason)
         return bool(reason)
 
@@ -180,7 +180,8 @@ def fingerprint_of(call: InferenceRequest) -> Fingerprint:
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
-        digest.update(tensor.data)
+        for part in tensor.parts:
+            digest.update(part)
     return Fingerprint(call.size, digest.digest())
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 MAX_DURATION_S = 30.0
 """Longest start of a worker. After this time it has failed, or its end was not reported."""
@@ -19,6 +18,8 @@ class StartThrottle:
     If other workers answer meanwhile, Triton gets as many calls as it has pictures in work. So no
     call waits there. If no worker answers, callers only wait for the start. Triton then gets half
     as many calls.
+
+    The queue before Triton cannot do this: a call keeps its slot there while it is retried.
 
     Args:
         calls: Calls that Triton otherwise gets at once: four times its pictures in work.
@@ -53,16 +54,20 @@ class StartThrottle:
         for model in [*self._starting]:
             self.end(model)
 
-    @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[None]:
-        """Wait for a slot while any worker starts."""
-        slots = self._slots()
-        has_slot = slots and await _wait(slots)
+    async def acquire(self) -> asyncio.Semaphore | None:
+        """Wait for a slot while any worker starts.
+
+        Returns:
+            The slots of which the caller has one, which it must release; None if it needs none.
+        """
+        slots = self._slots() if self._starting else None
+        if slots is None:
+            return None
         try:
-            yield
-        finally:
-            if slots and has_slot:
-                slots.release()
+            await asyncio.wait_for(slots.acquire(), WAIT_S)
+        except asyncio.TimeoutError:
+            return None
+        return slots
 
     def _slots(self) -> asyncio.Semaphore | None:
         for model, until in [*self._starting.items()]:
@@ -71,11 +76,3 @@ class StartThrottle:
         if self._missing:
             return self._fewest
         return self._few if self._starting else None
-
-
-async def _wait(slots: asyncio.Semaphore) -> bool:
-    try:
-        await asyncio.wait_for(slots.acquire(), WAIT_S)
-    except asyncio.TimeoutError:
-        return False
-    return True

@@ -359,7 +359,7 @@ class Caller:
     """A request that is still answered, with what `AccessPolicy.is_current` needs."""
 
     def __init__(self, client: Client, headers: dict[str, str], service: object = None) -> None:
-        self.admitted = SimpleNamespace(slot=SimpleNamespace(client=client))
+        self.call = SimpleNamespace(client=client)
         self.http = SimpleNamespace(headers=Headers(headers))
         self.service = service
 

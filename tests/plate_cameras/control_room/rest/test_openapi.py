@@ -10,7 +10,7 @@ import schemathesis
 from schemathesis.checks import CHECKS
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.options import Limits
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.openapi import describe

@@ -82,13 +82,14 @@ class Client(asyncio.Transport):
     Attributes:
         connections: Connections of the server's port.
         received: Bytes that the server sent.
+        writes: Number of its writes.
         ended: Set when the server has closed the connection.
     """
 
     def __init__(self, connections: Connections | None = None, **limits: float) -> None:
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 8000)})
         self.connections = connections or Connections(10, 10)
-        self.received, self.ended = b"", asyncio.Event()
+        self.received, self.writes, self.ended = b"", 0, asyncio.Event()
         known = Limits(calls=1, **limits)  # type: ignore[arg-type]
         http = guarded(self.connections, known)
         config = uvicorn.Config(
@@ -120,6 +121,7 @@ class Client(asyncio.Transport):
 
     def write(self, data: bytes) -> None:
         self.received += data
+        self.writes += 1
 
     def close(self) -> None:
         if not self.ended.is_set():

@@ -9,14 +9,14 @@ from starlette.routing import Route
 
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.errors import outcome_of
-from orchestrator.serving.gateway.http.api_page import page
-from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
 from orchestrator.serving.gateway.http.rest import Infer, RestRequest, read, recognize, request_id
 from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
-from orchestrator.serving.gateway.http.snapshot import recognize as snapshot
-from orchestrator.serving.gateway.http.snapshot_bodies import JSON, PATH, take_apart
-from orchestrator.serving.gateway.http.snapshot_routes import render_error
+from orchestrator.serving.gateway.http.snapshot_api.snapshot import recognize as snapshot
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import JSON, PATH, take_apart
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_routes import render_error
 from orchestrator.serving.gateway.options import Limits
 
 Answer = Callable[[RestRequest, Infer, Limits], Awaitable[Model]]

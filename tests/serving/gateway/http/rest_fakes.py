@@ -76,7 +76,7 @@ def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceRes
     if call.model == MODEL:
         arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)
     outputs = tuple(to_tensor(name, array) for name, array in arrays.items())
-    return InferenceResponse(call.model, "1", call.id, outputs)
+    return InferenceResponse(call.model, "1", call.id, outputs, call)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class FakeInfer:
         self.calls.append(check(call, Limits()))
         if isinstance(entry, Exception):
             raise entry
-        return answer_with(call, entry)
+        return answer_with(self.calls[-1], entry)
 
 
 READING_AS_JSON = {

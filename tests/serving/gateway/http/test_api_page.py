@@ -1,11 +1,11 @@
 import pytest
 
 from orchestrator.formats.transliteration import to_cyrillic
-from orchestrator.serving.gateway.http.api_examples import PARAMETERS
-from orchestrator.serving.gateway.http.api_page import page
+from orchestrator.serving.gateway.http.api_docs.api_examples import PARAMETERS
+from orchestrator.serving.gateway.http.api_docs.api_page import page
+from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.labels import LABELS
 from orchestrator.serving.gateway.http.multipart import FIELDS
-from orchestrator.serving.gateway.http.openapi import document
 from orchestrator.serving.gateway.http.page.routes import FILES
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
 from orchestrator.serving.gateway.options import Limits

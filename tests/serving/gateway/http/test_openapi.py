@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ParameterError
-from orchestrator.serving.gateway.http import schemas, snapshot_schemas
-from orchestrator.serving.gateway.http.api_examples import LABELS, PARAMETERS, PROBLEMS
+from orchestrator.serving.gateway.http import schemas
+from orchestrator.serving.gateway.http.api_docs.api_examples import LABELS, PARAMETERS, PROBLEMS
+from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
 from orchestrator.serving.gateway.http.multipart import FIELDS
-from orchestrator.serving.gateway.http.openapi import document
+from orchestrator.serving.gateway.http.snapshot_api import snapshot_schemas
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
 

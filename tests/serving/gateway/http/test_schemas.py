@@ -46,7 +46,7 @@ def test_fields_are_those_of_a_plate_and_of_the_model() -> None:
 
 
 def test_a_plate_as_json_is_what_it_was() -> None:
-    plate = Plate.fields_of(PLATE)
+    plate = Plate.fields_of(vars(PLATE))
     picture = RecognizedPicture(
         name="car.jpg", **SIZE_AS_JSON, plates=(plate,), seconds=SECONDS_AS_JSON
     )
@@ -84,7 +84,7 @@ def test_a_failed_picture_stands_among_the_others() -> None:
     ],
 )
 def test_a_plate_takes_nothing_else(changes: dict) -> None:
-    values = Plate(**Plate.fields_of(PLATE)).model_dump()
+    values = Plate(**Plate.fields_of(vars(PLATE))).model_dump()
     Plate(**values)
     with pytest.raises(ValidationError):
         Plate(**values | changes)

@@ -12,8 +12,8 @@ import pytest
 from orchestrator.errors import ParameterError, PictureError
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.multipart import FormError
-from orchestrator.serving.gateway.http.snapshot import recognize
-from orchestrator.serving.gateway.http.snapshot_bodies import (
+from orchestrator.serving.gateway.http.snapshot_api.snapshot import recognize
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import (
     ENCODED_FORM,
     JSON,
     json_size,

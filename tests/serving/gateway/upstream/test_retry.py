@@ -40,15 +40,15 @@ class Triton:
         self.pauses: list[float] = []
         self.retries = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
 
-    async def send(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
-        self.sent.append(call.id)
+    async def send(self, call: InferenceRequest, id: str, within_s: float) -> InferenceResponse:
+        self.sent.append(id)
         self.within_s.append(within_s)
         if call.inputs[0].data.startswith(b"bad"):
-            self.retries.blame([call.id], "hung for 2.5 s")
+            self.retries.blame([id], "hung for 2.5 s")
             raise AWAY
         if self.outcomes:
             if self.suspects:
-                self.retries.blame(self.suspects(call.id), "SIGSEGV")
+                self.retries.blame(self.suspects(id), "SIGSEGV")
             raise self.outcomes.pop(0)
         return InferenceResponse(call.model, "1", call.id, ())
 
@@ -88,7 +88,7 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
     callers, back_at_s = 16, 4.0
     time, sent_at, answered_at = Time(), [], []
 
-    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
         if unmark(asked.id) == "another model":
             return InferenceResponse(asked.model, "1", asked.id, ())
         sent_at.append(time.now)
@@ -168,10 +168,10 @@ def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() ->
 
 
 async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
-    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
         if asked.inputs[0].data not in seen:
             seen.add(asked.inputs[0].data)
-            retries.blame([asked.id], "SIGSEGV")
+            retries.blame([id], "SIGSEGV")
             raise AWAY
         is_alone.set()
         await asyncio.Event().wait()  # the first suspect never comes back
@@ -229,16 +229,16 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
     under_way: set[str] = set()
     seen: set[bytes] = set()
 
-    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
+    async def send(asked: InferenceRequest, id: str, _within_s: float) -> InferenceResponse:
         picture = asked.inputs[0].data
         if picture not in seen:
             seen.add(picture)
-            retries.blame([asked.id], "SIGSEGV")
+            retries.blame([id], "SIGSEGV")
             raise AWAY
-        under_way.add(asked.id)
+        under_way.add(id)
         at_once.append(len(under_way))
         await time.sleep(0.05)
-        under_way.remove(asked.id)
+        under_way.remove(id)
         return InferenceResponse(asked.model, "1", asked.id, ())
 
     time = Time()

@@ -1,6 +1,8 @@
 """Fewer calls go to Triton while workers start."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -9,6 +11,16 @@ from orchestrator.serving.gateway.upstream.start_throttle import MAX_DURATION_S,
 from tests.serving.gateway.stories import Clock, settle
 
 CALLS = 16
+
+
+@asynccontextmanager
+async def one_turn(throttle: StartThrottle) -> AsyncIterator[None]:
+    slots = await throttle.acquire()
+    try:
+        yield
+    finally:
+        if slots is not None:
+            slots.release()
 
 
 class Story:
@@ -21,7 +33,7 @@ class Story:
         self._go = asyncio.Event()
 
     async def call(self) -> None:
-        async with self.throttle.acquire():
+        async with one_turn(self.throttle):
             self.at_once += 1
             await self._go.wait()
             self.at_once -= 1
@@ -86,7 +98,7 @@ async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.M
     one.throttle.begin("stn", is_last=True)
     hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
     await settle()
-    async with one.throttle.acquire():
+    async with one_turn(one.throttle):
         assert one.at_once == len(hung)
     assert await one.most() == len(hung)
     await asyncio.gather(*hung)

@@ -14,7 +14,7 @@ from orchestrator.errors import (
     ServerError,
 )
 from orchestrator.serving.gateway.errors import DeadlineExceeded, NotFound, ServiceFull
-from orchestrator.serving.gateway.upstream.triton import fault_of, to_request, to_response
+from orchestrator.serving.gateway.upstream.triton import fault_of, to_message, to_response
 from orchestrator.serving.protocol.inference import InferenceRequest, PictureFile, Tensor
 
 PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
@@ -23,11 +23,11 @@ PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
 def test_a_call_becomes_a_request() -> None:
     parameters = {"roi": "0,0,1,1", "max_plates": 3, "text_threshold": 0.5, "is": True}
     call = InferenceRequest("plate_recognition", (PIXEL,), ("texts",), "1", "gate-7", parameters)
-    request = to_request(call)
+    request = pb.ModelInferRequest.FromString(to_message(call, "gate-7#1"))
     assert (request.model_name, request.model_version, request.id) == (
         "plate_recognition",
         "1",
-        "gate-7",
+        "gate-7#1",
     )
     assert [(i.name, i.datatype, [*i.shape]) for i in request.inputs] == [
         ("input__0", "UINT8", [1, 1, 3])
@@ -45,26 +45,29 @@ def test_a_call_becomes_a_request() -> None:
 
 
 def test_a_picture_file_is_sent_as_a_tensor_of_one_element() -> None:
-    request = to_request(InferenceRequest("m", (PictureFile("encoded_image", b"abc"),)))
-    (tensor,) = request.inputs
+    call = InferenceRequest("m", (PictureFile("encoded_image", b"abc"), PIXEL))
+    request = pb.ModelInferRequest.FromString(to_message(call, ""))
+    tensor = request.inputs[0]
     assert (tensor.name, tensor.datatype, [*tensor.shape]) == ("encoded_image", "BYTES", [1])
-    assert [*request.raw_input_contents] == [b"\3\0\0\0abc"]
+    assert [*request.raw_input_contents] == [b"\3\0\0\0abc", b"\1\2\3"]
 
 
 def test_a_response_of_triton_becomes_ours() -> None:
     output = pb.ModelInferResponse.InferOutputTensor(name="texts", datatype="BYTES", shape=[0, 1])
     response = pb.ModelInferResponse(
-        model_name="m", model_version="1", id="7", outputs=[output], raw_output_contents=[b""]
+        model_name="m", model_version="1", id="7#1", outputs=[output], raw_output_contents=[b""]
     )
-    answer = to_response(response)
+    call = InferenceRequest("m", (), id="7")
+    answer = to_response(response, call)
     assert answer.outputs == (Tensor("texts", "BYTES", (0, 1), b""),)
     assert (answer.model, answer.version, answer.id) == ("m", "1", "7")
+    assert answer.request is call
 
 
 def test_an_output_without_its_bytes_is_refused() -> None:
     output = pb.ModelInferResponse.InferOutputTensor(name="texts")
     with pytest.raises(ModelError, match="wanted 1 outputs, got 0"):
-        to_response(pb.ModelInferResponse(outputs=[output]))
+        to_response(pb.ModelInferResponse(outputs=[output]), InferenceRequest("m", ()))
 
 
 def failure(code: grpc.StatusCode, words: str) -> grpc.aio.AioRpcError:

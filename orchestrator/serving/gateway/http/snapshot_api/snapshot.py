@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, STAGE_SECONDS, from_arrays, stages_of
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
 from orchestrator.serving.gateway.http.rest import Infer, arrays_of, validated
-from orchestrator.serving.gateway.http.snapshot_bodies import SnapshotCall
-from orchestrator.serving.gateway.http.snapshot_schemas import (
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import SnapshotCall
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import (
     EngineConfig,
     SnapshotAnswer,
     SnapshotFields,

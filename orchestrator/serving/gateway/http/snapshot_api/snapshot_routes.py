@@ -11,10 +11,16 @@ from starlette.routing import Route
 
 from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.errors import Outcome
-from orchestrator.serving.gateway.http import rest, snapshot
+from orchestrator.serving.gateway.http import rest
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.serving.gateway.http.json_process import Parser
-from orchestrator.serving.gateway.http.snapshot_bodies import JSON, PATH, json_size, take_apart
+from orchestrator.serving.gateway.http.snapshot_api import snapshot
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import (
+    JSON,
+    PATH,
+    json_size,
+    take_apart,
+)
 from orchestrator.serving.gateway.ops.tracing import trace_of
 
 PATHS = (PATH, PATH.rstrip("/"))
@@ -52,6 +58,6 @@ async def _answer(parser: Parser, request: HttpRequest) -> Response:
     body = await request.body()
     size = json_size(body, content_type)
     call = await parser.run(take_apart, size, body, content_type)
-    id = request.admitted.id
-    answer = await snapshot.recognize(call, request.admitted.infer, id, trace)
+    id, infer = request.call.id, partial(request.service.infer, request.call)
+    answer = await snapshot.recognize(call, infer, id, trace)
     return Response(answer.to_json(), HTTPStatus.CREATED, media_type=JSON, headers={REQUEST_ID: id})

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.serving.gateway.errors import Outcome
-from orchestrator.serving.gateway.http.api_examples import PICTURES, PROBLEMS, TRIED_LATER, Json
+from orchestrator.serving.gateway.http.api_docs.api_examples import (
+    PICTURES,
+    PROBLEMS,
+    TRIED_LATER,
+    Json,
+)
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 from orchestrator.serving.gateway.http.rest import FORM
-from orchestrator.serving.gateway.http.snapshot_bodies import ENCODED_FORM, JSON, PATH, UPLOAD
-from orchestrator.serving.gateway.http.snapshot_schemas import (
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import (
+    ENCODED_FORM,
+    JSON,
+    PATH,
+    UPLOAD,
+)
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import (
     EngineConfig,
     SnapshotAnswer,
     SnapshotFields,

@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from orchestrator.serving.gateway.http import schemas, snapshot_schemas
-from orchestrator.serving.gateway.http.api_examples import Json
+from orchestrator.serving.gateway.http import schemas
+from orchestrator.serving.gateway.http.api_docs.api_examples import Json
+from orchestrator.serving.gateway.http.snapshot_api import snapshot_schemas
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
-from orchestrator.serving.gateway.http.api_forms import FORM, form
-from orchestrator.serving.gateway.http.api_types import type_of
+from orchestrator.serving.gateway.http.api_docs.api_forms import FORM, form
+from orchestrator.serving.gateway.http.api_docs.api_types import type_of
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
 
 Json = dict[str, Any]

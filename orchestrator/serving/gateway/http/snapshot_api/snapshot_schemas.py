@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from orchestrator import plates
-from orchestrator.serving.gateway.http.schemas import Model, Score
+from orchestrator.serving.gateway.http.schemas import FINE, Model, Score
 
+RoundedScore = Annotated[Score, FINE]
 Milliseconds = Annotated[
     float, Field(ge=0, allow_inf_nan=False), AfterValidator(partial(round, ndigits=3))
 ]
@@ -68,7 +69,7 @@ class SnapshotRegion(Model):
     """The country of a plate."""
 
     code: str = Field(description="Of the country, in small letters", examples=["ru"])
-    score: Score = Field(
+    score: RoundedScore = Field(
         description="Of the text that has the form of this country's plates", examples=[0.97]
     )
 
@@ -76,7 +77,7 @@ class SnapshotRegion(Model):
 class SnapshotCandidate(Model):
     """A possible text of a plate."""
 
-    score: Score = Field(description="Probability of the whole text", examples=[0.97])
+    score: RoundedScore = Field(description="Probability of the whole text", examples=[0.97])
     plate: str = Field(description="In small Latin letters", examples=["a123bc77"])
 
 
@@ -96,9 +97,9 @@ class SnapshotPlate(Model):
     box: Box = Field(description="Where the plate is")
     plate: str = Field(description="The text in small Latin letters", examples=["a123bc77"])
     region: SnapshotRegion = Field(description="The plate's country")
-    score: Score = Field(description="Probability of the whole text", examples=[0.97])
+    score: RoundedScore = Field(description="Probability of the whole text", examples=[0.97])
     candidates: tuple[SnapshotCandidate, ...] = Field(description="Best first")
-    dscore: Score = Field(description="How surely this is a plate", examples=[0.93])
+    dscore: RoundedScore = Field(description="How surely this is a plate", examples=[0.93])
     vehicle: NoVehicle = Field(description="This service finds plates, not vehicles")
 
     @classmethod

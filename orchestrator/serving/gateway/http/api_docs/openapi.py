@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orchestrator.serving.gateway.http import schemas, snapshot_openapi
-from orchestrator.serving.gateway.http.api_examples import (
+from orchestrator.serving.gateway.http import schemas
+from orchestrator.serving.gateway.http.api_docs.api_examples import (
     CALL,
     EMPTY,
     FAILED_PICTURE,
@@ -19,11 +19,16 @@ from orchestrator.serving.gateway.http.api_examples import (
     TRIED_LATER,
     Json,
 )
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import (
+    NO_PART,
+    ApiPart,
+    describe_answers,
+)
 from orchestrator.serving.gateway.http.multipart import FIELDS
-from orchestrator.serving.gateway.http.openapi_schemas import NO_PART, ApiPart, describe_answers
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.rest import FORM, MAX_ID_CHARACTERS
-from orchestrator.serving.gateway.http.snapshot_bodies import PATH
+from orchestrator.serving.gateway.http.snapshot_api import snapshot_openapi
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import PATH
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 

@@ -14,7 +14,7 @@ from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.multipart import MAX_OTHERS, FormFields, Part, parse, shown
 from orchestrator.serving.gateway.http.rest import FORM
-from orchestrator.serving.gateway.http.snapshot_schemas import SnapshotFields
+from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import SnapshotFields
 
 PATH = "/v1/plate-reader/"
 JSON, ENCODED_FORM = "application/json", "application/x-www-form-urlencoded"

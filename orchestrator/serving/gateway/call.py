@@ -1,0 +1,56 @@
+"""One call, from its headers to its response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
+from orchestrator.serving.gateway.errors import Outcome
+from orchestrator.serving.gateway.ops.audit import Entry
+from orchestrator.serving.gateway.policy.slots import Slot
+from orchestrator.serving.protocol.inference import InferenceResponse
+
+
+@dataclass(eq=False)
+class Call(Slot):
+    """One call. The adapter of its protocol asks the data plane for it, and passes it on.
+
+    It is its own slot in the admission. So one object tells who calls, what the call holds, and
+    what becomes of it. Its request, once parsed, is an `InferenceRequest`; a form has several.
+
+    Attributes:
+        kind: Kind of the request, from a small set.
+        address: IP address of the caller, as a trusted proxy tells it; empty if it is not known.
+        model: Name of the model; empty before the call is parsed.
+        id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
+        plates: Number of plates in the responses.
+        is_audited: True if the audit gets a line even if the call is answered.
+    """
+
+    kind: str = ""
+    address: str = ""
+    model: str = ""
+    id: str = ""
+    plates: int = 0
+    is_audited: bool = True
+
+    def to_entry(self, outcome: Outcome, seconds: float) -> Entry:
+        """Return the call's entry in the audit log, at its end."""
+        return Entry(
+            client=self.client.name,
+            kind=self.kind,
+            model=self.model,
+            id=self.id,
+            status=outcome.status,
+            reason=outcome.reason,
+            ms=1e3 * seconds,
+            bytes=self.size,
+            plates=self.plates,
+        )
+
+
+def count_plates(response: InferenceResponse) -> int:
+    """Return the number of plates in a response; 0 for an operator's own model."""
+    if response.model not in (MODEL, PLATE_READER):
+        return 0
+    return next((one.shape[0] for one in response.outputs if one.name in OUTPUTS), 0)

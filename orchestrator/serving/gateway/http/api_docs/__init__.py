@@ -1,0 +1,1 @@
+"""The documentation of the REST API: an OpenAPI document, and a page that shows it."""
