@@ -1,6 +1,9 @@
 import asyncio
 import base64
 import io
+import sys
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
@@ -95,6 +98,18 @@ def test_the_size_of_a_picture_is_that_of_the_upright_one(ask) -> None:
 def test_the_size_of_a_picture_in_base64_is_known() -> None:
     told = recognized(RestRequest(base64.b64encode(FILE)), FakeInfer())["pictures"][0]
     assert (told["width"], told["height"]) == (20, 10)
+
+
+@pytest.mark.parametrize("body", [FILE, base64.b64encode(FILE)], ids=["file", "base64"])
+@pytest.mark.parametrize("ask", [recognized, read_out])
+def test_a_picture_is_decoded_and_its_header_read_once(ask: Callable, body: bytes) -> None:
+    ran: Counter[str] = Counter()
+    sys.setprofile(lambda frame, event, _: ran.update({frame.f_code.co_name: event == "call"}))
+    try:
+        ask(RestRequest(body), FakeInfer())
+    finally:
+        sys.setprofile(None)
+    assert [ran[one] for one in ("from_base64", "check_file", "_read_jpeg")] == [1, 1, 1]
 
 
 def test_numbers_are_rounded() -> None:
