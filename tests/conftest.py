@@ -4,13 +4,11 @@ import gc
 import importlib
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.nodeid import coerce_node_id
 
 from orchestrator.host.loopback import without_proxy
 from tests.client.client_only import ClientOnly
@@ -92,16 +90,8 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of servers, and put files with such tests first: they take longest.
-
-    Tests that schemathesis makes of operations have one name. xdist would run one of them, so they
-    are numbered.
-    """
-    names = Counter[str]()
+    """Mark tests of servers, and put files with such tests first: they take longest."""
     for item in items:
-        names[item.nodeid] += 1
-        if names[item.nodeid] > 1:
-            item._id = coerce_node_id(f"{item.nodeid}[{names[item.nodeid]}]")
         if OF_A_SERVER & {*item.path.parts} or item.nodeid.startswith(WHOLE_RUNS):
             item.add_marker(pytest.mark.server)
     of_servers = {item.path for item in items if item.get_closest_marker("server")}

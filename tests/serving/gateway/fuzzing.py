@@ -1,7 +1,8 @@
 """How schemathesis is to try the API."""
 
+import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
 
@@ -52,6 +53,29 @@ def send_pictures() -> None:
     schemathesis.openapi.media_type("application/octet-stream", anything)
     for kind, file in PICTURES.items():
         schemathesis.openapi.media_type(kind, st.just(file))
+
+
+def one_test_each(
+    schema: schemathesis.BaseSchema, decorate: Callable[..., Any]
+) -> dict[str, Callable[..., None]]:
+    """Make a test of each operation, by name. schemathesis gives all of them one name.
+
+    Args:
+        schema: The API, as schemathesis reads it.
+        decorate: Makes a test of `schema.include(...)`, which has one operation.
+    """
+    operations = [result.ok() for result in schema.get_all_operations()]
+    return {
+        name_of(each.method, each.path): decorate(
+            schema.include(method=each.method, path=each.path)
+        )
+        for each in operations
+    }
+
+
+def name_of(method: str, path: str) -> str:
+    words = re.findall(r"[a-z0-9]+", f"{method} {path}".lower())
+    return f"test_{'_'.join(words)}_is_as_described"
 
 
 def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -18,7 +18,7 @@ from plate_cameras.control_room.rest.routes import rest_routes
 from tests.plate_cameras.control_room.access.rooms import open_room
 from tests.plate_cameras.control_room.rest.rooms import Room
 from tests.plate_cameras.store.stored_events import make_event
-from tests.serving.gateway.fuzzing import CHECKED
+from tests.serving.gateway.fuzzing import CHECKED, one_test_each
 from tests.serving.gateway.http.html_reader import Reader
 
 
@@ -92,14 +92,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.mark.server
-@schema.parametrize()
-@pytest.mark.usefixtures("shared")
-def test_the_room_is_as_described(case: schemathesis.Case) -> None:
-    case.call_and_validate(checks=checks_of(case), base_url="http://localhost")
+def as_described(operation: schemathesis.BaseSchema) -> Callable[..., None]:
+    @pytest.mark.server
+    @operation.parametrize()
+    @pytest.mark.usefixtures("shared")
+    def answers_as_described(case: schemathesis.Case) -> None:
+        case.call_and_validate(checks=checks_of(case), base_url="http://localhost")
+
+    return answers_as_described
 
 
 def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
     names = [*CHECKED]
     names.remove("positive_data_acceptance")  # names are unknown, and texts have more rules
     return [CHECKS.get_one(name) for name in names]
+
+
+globals().update(one_test_each(schema, as_described))

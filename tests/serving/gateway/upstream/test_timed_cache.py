@@ -1,6 +1,7 @@
 """Answers are kept for a while, and not too many of them."""
 
 import asyncio
+import gc
 from collections.abc import Hashable
 
 import pytest
@@ -12,9 +13,9 @@ from tests.serving.gateway.stories import Clock
 class Asked:
     """Counts the questions that were really asked."""
 
-    def __init__(self, most: int = 3) -> None:
+    def __init__(self, max_answers: int = 3) -> None:
         self.clock = Clock()
-        self.cache = TimedCache(most, self.clock)
+        self.cache = TimedCache(max_answers, self.clock)
         self.keys: list[Hashable] = []
 
     def get(self, key: Hashable, ttl_s: float = 10.0) -> str:
@@ -34,7 +35,7 @@ def test_an_answer_is_good_for_its_time() -> None:
 
 
 def test_of_too_many_answers_the_oldest_is_dropped() -> None:
-    asked = Asked(most=3)
+    asked = Asked(max_answers=3)
     for key in (1, 2, 3):
         asked.get(key)
     asked.clock.now += 11
@@ -56,3 +57,79 @@ def test_a_failed_question_is_asked_again() -> None:
     with pytest.raises(OSError, match="away"):
         asyncio.run(asked.cache.get("a", fail, 10.0))
     assert asked.get("a") == "a 1"
+
+
+class SlowQuestion:
+    """A question whose answer comes when the test lets it."""
+
+    def __init__(self) -> None:
+        self.cache, self.asked, self.let = TimedCache(3, Clock()), 0, asyncio.Event()
+        self.error: Exception | None = None
+
+    async def get(self) -> int:
+        async def ask() -> int:
+            self.asked += 1
+            number = self.asked
+            await self.let.wait()
+            if self.error:
+                raise self.error
+            return number
+
+        return int(await self.cache.get("a", ask, 10.0))
+
+
+def test_callers_at_once_cause_one_question() -> None:
+    async def ask() -> list[int]:
+        question = SlowQuestion()
+        waiting = [asyncio.create_task(question.get()) for _ in range(5)]
+        await asyncio.sleep(0)
+        question.let.set()
+        return await asyncio.gather(*waiting)
+
+    assert asyncio.run(ask()) == [1, 1, 1, 1, 1]
+
+
+def test_all_that_wait_for_a_question_see_its_failure_and_the_next_asks_again() -> None:
+    async def ask() -> tuple[list[object], int]:
+        question = SlowQuestion()
+        question.error = OSError("away")
+        waiting = [asyncio.create_task(question.get()) for _ in range(3)]
+        await asyncio.sleep(0)
+        question.let.set()
+        ends: list[object] = [
+            str(end) for end in await asyncio.gather(*waiting, return_exceptions=True)
+        ]
+        question.error = None
+        return ends, await question.get()
+
+    assert asyncio.run(ask()) == (["away", "away", "away"], 2)
+
+
+def test_a_caller_that_leaves_takes_no_answer_from_the_others() -> None:
+    async def ask() -> int:
+        question = SlowQuestion()
+        first, second = (asyncio.create_task(question.get()) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        question.let.set()
+        return await second
+
+    assert asyncio.run(ask()) == 1
+
+
+def test_a_failure_that_nobody_waits_for_is_not_reported_as_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def ask() -> None:
+        question = SlowQuestion()
+        question.error = OSError("away")
+        only = asyncio.create_task(question.get())
+        await asyncio.sleep(0)
+        only.cancel()
+        question.let.set()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(ask())
+    gc.collect()
+    assert caplog.messages == []
