@@ -119,6 +119,15 @@ def recognize(
         Path | None,
         typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Write a row for each plate."),
     ] = None,
+    excel: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=RESULTS,
+            help="The same rows for Excel where the comma is the decimal sign: semicolons between "
+            "columns, and a byte order mark.",
+        ),
+    ] = None,
     parquet: Annotated[
         Path | None,
         typer.Option(
@@ -132,8 +141,8 @@ def recognize(
         typer.Option(
             "--resume",
             rich_help_panel=RESULTS,
-            help="Go on with --jsonl and --csv files: pictures that have an answer there are not "
-            "done again.",
+            help="Go on with --jsonl, --csv and --excel files: pictures that have an answer there "
+            "are not done again.",
         ),
     ] = False,
     cyrillic: Annotated[
@@ -266,7 +275,7 @@ def recognize(
         status = recognize_all(
             inputs,
             access,
-            Output(as_json, jsonl, csv, parquet, resume, maker, show_all, quiet),
+            Output(as_json, jsonl, csv, excel, parquet, resume, maker, show_all, quiet),
         )
     raise typer.Exit(status)
 

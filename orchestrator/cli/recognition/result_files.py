@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Protocol, TextIO
 
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
-from orchestrator.host.csv_cells import from_cell, to_cell
+from orchestrator.host.csv_cells import PLAIN, CsvForm
 
 DIGITS = 4
 """Digits after the decimal point of scores and pixels in CSV files."""
@@ -63,32 +62,36 @@ class JsonLines:
 class Csv:
     """A row for each plate; a picture without plates also has one."""
 
-    head = ",".join(COLUMNS) + "\n"
+    def __init__(self, form: CsvForm = PLAIN) -> None:
+        self._form = form
+        self.head = form.mark + form.separator.join(COLUMNS) + "\n"
 
     def to_text(self, entry: Entry) -> str:
-        return "".join(_to_line(map(_to_cell, row.values())) for row in entry.to_rows())
+        return "".join(self._to_line(map(self._to_cell, row.values())) for row in entry.to_rows())
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         if next(lines, self.head) != self.head:
             raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
-        rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(csv.reader(lines)))
+        rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(self._cells(lines)))
         for picture, group in groupby(rows, lambda row: row["picture"]):
-            answers = [
-                row for row in group if row["plates"]
-            ]  # rows of failed pictures have no number
+            # rows of failed pictures have no number
+            answers = [row for row in group if row["plates"]]
             if answers and answers[-1]["plate"] == answers[-1]["plates"]:
-                yield from_cell(picture), "".join(_to_line(row.values()) for row in answers)
+                lines_kept = "".join(self._to_line(row.values()) for row in answers)
+                yield self._form.from_cell(picture), lines_kept
 
+    def _cells(self, lines: Iterator[str]) -> Iterator[list[str]]:
+        return csv.reader(lines, delimiter=self._form.separator)
 
-def _to_line(row: Iterable[object]) -> str:
-    """Return a row as a line; before Python 3.13, only this line ending quotes carriage returns."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\r\n").writerow(row)
-    return line.getvalue().removesuffix("\r\n") + "\n"
+    def _to_line(self, row: Iterable[object]) -> str:
+        """Return a row as a line.
 
+        Before Python 3.13, only the usual line ending quotes carriage returns.
+        """
+        return self._form.to_lines([row]).removesuffix("\r\n") + "\n"
 
-def _to_cell(value: object) -> object:
-    return round(value, DIGITS) if isinstance(value, float) else to_cell(value)
+    def _to_cell(self, value: object) -> object:
+        return self._form.to_cell(round(value, DIGITS) if isinstance(value, float) else value)
 
 
 def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:

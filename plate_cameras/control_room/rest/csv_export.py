@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +10,7 @@ from functools import partial
 import anyio
 from starlette.responses import Response
 
-from orchestrator.host.csv_cells import to_cell
+from orchestrator.host.csv_cells import CsvForm
 from orchestrator.serving.gateway.extension import ServiceFull
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
 from plate_cameras.control_room.rest.documents import to_pass
@@ -61,7 +59,9 @@ class Part:
     cursor: str
 
 
-async def csv_response(request: RoomRequest, query: PassQuery, requester: Requester) -> Response:
+async def csv_response(
+    request: RoomRequest, query: PassQuery, requester: Requester, form: CsvForm
+) -> Response:
     """Return all passes that a query finds as a file. The first page is read before it begins.
 
     Raises:
@@ -71,11 +71,11 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
     room, reader, query = request.room, request.room.store.reader, replace(query, limit=MOST)
     with ExitStack() as place:
         place.enter_context(EXPORTS.open(client_of(request)))
-        first = await room.threads.run(lambda: _read_part(room, query, requester), SEARCH)
+        first = await room.threads.run(lambda: _read_part(room, query, requester, form), SEARCH)
         entry = await room.threads.run(lambda: reader.record(requester, "export", query.to_dict()))
 
         async def chunks() -> AsyncGenerator[bytes, None]:
-            yield _to_csv([COLUMNS])
+            yield (form.mark + form.to_lines([COLUMNS])).encode()
             count, part = 0, first
             try:
                 while True:
@@ -85,7 +85,7 @@ async def csv_response(request: RoomRequest, query: PassQuery, requester: Reques
                         return
                     following = replace(query, cursor=part.cursor)
                     part = await room.threads.run(
-                        partial(_read_part, room, following, requester), SEARCH
+                        partial(_read_part, room, following, requester, form), SEARCH
                     )
             finally:
                 await _record_count(room, entry, count)
@@ -102,23 +102,17 @@ async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
         await room.threads.run(lambda: room.store.reader.count(entry, count))
 
 
-def _read_part(room: ControlRoom, query: PassQuery, requester: Requester) -> Part:
+def _read_part(room: ControlRoom, query: PassQuery, requester: Requester, form: CsvForm) -> Part:
     """Read a page. Making its lines takes long, too, so all of it runs in a thread."""
     page = room.store.reader.page(query, requester)
-    return Part(_to_csv(_rows(page)), len(page.passes), page.cursor)
+    return Part(form.to_lines(_rows(page, form)).encode(), len(page.passes), page.cursor)
 
 
-def _rows(page: PassPage) -> list[tuple[object, ...]]:
-    return [_to_row(to_pass(one, page.hits.get(one.number, ()))) for one in page.passes]
+def _rows(page: PassPage, form: CsvForm) -> list[tuple[object, ...]]:
+    return [_to_row(to_pass(one, page.hits.get(one.number, ())), form) for one in page.passes]
 
 
-def _to_row(shown: PassFields) -> tuple[object, ...]:
+def _to_row(shown: PassFields, form: CsvForm) -> tuple[object, ...]:
     plain = (getattr(shown, name) for name in PLAIN)
     lists = " ".join(dict.fromkeys(one.list for one in shown.lists))
-    return tuple(map(to_cell, (*plain, " ".join(shown.zones), lists, shown.stored)))
-
-
-def _to_csv(rows: Sequence[Sequence[object]]) -> bytes:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\r\n").writerows(rows)
-    return file.getvalue().encode()
+    return tuple(map(form.to_cell, (*plain, " ".join(shown.zones), lists, shown.stored)))

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
+from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
 from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
@@ -20,6 +21,8 @@ from plate_cameras.store.finding.pass_query import Requester
 MAX_BYTES = 64 * 1024
 """Largest JSON body: the event loop, which recognition shares, reads it."""
 JSON, CSV = "application/json", "text/csv"
+CSV_FORMS = {"csv": PLAIN, "excel": EXCEL}
+"""Forms of CSV files by the value of `format`."""
 NO_REASON = "-"
 
 
@@ -115,10 +118,15 @@ def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False)
     return Requester(request.principal.name, why or NO_REASON, request.scope)
 
 
-def wants_csv(request: RoomRequest, wanted: str | None) -> bool:
-    """Tell whether the answer is to be a CSV file: by the query, else by the header Accept."""
+def csv_form_of(request: RoomRequest, wanted: str | None) -> CsvForm | None:
+    """Return the form of the wanted CSV file: by the query, else by the header Accept.
+
+    None: The answer is to be JSON.
+    """
+    if wanted:
+        return CSV_FORMS.get(wanted)
     accepted = request.request.http.headers.get("accept", "")
-    return wanted == "csv" if wanted else accepted.lower().startswith(CSV)
+    return PLAIN if accepted.lower().startswith(CSV) else None
 
 
 def path_value(request: RoomRequest, name: str) -> str:

@@ -21,11 +21,11 @@ from plate_cameras.control_room.rest.exchange import (
     attachment,
     body_of,
     check_type,
+    csv_form_of,
     page_of,
     path_value,
     query_of,
     requester_of,
-    wants_csv,
 )
 from plate_cameras.control_room.rest.queries import (
     EntriesQuery,
@@ -111,9 +111,9 @@ async def list_entries(request: RoomRequest) -> Response:
     """Return a page of the entries of a list; a CSV file of all is an export."""
     asked = query_of(request, EntriesQuery)
     name, lists = path_value(request, "name"), request.room.store.lists
-    if wants_csv(request, asked.format):
+    if form := csv_form_of(request, asked.format):
         requester = requester_of(request, asked, must_tell=True)
-        return await _export(request, lists.export_csv(name, requester))
+        return await _export(request, lists.export_csv(name, requester, form))
 
     def read() -> EntriesAnswer:
         page = lists.page(name, EntryQuery(asked.part, asked.limit, asked.cursor), request.scope)

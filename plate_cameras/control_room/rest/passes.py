@@ -16,10 +16,10 @@ from plate_cameras.control_room.rest.documents import to_details, to_pass
 from plate_cameras.control_room.rest.exchange import (
     answer,
     answer_in_thread,
+    csv_form_of,
     path_value,
     query_of,
     requester_of,
-    wants_csv,
 )
 from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
 from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage, PassWithReadings
@@ -44,8 +44,8 @@ async def search(request: RoomRequest) -> Response:
     asked = query_of(request, PassesQuery)
     requester = requester_of(request, asked, must_tell=True)
     query = PassQuery(**asked.model_dump(exclude={"format", "reason"}))
-    if wants_csv(request, asked.format):
-        return await csv_response(request, query, requester)
+    if form := csv_form_of(request, asked.format):
+        return await csv_response(request, query, requester, form)
 
     def read() -> PassesPage:
         page = request.room.store.search(query, requester)

@@ -64,6 +64,8 @@ EndTime = Annotated[
     WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
 ]
 """A time at which something ends."""
+FileFormat = Literal["json", "csv", "excel"] | None
+"""A form of an answer. `excel`: CSV with semicolons, decimal commas and a byte order mark."""
 Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Names = Annotated[tuple[Name, ...], Field(max_length=MAX_NAMES)]
 Parts = Annotated[tuple[Name, ...], Field(max_length=MAX_PARTS)]
@@ -123,8 +125,8 @@ class PassesQuery(Period):
         pattern=CURSOR,
         description="`cursor` of the page before",
     )
-    format: Literal["json", "csv"] | None = Field(
-        None, description="`csv` returns all pages as a file", examples=["json"]
+    format: FileFormat = Field(
+        None, description="`csv` or `excel` returns all pages as a file", examples=["json"]
     )
 
 
@@ -200,8 +202,8 @@ class EntriesQuery(NamesQuery):
         description="Part of the text or of the note",
         examples=["A123"],
     )
-    format: Literal["json", "csv"] | None = Field(
-        None, description="`csv` returns all entries as a file", examples=["json"]
+    format: FileFormat = Field(
+        None, description="`csv` or `excel` returns all entries as a file", examples=["json"]
     )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import islice
@@ -13,7 +12,7 @@ from itertools import islice
 import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
-from orchestrator.host.csv_cells import from_cell, to_cell
+from orchestrator.host.csv_cells import BYTE_ORDER_MARK, EXCEL, PLAIN, CsvForm
 from plate_cameras.events import to_rfc3339
 from plate_cameras.store.finding.pass_query import LIMIT, MOST
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text
@@ -65,13 +64,17 @@ def _check_time(name: str, time_s: float | None) -> None:
 def parse_csv(content: str) -> dict[str, ListEntry]:
     """Return the entries of a CSV file with the columns `COLUMNS`, by text; the last row counts.
 
+    The form is that of the first line.
+
     Raises:
         ParameterError: A row is wrong, or there are too many; the message names the line.
     """
     if len(content) > MAX_FILE_BYTES:
         raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
-    lines = LINE.finditer(content, content.startswith("\ufeff"))
-    rows = csv.DictReader((line.group() for line in lines), strict=True)
+    lines = LINE.finditer(content, content.startswith(BYTE_ORDER_MARK))
+    form = _form_of(content)
+    texts = (line.group() for line in lines)
+    rows = csv.DictReader(texts, strict=True, delimiter=form.separator)
     try:
         columns = rows.fieldnames or ()
     except csv.Error as error:
@@ -85,25 +88,24 @@ def parse_csv(content: str) -> dict[str, ListEntry]:
         for count, row in enumerate(rows, 1):
             if count > MAX_FILE_ROWS:
                 raise ParameterError(f"rows: wanted at most {MAX_FILE_ROWS}, got more")
-            entry = _from_csv(row)
+            entry = _from_csv(row, form)
             entries[entry.text] = entry
     except (ValueError, csv.Error, ParameterError) as error:
         raise ParameterError(f"line {rows.line_num}: {error}") from error
     return entries
 
 
-def write_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows of a CSV file."""
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    return file.getvalue()
+def _form_of(content: str) -> CsvForm:
+    """Return the form of a file. No column has a semicolon in its name."""
+    first_line = content[: content.find("\n")] if "\n" in content else content
+    return EXCEL if EXCEL.separator in first_line else PLAIN
 
 
-def _from_csv(row: dict[str, str]) -> ListEntry:
+def _from_csv(row: dict[str, str], form: CsvForm) -> ListEntry:
     return check_entry(
         ListEntry(
             row["text"] or "",
-            from_cell(row.get("note") or ""),
+            form.from_cell(row.get("note") or ""),
             _to_unix("valid_from", row.get("valid_from")),
             _to_unix("valid_until", row.get("valid_until")),
             _to_edits(row.get("edits")),
@@ -111,11 +113,11 @@ def _from_csv(row: dict[str, str]) -> ListEntry:
     )
 
 
-def to_row(entry: ListEntry) -> tuple[str | int, ...]:
+def to_row(entry: ListEntry, form: CsvForm = PLAIN) -> tuple[str | int, ...]:
     """Return an entry as a row of a CSV file."""
     times = (entry.valid_from_s, entry.valid_until_s)
     shown = ("" if one is None else to_rfc3339(one) for one in times)
-    return (entry.text, to_cell(entry.note), *shown, entry.edits)
+    return (entry.text, form.to_cell(entry.note), *shown, entry.edits)
 
 
 def _to_edits(text: str | None) -> int:

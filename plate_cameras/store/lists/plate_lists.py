@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
+from orchestrator.host.csv_cells import PLAIN, CsvForm
 from plate_cameras.store.errors import (
     ChangedMeanwhile,
     NameTaken,
@@ -35,7 +36,6 @@ from plate_cameras.store.lists.plate_entries import (
     parse_csv,
     read_page,
     to_row,
-    write_csv,
 )
 from plate_cameras.store.people import audit
 from plate_cameras.store.scope import EVERYTHING, Scope
@@ -232,7 +232,7 @@ class PlateLists:
             )
         return len(entries)
 
-    def export_csv(self, name: str, requester: Requester) -> Iterator[str]:
+    def export_csv(self, name: str, requester: Requester, form: CsvForm = PLAIN) -> Iterator[str]:
         """Return a list as the parts of a CSV file, and record it in the audit.
 
         Raises:
@@ -244,7 +244,7 @@ class PlateLists:
                 sa.select(lists.c.entries).where(lists.c.id == edition.list_id)
             )
             self._record(connection, requester, "export list", {"list_name": name}, count or 0)
-        yield write_csv([COLUMNS])
+        yield form.mark + form.to_lines([COLUMNS], "\n")
         query = EntryQuery(limit=MOST)
         while True:
             page = self.page(name, query, requester.scope)
@@ -252,7 +252,7 @@ class PlateLists:
                 in_place = sa.select(lists.c.edition).where(lists.c.id == edition.list_id)
                 if connection.scalar(in_place) != edition.number:
                     raise ChangedMeanwhile(f"list {name}: its entries were replaced; try again")
-            yield write_csv(map(to_row, page.entries))
+            yield form.to_lines((to_row(one, form) for one in page.entries), "\n")
             if not page.cursor:
                 return
             query = EntryQuery(limit=MOST, cursor=page.cursor)

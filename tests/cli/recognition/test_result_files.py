@@ -7,14 +7,16 @@ import pytest
 
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
+from orchestrator.errors import SettingsError
+from orchestrator.host.csv_cells import EXCEL
 from orchestrator.plates import Plate, Plates
 
 FORMULAS = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@SUM(1).jpg", "\t1.jpg", "\r1.jpg"]
 PLATES = Plates((Plate((-3.0, 0, 90, 20), text="A123BC77", raw_text="-1"),))
 
 
-def write(path: Path, *entries: Entry) -> None:
-    file = ResultFile(path, Csv())
+def write(path: Path, *entries: Entry, layout: Csv | None = None) -> None:
+    file = ResultFile(path, layout or Csv())
     for entry in entries:
         file.write(entry)
     file.close()
@@ -47,6 +49,24 @@ def test_pictures_are_known_by_their_own_names_when_a_run_goes_on(tmp_path: Path
     before = path.read_bytes()
     assert find_done([(path, Csv())]) == names
     assert path.read_bytes() == before
+
+
+def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(tmp_path: Path) -> None:
+    path, entry = tmp_path / "out.csv", Entry("x,=1+1;@SUM(1).jpg", PLATES)
+    write(path, entry, layout=Csv(EXCEL))
+    assert path.read_bytes().startswith(b"\xef\xbb\xbfpicture;")
+    (row,) = csv.DictReader(path.read_text("utf-8-sig").splitlines(), delimiter=";")
+    assert (row["picture"], row["x0"]) == ("x,'=1+1;'@SUM(1).jpg", "-3,0")
+
+
+def test_a_run_goes_on_with_a_file_for_excel(tmp_path: Path) -> None:
+    path, names = tmp_path / "out.csv", {"x,=1.jpg", "x;=1.jpg", "a,b.jpg"}
+    write(path, *(Entry(name, PLATES) for name in sorted(names)), layout=Csv(EXCEL))
+    before = path.read_bytes()
+    assert find_done([(path, Csv(EXCEL))]) == names
+    assert path.read_bytes() == before
+    with pytest.raises(SettingsError, match="wanted a CSV file that begins picture,"):
+        find_done([(path, Csv())])
 
 
 def test_other_files_of_results_have_the_names_themselves() -> None:

@@ -110,6 +110,19 @@ def test_entries_are_imported_and_exported(filled: Room) -> None:
     assert filled.kinds()[0] == ("local", "backup", "export list", 1)
 
 
+def test_a_list_for_excel_can_be_imported_again(filled: Room) -> None:
+    note = "x;=1+1, +7 921\n@SUM(1)"
+    saved = filled.client.put(f"{LIST}/entries/B777BB77", json={"note": note})
+    assert saved.status_code == 200
+    entries = filled.get(f"{LIST}/entries")["entries"]
+    exported = filled.client.get(f"{LIST}/entries?format=excel").content
+    assert exported.startswith(b"\xef\xbb\xbftext;note;valid_from;valid_until;edits\n")
+    assert b"x;'=1+1,' +7 921\n'@SUM(1)" in exported
+    again = filled.client.post(f"{LIST}/entries?replace=true", content=exported, headers=CSV)
+    assert again.json() == {"imported": len(entries)}
+    assert filled.get(f"{LIST}/entries")["entries"] == entries
+
+
 def test_entries_come_in_pages_and_by_a_part(filled: Room) -> None:
     file = "text,note\nB777BB77,Дом 5\nC001CC77,дом 7\n"
     filled.client.post(f"{LIST}/entries", content=file.encode(), headers=CSV)

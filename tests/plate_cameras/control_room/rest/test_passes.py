@@ -189,6 +189,18 @@ def test_names_are_no_formulas_in_a_csv_file(room: Room) -> None:
     assert row["zones"] == "'=1+1"
 
 
+def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(room: Room) -> None:
+    zones = ("x;=1+1", "y,@SUM(1)", "z\t-1", "v\n+1")
+    room.store.write([make_event("gate-1", zones=zones)], [])
+    answer = room.client.get("/v1/passes?format=excel")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert answer.content.startswith(b"\xef\xbb\xbfid;camera;")
+    (row,) = csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig")), delimiter=";")
+    assert row["zones"] == "x;'=1+1 y,'@SUM(1) z\t'-1 v\n'+1"
+    assert float(row["text_score"].replace(",", ".")) <= 1
+    assert "." not in row["text_score"]
+
+
 def test_a_csv_file_that_cannot_be_made_is_told_before_it_begins(room: Room) -> None:
     assert room.client.get("/v1/passes?format=csv&list=guests").status_code == 404
     assert room.client.head("/v1/passes?format=csv").status_code == 200
