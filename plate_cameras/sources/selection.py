@@ -62,6 +62,36 @@ class PacketSizes:
         self._factor = MIN_FACTOR if moved else min(MAX_FACTOR, self._factor * FACTOR_STEP)
 
 
+class KeptPackets:
+    """The packets since the last key frame that are not decoded yet.
+
+    Attributes:
+        bytes: Their size.
+    """
+
+    def __init__(self) -> None:
+        self._packets: list[VideoPacket] = []
+        self.bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._packets)
+
+    @property
+    def is_full(self) -> bool:
+        """True if no more are kept."""
+        return len(self._packets) >= MAX_KEPT or self.bytes > MAX_KEPT_BYTES
+
+    def append(self, packet: VideoPacket) -> None:
+        """Keep a packet."""
+        self._packets.append(packet)
+        self.bytes += packet.size
+
+    def take_all(self) -> list[VideoPacket]:
+        """Return all packets, and keep none."""
+        packets, self._packets, self.bytes = self._packets, [], 0
+        return packets
+
+
 class SelectiveDecoder:
     """Decodes what is needed of a live stream.
 
@@ -77,7 +107,7 @@ class SelectiveDecoder:
     def __init__(self, capture: LiveCapture, looks_per_s: float, beat: Callable[[], None]) -> None:
         self._capture, self._beat = capture, beat
         self._step_s = 0.5 / looks_per_s
-        self._pending: list[VideoPacket] = []  # not decoded yet
+        self._pending = KeptPackets()  # not decoded yet
         self._lost = True  # until the next key frame
         self._in_sync = False  # whether the decoder has all that comes before `_pending`
         self._keys_in_row = 0
@@ -113,13 +143,14 @@ class SelectiveDecoder:
             self._lost, self._key_s = False, now_s
             self._keys_in_row += 1
             if self._pending or not self._in_sync:
-                self._pending, self._in_sync = [], False
+                self._in_sync = False
+                self._pending.take_all()
         else:
             self._keys_in_row = 0
             self._key_s = now_s if self._key_s is None else self._key_s
             if now_s - self._key_s > NO_KEY_S:
                 self._lost = False
-            if self._is_full():
+            if self._pending.is_full:
                 self._lose()
         if not self._lost:
             self._pending.append(packet)
@@ -142,7 +173,7 @@ class SelectiveDecoder:
 
     def _catch_up(self) -> list[VideoFrame]:
         """Decode all packets that are kept."""
-        packets, self._pending = self._pending, []
+        packets = self._pending.take_all()
         if not self._in_sync:
             self._capture.flush()
             self._in_sync = True
@@ -164,9 +195,6 @@ class SelectiveDecoder:
         self._lose()
         return []
 
-    def _is_full(self) -> bool:
-        kept_bytes = sum(one.size for one in self._pending)
-        return len(self._pending) >= MAX_KEPT or kept_bytes > MAX_KEPT_BYTES
-
     def _lose(self) -> None:
-        self._pending, self._lost, self._in_sync = [], True, False
+        self._pending.take_all()
+        self._lost, self._in_sync = True, False

@@ -9,7 +9,13 @@ import pytest
 from plate_cameras.sources.capture import Capture, VideoPacket, seconds_of
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import parse_address
-from plate_cameras.sources.selection import PacketSizes, SelectiveDecoder
+from plate_cameras.sources.selection import (
+    MAX_KEPT,
+    MAX_KEPT_BYTES,
+    KeptPackets,
+    PacketSizes,
+    SelectiveDecoder,
+)
 from tests.plate_cameras.clips import RATE, encode, street
 
 LIMITS = Limits()
@@ -113,3 +119,34 @@ def test_nothing_is_decoded_before_the_first_key_frame(tmp_path: Path) -> None:
     shown = playing.play(30, moves=True)
     assert [index for index, times in enumerate(shown) if times] == [*range(24, 30)]
     assert playing.decoder.damaged == 0
+
+
+class Packet:
+    """A packet that counts how often its size is asked for."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self.reads = size, 0
+
+    @property
+    def size(self) -> int:
+        self.reads += 1
+        return self._size
+
+
+def test_kept_packets_are_added_up_once_each() -> None:
+    kept, packets = KeptPackets(), [Packet(1000) for _ in range(MAX_KEPT)]
+    for packet in packets:
+        assert not kept.is_full
+        kept.append(packet)
+    assert kept.is_full
+    assert {packet.reads for packet in packets} == {1}
+
+
+def test_kept_bytes_come_back_to_zero() -> None:
+    kept = KeptPackets()
+    for size in (MAX_KEPT_BYTES, 1):
+        assert not kept.is_full
+        kept.append(Packet(size))
+    assert kept.is_full
+    assert len(kept.take_all()) == 2
+    assert (len(kept), kept.bytes, kept.is_full, kept.take_all()) == (0, 0, False, [])

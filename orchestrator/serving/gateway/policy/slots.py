@@ -66,6 +66,7 @@ class Slots:
         self._limits = limits
         self._inside: dict[Slot, None] = {}
         self._calls: Counter[str] = Counter()  # by the client's name
+        self._sizes: Counter[str] = Counter()  # memory for bodies, by the client's name
         self.bytes = 0
 
     def __len__(self) -> int:
@@ -114,8 +115,7 @@ class Slots:
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
         self.check(slot)
-        name = slot.client.name
-        others = sum(one.size for one in self._inside if one.client.name == name) - slot.size
+        others = self._sizes[slot.client.name] - slot.size
         if others and others + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
@@ -124,7 +124,18 @@ class Slots:
         self._drop_slow(slot, more, now_s)
         self._make_room(slot, size=more)
         slot.size = size
-        self.bytes += more
+        self._add_bytes(slot.client.name, more)
+
+    def bytes_of(self, client: str) -> int:
+        """Return the memory for the bodies of a client, by its name."""
+        return self._sizes[client]
+
+    def _add_bytes(self, client: str, size: int) -> None:
+        """Keep the totals. A client without bodies has no entry, so that the table does not grow."""
+        self.bytes += size
+        self._sizes[client] += size
+        if not self._sizes[client]:
+            del self._sizes[client]
 
     def _drop_slow(self, slot: Slot, size: int, now_s: float) -> None:
         """Evict slow uploads, the slowest first, until a call has room.
@@ -163,7 +174,7 @@ class Slots:
         if slot not in self._inside:
             return
         del self._inside[slot]
-        self.bytes -= slot.size
+        self._add_bytes(slot.client.name, -slot.size)
         self._calls[slot.client.name] -= 1
         if not self._calls[slot.client.name]:
             del self._calls[slot.client.name]
@@ -175,6 +186,8 @@ class Slots:
             calls += len(self._inside) - open_to(priority, limits.calls + limits.waiting)
         if size:
             size += self.bytes - memory
+        if calls <= 0 and size <= 0:
+            return
         evicted = []
         for one in self._evictable(priority) if calls > 0 or size > 0 else ():
             if calls <= 0 and size <= 0:

@@ -205,6 +205,16 @@ def test_a_call_that_lost_its_place_receives_nothing() -> None:
         pytest.fail("a call without a place receives")
 
 
+class WatchedSlot(Slot):
+    """A slot that counts how often slots of its class are looked at."""
+
+    reads = 0
+
+    def __getattribute__(self, name: str) -> object:
+        WatchedSlot.reads += 1
+        return super().__getattribute__(name)
+
+
 class TestUploads:
     """Bodies take memory as they arrive, and the slow ones lose it when it is short."""
 
@@ -247,6 +257,41 @@ class TestUploads:
             with pytest.raises(ServiceFull):
                 slots.reserve(uploads[2], 8 * MIB, now_s=now_s)
         assert evicted == []
+
+    def test_the_totals_come_back_to_zero_after_every_end(self) -> None:
+        slots, uploads, evicted = self.slots(4)
+        own = Slot(client("c0"), is_receiving=True)  # another call of the first client
+        slots.add(own)
+        for size in (64_000, 128_000, 3 * MIB):
+            slots.reserve(uploads[0], size)
+        slots.reserve(own, MIB)
+        assert (slots.bytes_of("c0"), slots.bytes) == (4 * MIB, 4 * MIB)
+        with pytest.raises(QuotaExceeded):
+            slots.reserve(own, 2 * MIB)
+        assert slots.bytes_of("c0") == 4 * MIB
+        slots.reserve(uploads[1], 3 * MIB - 1000)
+        slots.reserve(uploads[2], 3 * MIB, now_s=100.0)  # evicts slow ones
+        assert evicted == ["c1"]
+        slots.remove(uploads[1])  # it has no place any more
+        gate = Slot(client("gate", priority=GATE), is_receiving=True)
+        slots.add(gate)
+        slots.reserve(gate, 4 * MIB, now_s=100.1)
+        slots.reserve(gate, 1000)  # less than was announced
+        for one in (*uploads, own, gate, gate):
+            slots.remove(one)
+        names = ("c0", "c1", "c2", "c3", "gate")
+        assert [slots.bytes_of(name) for name in names] == [0] * 5
+        assert (slots.bytes, len(slots)) == (0, 0)
+
+    def test_a_part_of_a_body_costs_the_same_beside_many_calls(self) -> None:
+        slots, uploads, _ = self.slots(1)
+        others = [WatchedSlot(client("c0")) for _ in range(40)]
+        for one in others:
+            slots.add(one)
+            slots.reserve(one, 10)
+        WatchedSlot.reads = 0
+        slots.reserve(uploads[0], 2000)
+        assert (slots.bytes_of("c0"), WatchedSlot.reads) == (2400, 0)
 
     def test_a_call_in_work_keeps_its_body(self) -> None:
         slots, uploads, evicted = self.slots(2)
