@@ -28,7 +28,6 @@ from orchestrator.serving.gateway.errors import (
     outcome_of,
 )
 from orchestrator.serving.gateway.ops.audit import Audit
-from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim
 from orchestrator.serving.gateway.ops.metrics import Metrics
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.admission import Admission
@@ -224,11 +223,9 @@ class DataPlane:
         task.add_done_callback(self._moves.discard)
 
     async def watch(self) -> None:
-        """Keep the metrics up to date for ever, and give memory back after a flood."""
+        """Keep the metrics up to date for ever."""
         dropped = repeated = 0
-        memory = MemoryTrim()
         while True:
-            memory.look(time.monotonic())
             self.metrics.refresh()
             self._note_ends(time.time())
             self.metrics.repeated.inc(self.triton.retries.count - repeated)

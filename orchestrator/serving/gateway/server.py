@@ -25,6 +25,7 @@ from orchestrator.serving.gateway.http.app import make_metrics_app
 from orchestrator.serving.gateway.http.extension import OpenExtension
 from orchestrator.serving.gateway.http.protocol import guarded
 from orchestrator.serving.gateway.ipc import listen
+from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim
 from orchestrator.serving.gateway.options import WORK_S, Address, GatewayOptions
 from orchestrator.serving.gateway.policy.connections import Connections
 
@@ -84,6 +85,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
     duties = [service.watch(), service.canary.watch(), listen(service), host.run()]
+    duties.append(MemoryTrim().watch(lambda: service.admission.counts().bytes))
     if certificate:
         certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
         duties.append(certificate.watch())

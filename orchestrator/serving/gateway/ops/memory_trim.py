@@ -8,8 +8,10 @@ Source: malloc_trim(3); proc(5), /proc/pid/statm.
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,16 @@ EVERY_S = 10.0
 """Least time between two trims: each one makes the next pictures some milliseconds slower."""
 SPARE_BYTES = 64 * 2**20
 """Memory above the least that was measured from which on a trim is worth it."""
+FLOOD_BYTES = 96 * 2**20
+"""Memory above the least, without that of bodies, from which on a flood is assumed.
+
+The gRPC library limits each frame of a header block, but not the block. It frees the frames of a
+closed connection, and the allocator would keep them: more than 100 MB a second."""
+QUICK_S = 0.2
+"""Least time between two trims in a flood. It doubles after each trim that gives little back."""
+LOOK_S = 0.1
+COPIES = 3
+"""Memory of a body, in sizes of the body; see `memory_limits.BODIES`."""
 STATM = Path("/proc/self/statm")
 
 
@@ -44,19 +56,33 @@ class MemoryTrim:
     ) -> None:
         self._measure, self._trim = measure, trim
         self._least_bytes = measure()
-        self._trimmed_s = float("-inf")
+        self._trimmed_s, self._quick_s = float("-inf"), QUICK_S
 
-    def look(self, now_s: float) -> None:
+    async def watch(self, measure_bodies: Callable[[], int]) -> None:
+        """Look for ever.
+
+        Args:
+            measure_bodies: Returns the size of all bodies that calls hold now.
+        """
+        while True:
+            self.look(time.monotonic(), COPIES * measure_bodies())
+            await asyncio.sleep(LOOK_S)
+
+    def look(self, now_s: float, held_bytes: int = 0) -> None:
         """Trim if it is worth it.
 
         Args:
             now_s: Time of a clock that nobody sets.
+            held_bytes: Memory that calls hold.
         """
-        if now_s - self._trimmed_s < EVERY_S or self._spare() < SPARE_BYTES:
+        spare = self._spare()
+        pause_s = self._quick_s if spare - held_bytes >= FLOOD_BYTES else EVERY_S
+        if now_s - self._trimmed_s < pause_s or spare < SPARE_BYTES:
             return
         self._trimmed_s = now_s
         self._trim()
-        self._spare()
+        is_useful = self._spare() < spare / 2
+        self._quick_s = QUICK_S if is_useful else min(2 * self._quick_s, EVERY_S)
 
     def _spare(self) -> int:
         """Return the memory above the least that was measured."""

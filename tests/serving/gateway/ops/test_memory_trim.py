@@ -1,5 +1,7 @@
 """Memory that a flood has left, and its return to the system."""
 
+import asyncio
+
 import pytest
 
 from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim, resident_bytes, trim
@@ -45,13 +47,42 @@ def test_memory_for_the_next_pictures_is_kept(process: Process, trimming: Memory
     assert process.trims == 0
 
 
-def test_memory_that_is_in_use_is_not_looked_for_each_second(
+def test_memory_that_is_in_use_is_looked_for_more_and_more_rarely(
     process: Process, trimming: MemoryTrim
 ) -> None:
     process.used += 200 * MIB
-    for second in range(21):
-        trimming.look(float(second))
-    assert process.trims == 3
+    for tenth in range(600):
+        trimming.look(tenth / 10)
+    assert process.trims == 10  # after 0, 0.4, 1.2, 2.8, 6 and 12.4 s, then each 10 s
+
+
+def test_a_flood_never_has_much_memory(process: Process, trimming: MemoryTrim) -> None:
+    highest = 0
+    for tenth in range(100):
+        process.freed += 15 * MIB
+        highest = max(highest, process.freed)
+        trimming.look(tenth / 10)
+    assert highest < 150 * MIB
+    process.freed = 0
+    trimming.look(10.0)
+    assert process.measure() == 100 * MIB
+
+
+def test_bodies_of_calls_are_no_flood(process: Process, trimming: MemoryTrim) -> None:
+    trimming.look(0.0)
+    process.freed, process.trims = 140 * MIB, 0
+    for tenth in range(101):
+        trimming.look(tenth / 10, held_bytes=50 * MIB)
+        process.freed = 140 * MIB
+    assert process.trims == 2
+
+
+async def test_memory_is_watched(process: Process, trimming: MemoryTrim) -> None:
+    process.freed = 500 * MIB
+    watch = asyncio.create_task(trimming.watch(lambda: 0))
+    await asyncio.sleep(0)
+    assert process.freed == 0
+    watch.cancel()
 
 
 def test_the_least_memory_is_what_counts(process: Process, trimming: MemoryTrim) -> None:
