@@ -233,6 +233,7 @@ class Configuration:
         cameras_per_watcher: Most cameras that one of several watchers takes; 0 for no limit.
         metrics_port: Port of the Prometheus metrics; 0 for none.
         metrics_host: Address on which the metrics are served.
+        metrics_key: Key that the metrics want; `env:NAME` takes an environment variable.
     """
 
     cameras: tuple[Camera, ...] = field(metadata=at_most(sizes.MAX_CAMERAS))
@@ -244,6 +245,7 @@ class Configuration:
     cameras_per_watcher: int = 0
     metrics_port: int = 0
     metrics_host: str = "127.0.0.1"
+    metrics_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         check_sizes(self)

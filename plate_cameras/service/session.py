@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Collection
 from contextlib import ExitStack
 from functools import partial
@@ -18,6 +19,7 @@ from plate_cameras.service.plan import Watch as Watch
 from plate_cameras.service.printing import CLOSE_S, Output, logging_through
 from plate_cameras.service.reloading import Reloader, locate
 from plate_cameras.service.sink_runner import SinkRunner, close_all
+from plate_cameras.sinks.secrets import resolve_secret
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching import event_writer, live_reporter
@@ -125,7 +127,8 @@ class Session:
             raise (locate(file, error) if file else error) from error
         if port := configuration.metrics_port:
             host, find_dead = configuration.metrics_host, self._health.find_dead
-            stack.callback(serve_metrics(self.snapshot, host, port, find_dead))
+            key = resolve_secret("metrics_key", configuration.metrics_key, os.environ)
+            stack.callback(serve_metrics(self.snapshot, host, port, find_dead, key))
         self._tasks.start("heartbeat", self._health.beat)
         if self._writer:
             self._tasks.start("writer", self._writer.run, is_vital=True)

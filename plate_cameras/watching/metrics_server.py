@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
@@ -30,6 +31,7 @@ def serve_metrics(
     host: str,
     port: int,
     find_dead: Callable[[], Sequence[str]] = lambda: (),
+    key: str = "",
 ) -> Callable[[], None]:
     """Serve the metrics at any path, and the state of the tasks at `/healthz`.
 
@@ -38,6 +40,7 @@ def serve_metrics(
         host: Address to listen on.
         port: Port to listen on.
         find_dead: Returns the names of dead tasks.
+        key: Key that the metrics want, because they name cameras; empty for none.
 
     Returns:
         A function that ends the server.
@@ -51,6 +54,9 @@ def serve_metrics(
 
     def answer(environ, start_response):  # type: ignore[no-untyped-def]  # by PEP 3333
         if environ["PATH_INFO"] != HEALTH:
+            if key and not _has_key(environ, key):
+                start_response("401 Unauthorized", [("WWW-Authenticate", "Bearer")])
+                return [b"send metrics_key as `Authorization: Bearer KEY`\n"]
             return metrics(environ, start_response)
         dead = find_dead()
         status = "503 Service Unavailable" if dead else "200 OK"
@@ -71,6 +77,11 @@ def serve_metrics(
         thread.join()
 
     return stop
+
+
+def _has_key(environ: Mapping[str, str], key: str) -> bool:
+    given = environ.get("HTTP_AUTHORIZATION", "").encode("latin-1")
+    return hmac.compare_digest(given, f"Bearer {key}".encode())
 
 
 def _server_of(host: str) -> type[WSGIServer]:

@@ -1,6 +1,7 @@
 import urllib.error
 import urllib.request
 from dataclasses import replace
+from http.client import HTTPConnection
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -139,3 +140,31 @@ def test_a_port_that_is_taken_is_an_error_of_settings(free_port: int) -> None:
             serve_metrics(lambda: STATE, "127.0.0.1", free_port)
     finally:
         stop()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 401, id="none"),
+        pytest.param({"Authorization": "Bearer other"}, 401, id="another"),
+        pytest.param({"Authorization": "secret"}, 401, id="no scheme"),
+        pytest.param({"Authorization": "Bearer \xe9"}, 401, id="other letters"),
+        pytest.param({"Authorization": "Bearer secret"}, 200, id="the key"),
+    ],
+)
+def test_names_of_cameras_want_the_key(
+    free_port: int, headers: dict[str, str], status: int
+) -> None:
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port, key="secret")
+    try:
+        answers = {}
+        for path in ("/metrics", "/healthz"):
+            connection = HTTPConnection("127.0.0.1", free_port, timeout=5)
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            answers[path] = response.status, response.read()
+            connection.close()
+    finally:
+        stop()
+    assert (answers["/metrics"][0], answers["/healthz"][0]) == (status, 200)
+    assert (STATE.cameras[0].name.encode() in answers["/metrics"][1]) is (status == 200)

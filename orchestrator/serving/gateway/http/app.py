@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from starlette.applications import Starlette
@@ -11,7 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from orchestrator.errors import ServerError
+from orchestrator.errors import PlateError, ServerError
+from orchestrator.host.loopback import is_own
 from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.errors import (
     LEAVING,
@@ -32,6 +34,7 @@ from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
 from orchestrator.serving.gateway.http.snapshot_api import snapshot_routes
 from orchestrator.serving.gateway.ops.metrics import CONTENT_TYPE, join, without_names
 from orchestrator.serving.gateway.options import Address
+from orchestrator.serving.gateway.policy.authentication import has_key
 
 
 def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
@@ -129,8 +132,22 @@ async def _metrics_of_callers(request: HttpRequest) -> Response:
     return Response(page if is_shown else without_names(page), media_type=CONTENT_TYPE)
 
 
-async def _metrics(service: DataPlane, _request: Request) -> Response:
-    return Response(await _render_metrics(service), media_type=CONTENT_TYPE)
+async def _metrics(service: DataPlane, request: Request) -> Response:
+    """Return the metrics; names of keys are for this machine and for administrators alone."""
+    page = await _render_metrics(service)
+    if not await _may_see_names(service, request):
+        page = without_names(page)
+    return Response(page, media_type=CONTENT_TYPE)
+
+
+async def _may_see_names(service: DataPlane, request: Request) -> bool:
+    headers, address = request.headers.items(), request.client.host if request.client else ""
+    if not has_key(headers):
+        return is_own(service.proxies.client_of(address, headers))
+    with suppress(PlateError):
+        async with service.admit(rest_routes.REST.name, "metrics", address, headers) as admitted:
+            return admitted.slot.client.administers_all
+    return False
 
 
 async def _render_metrics(service: DataPlane) -> bytes:

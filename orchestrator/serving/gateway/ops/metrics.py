@@ -59,6 +59,7 @@ GAUGES = {
 }
 """Gauges by the field of `Counts` that they show: name and description of each."""
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
+KEY_ENDS = PREFIX.encode() + b"key_expires_in_seconds"
 NAMED = re.compile(rb'[{,]key="')
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
@@ -205,8 +206,20 @@ class Metrics:
 
 
 def without_names(page: bytes) -> bytes:
-    """Return a page without the lines that name keys."""
-    return b"".join(line for line in page.splitlines(keepends=True) if not NAMED.search(line))
+    """Return a page without the lines that name keys.
+
+    Of the times at which keys expire the soonest stays, without a name, so that alerts work.
+    """
+    lines = page.splitlines(keepends=True)
+    ends = [float(line.split()[-1]) for line in lines if line.startswith(KEY_ENDS + b"{")]
+    shown = []
+    for line in lines:
+        if not NAMED.search(line):
+            shown.append(line)
+        elif ends and line.startswith(KEY_ENDS):
+            shown.append(b'%b{key=""} %r\n' % (KEY_ENDS, min(ends)))
+            ends = []
+    return b"".join(shown)
 
 
 def _reasons_of(kind: type[PlateError]) -> Iterator[str]:

@@ -131,7 +131,7 @@ class Slots:
         return self._sizes[client]
 
     def _add_bytes(self, client: str, size: int) -> None:
-        """Keep the totals. A client without bodies has no entry, so that the table does not grow."""
+        """Keep the totals. A client without bodies has no entry: the table must not grow."""
         self.bytes += size
         self._sizes[client] += size
         if not self._sizes[client]:

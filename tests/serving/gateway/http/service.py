@@ -16,6 +16,7 @@ def client_of(
     make: Callable[[DataPlane], ASGIApp] = make_app,
     *,
     is_leaving: bool = False,
+    peer: str = "127.0.0.1",
 ) -> TestClient:
     """Return a client of an application with these options.
 
@@ -29,7 +30,7 @@ def client_of(
         await make(service)(scope, receive, send)
         await service.close()
 
-    return TestClient(app, "http://localhost", client=("127.0.0.1", 50000))
+    return TestClient(app, "http://localhost", client=(peer, 50000))
 
 
 def lasting_app(opened: Callable[[], AbstractAsyncContextManager[ASGIApp]]) -> ASGIApp:

@@ -1,14 +1,20 @@
 """Answers of an HTTP application: to methods of its routes, and during shutdown."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.types import ASGIApp
 
+from orchestrator.serving.gateway.data_plane import DataPlane
 from orchestrator.serving.gateway.http.app import make_app, make_metrics_app
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
+from orchestrator.serving.gateway.policy.api_keys import hash_of
 from tests.serving.gateway.http.service import client_of
+
+ENDS = "plates_gateway_key_expires_in_seconds"
 
 
 @pytest.fixture
@@ -90,3 +96,38 @@ def test_an_id_that_the_service_made_is_in_answer_header_and_audit(options: Gate
 def test_a_route_of_get_answers_head_too(options: GatewayOptions, path: str, method: str) -> None:
     reply = client_of(options).request(method, path)
     assert (reply.status_code, "connection" in reply.headers) == (200, False)
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "is_named"),
+    [
+        pytest.param("127.0.0.1", "", True, id="this machine"),
+        pytest.param("::1", "", True, id="this machine over IPv6"),
+        pytest.param("192.0.2.7", "", False, id="another machine"),
+        pytest.param("192.0.2.7", "chief", True, id="an administrator"),
+        pytest.param("192.0.2.7", "north", False, id="an administrator of a group"),
+        pytest.param("192.0.2.7", "guest", False, id="another key"),
+        pytest.param("127.0.0.1", "wrong", False, id="a wrong key"),
+        pytest.param("not an address", "", False, id="no address"),
+    ],
+)
+def test_the_port_of_metrics_names_keys_to_this_machine_and_to_administrators(
+    options: GatewayOptions, tmp_path: Path, address: str, key: str, is_named: bool
+) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(
+        f'[chief]\nsha256 = "{hash_of("chief")}"\nrole = "administrator"\n'
+        f'[north]\nsha256 = "{hash_of("north")}"\nrole = "administrator"\ngroups = ["north"]\n'
+        f'[guest]\nsha256 = "{hash_of("guest")}"\nexpires = 2100-01-01\n'
+    )
+    client = client_of(replace(options, keys=keys, wants_keys=True), make_counted, peer=address)
+    page = client.get("/metrics", headers={"x-api-key": key} if key else {})
+    assert page.status_code == 200
+    ends = [line for line in page.text.splitlines() if line.startswith(f"{ENDS}{{")]
+    named = ['{key="guest"} 60.0', '{key="second-key"} 3600.0']
+    assert ends == [ENDS + one for one in (named if is_named else ['{key=""} 60.0'])]
+
+
+def make_counted(service: DataPlane) -> ASGIApp:
+    service.metrics.note_key_ends({"guest": 60.0, "second-key": 3600.0})
+    return make_metrics_app(service)
