@@ -37,6 +37,7 @@ def _secrets_of(configuration: Configuration) -> Iterator[str]:
     options = [item for user in users for item in user.options.items()]
     secrets = [value for name, value in options if SECRET_NAME.search(name)]
     secrets += [secret for sink in configuration.sinks for secret in sink.secrets]
+    secrets.append(configuration.metrics_key)
     yield from (secret for secret in secrets if not secret.startswith(FROM_ENVIRONMENT))
 
 

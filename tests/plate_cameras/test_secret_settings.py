@@ -42,6 +42,8 @@ options = {{ password = "{}" }}
         ),
         pytest.param(PLAIN + GATE.format("word"), 0o644, True, id="gate"),
         pytest.param(PLAIN + GATE.format("env:WORD"), 0o644, False, id="gate, environment"),
+        pytest.param(f'metrics_key = "word"\n{PLAIN}', 0o644, True, id="metrics"),
+        pytest.param(f'metrics_key = "env:A"\n{PLAIN}', 0o644, False, id="metrics, environment"),
         pytest.param(
             f'[store]\nurl = "postgresql://u:w@db/plates"\n{PLAIN}', 0o644, True, id="database"
         ),

@@ -198,16 +198,20 @@ def test_a_vital_task_that_fails_ends_the_watch_with_its_reason(
 
 
 @pytest.mark.server
-def test_the_health_of_a_watch_names_dead_tasks(tmp_path: Path) -> None:
+def test_the_health_of_a_watch_names_dead_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METRICS_KEY", "word")
     free_port = find_free_port()
 
     async def act(store: PassStore) -> None:
-        configuration = replace(NO_SINKS, metrics_port=free_port)
+        configuration = replace(NO_SINKS, metrics_port=free_port, metrics_key="env:METRICS_KEY")
         plan = Watch(configuration, None, ScriptedService(), 1, QUIET, store)
         url = f"http://127.0.0.1:{free_port}"
         async with session_of(plan) as session:
             await wait(lambda: session._writer is not None, "a writer")
             assert await asyncio.to_thread(ask, url) == (200, "ok\n")
+            assert (await asyncio.to_thread(ask, url, "metrics"))[0] == 401
             task = session._watcher._watched["gate"].task
             task.cancel()
             await asyncio.wait({task})
@@ -275,9 +279,9 @@ def count_lines(file: Path) -> int:
     return len(file.read_text().splitlines()) if file.exists() else 0
 
 
-def ask(url: str) -> tuple[int, str]:
+def ask(url: str, path: str = "healthz") -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(f"{url}/healthz") as answer:
+        with urllib.request.urlopen(f"{url}/{path}") as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
