@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Write docs/reference/commands.md: the output of `plates COMMAND --help` for every command.
+"""Write docs/reference/commands.md, and the table of limits in docs/security.md.
+
+The first is the output of `plates COMMAND --help` for every command.
 
 usage: .venv/bin/python scripts/command_reference.py
 """
@@ -16,8 +18,14 @@ import click
 import typer
 
 from orchestrator.cli.app import app
+from orchestrator.host.option_fields import to_rows
+from orchestrator.serving.gateway.options import Limits
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "reference" / "commands.md"
+LIMITS_PAGE = DOCS / "security.md"
+LIMITS = re.compile(r"(?<=\| name \| default \| \|\n\|---\|--:\|---\|\n)(\|.*\n)+")
+"""The rows of the table of limits."""
 INTRODUCTION = """# Commands
 
 The texts of `plates COMMAND --help`, for each command. In a checkout it is `.venv/bin/plates`.
@@ -27,8 +35,15 @@ written by `scripts/command_reference.py`.
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the page and the table."""
     PAGE.write_text(render(), encoding="utf-8")
+    text = LIMITS_PAGE.read_text(encoding="utf-8")
+    LIMITS_PAGE.write_text(fill_limits(text), encoding="utf-8")
+
+
+def fill_limits(text: str) -> str:
+    """Return the page on security with the limits that there are."""
+    return LIMITS.sub(lambda _: to_rows(Limits), text, count=1)
 
 
 def render() -> str:

@@ -7,8 +7,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,136 +14,22 @@ import typer
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
 from orchestrator.host.distribution import needs_told
-from orchestrator.networks.engines import Engine
+from orchestrator.networks.options import CudaGraphsOption as CudaGraphsOption
+from orchestrator.networks.options import CudaPoolOption as CudaPoolOption
+from orchestrator.networks.options import DecodeOnGpuOption as DecodeOnGpuOption
+from orchestrator.networks.options import Device as Device
+from orchestrator.networks.options import DeviceOption as DeviceOption
+from orchestrator.networks.options import EngineOption as EngineOption
+from orchestrator.networks.options import FormatsOption as FormatsOption
+from orchestrator.networks.options import InstancesOption as InstancesOption
+from orchestrator.networks.options import MpsOption as MpsOption
+from orchestrator.networks.options import PicturesOnCpuOption as PicturesOnCpuOption
+from orchestrator.networks.options import PicturesOption as PicturesOption
+from orchestrator.networks.options import RepositoryOption as RepositoryOption
+from orchestrator.networks.options import ThreadsOption as ThreadsOption
+from orchestrator.networks.options import WeightsOption as WeightsOption
 
-
-class Device(str, Enum):
-    """The processor of the networks."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    GPU = "gpu"
-
-
-PLATES_PANEL, NETWORKS_PANEL = (
-    "Which plates",
-    "Networks and machine, of a server that is started here",
-)
-ADDRESSES_PANEL, CALLERS_PANEL, TRITON_PANEL = "Addresses", "Callers", "Triton"
-"""Groups of the options of `plates serve`."""
-RepositoryOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--model-repository",
-        rich_help_panel=NETWORKS_PANEL,
-        help="Model repository to serve; ours or any other.",
-    ),
-]
-WeightsOption = Annotated[
-    Path | None,
-    typer.Option("--weights", rich_help_panel=NETWORKS_PANEL, help="Folder of the weights."),
-]
-FormatsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--formats",
-        envvar="PLATE_FORMATS",
-        rich_help_panel=NETWORKS_PANEL,
-        help="File of the plate formats, in the alphabet of the weights; without it, theirs.",
-    ),
-]
-DeviceOption = Annotated[
-    Device,
-    typer.Option(
-        rich_help_panel=NETWORKS_PANEL,
-        help="Processor of the networks; auto: a GPU if there is one.",
-    ),
-]
-EngineOption = Annotated[
-    Engine,
-    typer.Option(
-        metavar="ENGINE",
-        rich_help_panel=NETWORKS_PANEL,
-        help="auto: the fastest on this machine; torchscript, torchscript-fp16, openvino or "
-        "openvino-int8.",
-    ),
-]
-ThreadsOption = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        rich_help_panel=NETWORKS_PANEL,
-        help="CPU threads of one inference; 0: as many as fit the machine.",
-    ),
-]
-InstancesOption = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        max=64,
-        rich_help_panel=NETWORKS_PANEL,
-        help="Inferences of the detector, and of the reader, at once; 0: as many as fit the "
-        "machine.",
-    ),
-]
-PicturesOption = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        max=64,
-        rich_help_panel=NETWORKS_PANEL,
-        help="Pictures processed at once; 0: as many as fit the machine.",
-    ),
-]
-PicturesOnCpuOption = Annotated[
-    bool,
-    typer.Option(
-        "--pictures-on-cpu",
-        rich_help_panel=NETWORKS_PANEL,
-        help="With a GPU: scale and cut pictures on the CPU, and only run networks on the GPU.",
-    ),
-]
-CudaGraphsOption = Annotated[
-    bool,
-    typer.Option(
-        "--cuda-graphs",
-        rich_help_panel=NETWORKS_PANEL,
-        help="With a GPU: launch the detector's kernels together, as one CUDA graph for each "
-        "size of its input.",
-    ),
-]
-DecodeOnGpuOption = Annotated[
-    bool,
-    typer.Option(
-        "--decode-on-gpu",
-        rich_help_panel=NETWORKS_PANEL,
-        help="With a GPU: decode JPEG files there, with nvImageCodec (extra `gpu-decoding`).",
-    ),
-]
-MpsOption = Annotated[
-    bool,
-    typer.Option(
-        "--mps",
-        rich_help_panel=NETWORKS_PANEL,
-        help="With a GPU: run kernels of different processes at once, under NVIDIA's MPS.",
-    ),
-]
-CudaPoolOption = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        max=65536,
-        metavar="MB",
-        rich_help_panel=NETWORKS_PANEL,
-        help="With a GPU: its memory that Triton keeps for the tensors between models.",
-    ),
-]
-PortOption = Annotated[
-    int,
-    typer.Option(
-        min=0, max=65535, metavar="PORT", rich_help_panel=ADDRESSES_PANEL, help="0: any free port."
-    ),
-]
+PLATES_PANEL = "Which plates"
 QuietOption = Annotated[
     bool,
     typer.Option(

@@ -62,7 +62,7 @@ def test_the_gateway_finds_triton_where_it_listens() -> None:
 
 
 def test_grpc_may_be_left_out() -> None:
-    assert GatewayFlags(grpc_port=None).to_options(TRITON).grpc is None
+    assert GatewayFlags(no_grpc=True).to_options(TRITON).grpc is None
 
 
 def test_metrics_for_others_want_no_key() -> None:

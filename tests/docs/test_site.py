@@ -88,6 +88,13 @@ def test_the_page_of_commands_is_what_the_commands_say() -> None:
     assert text == reference.render(), "run .venv/bin/python scripts/command_reference.py"
 
 
+def test_the_table_of_limits_is_what_the_options_declare() -> None:
+    reference = script("command_reference")
+    text = reference.LIMITS_PAGE.read_text(encoding="utf-8")
+    assert reference.LIMITS.search(text)
+    assert text == reference.fill_limits(text), "run .venv/bin/python scripts/command_reference.py"
+
+
 @pytest.mark.parametrize("drawn", [0, 1])
 def test_the_map_names_what_is_there(drawn: int) -> None:
     page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -5,75 +5,120 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Annotated, get_type_hints
+
+import typer
 
 from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
-from orchestrator.host.toml_files import build, check_range
+from orchestrator.host.option_fields import check_ranges
+from orchestrator.host.toml_files import build
+from orchestrator.serving.gateway.caller_options import CallerOptions
 
 MIB = 1024 * 1024
-WORKED_OUT = ("calls", "picture_mb")
-"""Limits that are worked out from the machine if they are 0."""
 UPLOAD_S, WORK_S = 5.0, 15.0
 """At shutdown: seconds for the rest of a body that is still sent, and for calls in work."""
+
+
+MAX_LIMIT = 1_000_000_000
+COUNT = partial(typer.Option, min=1, max=MAX_LIMIT)
+COUNT_OR_FITTING = partial(typer.Option, min=0, max=MAX_LIMIT)  # 0: what fits the machine
+SECONDS = partial(typer.Option, min=0.001, max=MAX_LIMIT)
 
 
 @dataclass(frozen=True)
 class Limits:
     """The limits for all callers together and for each client. Defaults fit a small camera site.
 
-    Attributes:
-        body_mb: Largest body of a call, MiB: the pixels of a picture of 24 megapixels fit into it.
-            No body is larger than `memory_mb`.
-        pixels: Largest picture, width x height. The model's own limit also applies.
-        crop_pixels: Largest crop of a plate for `plate_reader`.
-        pictures: Most pictures in one multipart body.
-        header_kb: Longest request line and headers together, KiB.
-        header_s: Timeout for the request line and headers.
-        body_s: Timeout for a body.
-        write_s: Timeout for a caller to read an answer.
-        idle_s: Longest time that a connection may be idle.
-        connections: Most open HTTP connections. If there are more, the longest idle one is closed.
-            gRPC may have as many calls at once.
-        client_connections: Most open HTTP connections from one address.
-        calls: Most calls at Triton at once. If 0, four times the pictures that it has in work.
-        waiting: Most calls in the queue.
-        wait_s: Longest time that a call may wait in the queue.
-        call_s: Timeout for Triton's answer.
-        away_s: Longest time for retries of a call that met no Triton, or whose worker died.
-        memory_mb: Most memory for the bodies of all calls together, MiB.
-        picture_mb: Most memory for all calls in work together, MiB. Most of it holds decoded
-            pictures. If 0, there is no limit, and `plates serve` sets one from the memory.
-        client_calls: Most calls of one client at once, including calls that wait.
-        client_rate: Most calls of one client a second. As many may come at once after a pause.
+    The help of each limit is also its row in docs/security.md.
     """
 
-    body_mb: int = 80
-    pixels: int = 50_000_000
-    crop_pixels: int = 1_000_000
-    pictures: int = 16
-    header_kb: int = 32
-    header_s: float = 10.0
-    body_s: float = 30.0
-    write_s: float = 30.0
-    idle_s: float = 75.0
-    connections: int = 1000
-    client_connections: int = 250
-    calls: int = 0
-    waiting: int = 96
-    wait_s: float = 30.0
-    call_s: float = 60.0
-    away_s: float = 30.0
-    memory_mb: int = 256
-    picture_mb: int = 0
-    client_calls: int = 64
-    client_rate: float = 200.0
+    body_mb: Annotated[
+        int,
+        COUNT(
+            help="largest body, MiB; refused before it is read. The pixels of a picture of 24 "
+            "megapixels fit. Where memory or `/dev/shm` is too small for one such call, it is "
+            "lowered at the start, but not below 32, and the log says so. Never more than "
+            "`memory_mb`"
+        ),
+    ] = 80
+    pixels: Annotated[
+        int,
+        COUNT(
+            help="largest picture, width x height, by its header; refused before it is unpacked. "
+            "The model's own limit also applies"
+        ),
+    ] = 50_000_000
+    crop_pixels: Annotated[
+        int, COUNT(help="largest crop of a plate for `plate_reader`, width x height")
+    ] = 1_000_000
+    pictures: Annotated[int, COUNT(help="pictures in one form")] = 16
+    header_kb: Annotated[
+        int,
+        COUNT(
+            help="request line and headers, KiB; at most 100 fields, and 8 KiB of content type, in "
+            "any case"
+        ),
+    ] = 32
+    header_s: Annotated[float, SECONDS(help="seconds for the request line and headers")] = 10.0
+    body_s: Annotated[float, SECONDS(help="seconds for the body")] = 30.0
+    write_s: Annotated[
+        float,
+        SECONDS(help="seconds for a caller to read its answer; then the connection is closed"),
+    ] = 30.0
+    idle_s: Annotated[float, SECONDS(help="seconds that a connection may do nothing")] = 75.0
+    connections: Annotated[
+        int,
+        COUNT(
+            help="connections of HTTP open at once, then the one that is idle for longest is "
+            "closed; of gRPC, then the next is closed; and calls over gRPC at once"
+        ),
+    ] = 1000
+    client_connections: Annotated[
+        int,
+        COUNT(
+            help="connections of HTTP open at once from one address; behind a balancer all "
+            "callers have one"
+        ),
+    ] = 250
+    calls: Annotated[
+        int,
+        COUNT_OR_FITTING(help="calls with Triton at once; 0: four times the pictures in work"),
+    ] = 0
+    waiting: Annotated[int, COUNT(help="calls that wait for their turn")] = 96
+    wait_s: Annotated[float, SECONDS(help="seconds that a call may wait")] = 30.0
+    call_s: Annotated[float, SECONDS(help="seconds that Triton may take for an answer")] = 60.0
+    away_s: Annotated[
+        float,
+        SECONDS(help="seconds that a call is sent again while Triton, or a worker of it, is away"),
+    ] = 30.0
+    memory_mb: Annotated[
+        int,
+        COUNT(
+            help="bodies of all calls, MiB; a fifth of `picture_mb` where that is less. Over "
+            "HTTP, the bytes that have arrived count"
+        ),
+    ] = 256
+    picture_mb: Annotated[
+        int,
+        COUNT_OR_FITTING(
+            help="memory of all calls in work, MiB, mostly unpacked pictures; 0: four sevenths of "
+            "what the service leaves of the memory of the container or machine"
+        ),
+    ] = 0
+    client_calls: Annotated[
+        int, COUNT(help="calls of one client at once, those that wait included")
+    ] = 64
+    client_rate: Annotated[
+        float,
+        SECONDS(help="calls of one client a second; as many may come at once after a pause"),
+    ] = 200.0
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            least = 0 if one.name in WORKED_OUT else 0.001 if one.type == "float" else 1
-            check_range(one.name, getattr(self, one.name), least, 1_000_000_000)
+        check_ranges(self)
 
     @property
     def body_bytes(self) -> int:
@@ -104,17 +149,17 @@ class Limits:
         Raises:
             SettingsError: An unknown name, or a value that does not parse or is out of range.
         """
-        kinds = {one.name: int if one.type == "int" else float for one in fields(self)}
-        given: dict[str, float] = {}
+        kinds = get_type_hints(Limits)
+        changes: dict[str, float] = {}
         for text in texts:
             name, _, value = text.partition("=")
             if name not in kinds:
                 raise SettingsError(f"limit: wanted some of {', '.join(kinds)}, got {name!r}")
             try:
-                given[name] = kinds[name](value)
+                changes[name] = kinds[name](value)
             except ValueError:
                 raise SettingsError(f"limit {name}: wanted a number, got {value!r}") from None
-        return replace(self, **given)  # type: ignore[arg-type]  # numbers by name
+        return replace(self, **changes)  # type: ignore[arg-type]  # numbers by name
 
 
 @dataclass(frozen=True)
@@ -143,8 +188,8 @@ class Address:
 
 
 @dataclass(frozen=True)
-class GatewayOptions:
-    """The options of the gateway.
+class GatewayOptions(CallerOptions):
+    """The options of the gateway, as its processes read them.
 
     Attributes:
         triton_http: `host:port` of Triton's HTTP, on this machine.
@@ -152,20 +197,10 @@ class GatewayOptions:
         triton_metrics: URL of Triton's metrics.
         triton_headers: Headers that Triton requires with each call, over HTTP or gRPC.
         has_plates: Triton has our models, so REST and the page are served.
-        models: Further models that callers may reach, over KServe v2.
         http: Address for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Address for gRPC. If None, there is no gRPC.
         metrics: Separate address of the metrics for Prometheus. If None, there is none.
-        allowed_hosts: Further names that a Host header may have.
-        cors_origins: Other sites whose pages may call, `https://shop.example`.
-        trusted_proxies: Addresses, or networks, of proxies that tell their clients' addresses.
-        keys: File of the API keys.
         wants_keys: Every call needs a key.
-        certificate: File of the TLS certificate and its chain. If None, there is no TLS.
-        private_key: File of the certificate's key.
-        audit: File of the audit log. If None, standard output.
-        processes: Number of processes that share the work.
-        cameras: File of the cameras whose passes are served, too. If None, none are.
         canary: Folder of the picture for health checks, see `orchestrator.host.canary`.
             Without one, any answer is good.
         limits: Limits for callers.
@@ -176,20 +211,10 @@ class GatewayOptions:
     triton_metrics: str = ""
     triton_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     has_plates: bool = True
-    models: tuple[str, ...] = ()
     http: Address = Address("127.0.0.1", 8000)
     grpc: Address | None = Address("127.0.0.1", 8001)
     metrics: Address | None = Address("127.0.0.1", 8002)
-    allowed_hosts: tuple[str, ...] = ()
-    cors_origins: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ()
-    keys: Path | None = None
     wants_keys: bool = False
-    certificate: Path | None = None
-    private_key: Path | None = None
-    audit: Path | None = None
-    processes: int = 1
-    cameras: Path | None = None
     canary: Path | None = None
     limits: Limits = field(default_factory=Limits)
 

@@ -5,11 +5,31 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from orchestrator.host.loopback import is_own, to_literal
+from orchestrator.host.option_fields import check_ranges
 from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.options import (
+    DEVICE_OPTION,
+    REPOSITORY_OPTION,
+    WEIGHTS_OPTION,
+    CudaGraphsOption,
+    CudaPoolOption,
+    DecodeOnGpuOption,
+    Device,
+    EngineOption,
+    FormatsOption,
+    InstancesOption,
+    MpsOption,
+    PicturesOnCpuOption,
+    PicturesOption,
+    ThreadsOption,
+)
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB, Capacity, fitting, fitting_gpu
 from orchestrator.serving.supervisor.export_cache import ModelSource
@@ -31,76 +51,85 @@ CALLER_METADATA = f"triton-grpc-protocol-{CALLER_HEADER}"
 """Header of a call from the gateway, over gRPC."""
 
 
+TRITON = partial(typer.Option, rich_help_panel="Triton")
+
+
 @dataclass(frozen=True)
 class ServerOptions:
-    """The options of a server.
+    """The options of a server. Those with a help text are options of `plates serve`.
 
     Attributes:
-        repository: The model repository. Networks are exported into ours; any other repository is
-            served as it lies.
-        beside: Further repositories, whose models are served as they lie.
-        weights: Folder of the networks' weights.
-        formats: File of the plate formats; None means the file of the weights.
         host: Address to listen on.
         http_port: HTTP port.
         grpc_port: gRPC port.
         metrics_port: Port of the Prometheus metrics.
-        device: `auto` uses GPUs if there are any, `cpu` hides them, `gpu` requires one.
-        engine: The engine of the networks; `auto` chooses the one that fits the machine.
-        threads: CPU threads of one inference; 0 means as many as fit the machine.
-        instances: Inferences of the detector, and of the reader, at once; 0 means as many as fit
-            the machine.
-        pictures: Pictures processed at once; 0 means as many as fit the machine.
-        pictures_on_cpu: On a GPU, keep pictures on the CPU and give the GPU the inputs of the
-            networks alone.
-        cuda_graphs: On a GPU, run the detector as CUDA graphs.
-        decode_on_gpu: On a GPU, decode JPEG files there, with nvImageCodec.
-        mps: On a GPU, run kernels of different processes at once, under NVIDIA's MPS.
-        cuda_pool_mb: Megabytes of a GPU that Triton keeps for the tensors between models.
         start_timeout_s: How long the models may take to load on a CPU.
-        explicit: Serve the repository as it lies, and load and unload models on request. Our models
-            are loaded at the start, other models are not.
         admin_key: Key of administrators, who may load models and change settings; random unless
             given.
         caller_key: Key that every call must send; empty means that calls need none. Only the
             gateway has it.
-        traces: URL of an OpenTelemetry collector, OTLP over HTTP; empty means no traces.
-        trace_rate: One of this many requests is traced, and also each request whose client traces
-            it.
         flags: Further options of tritonserver, unchanged.
         variables: Further variables of its environment.
-        tritonserver: Program of an installed Triton to run; None means the embedded one.
-        trust_network: Also listen to other machines, which could end the server with one request.
     """
 
-    repository: Path = REPOSITORY
-    beside: tuple[Path, ...] = ()
-    weights: Path = WEIGHTS
-    formats: Path | None = None
+    repository: Annotated[Path, REPOSITORY_OPTION] = REPOSITORY
+    beside: Annotated[
+        tuple[Path, ...],
+        TRITON(help="A further repository whose models are served, too; repeatable."),
+    ] = ()
+    weights: Annotated[Path, WEIGHTS_OPTION] = WEIGHTS
+    formats: FormatsOption = None
     host: str = "127.0.0.1"
     http_port: int = 8000
     grpc_port: int = 8001
     metrics_port: int = 8002
-    device: str = "auto"
-    engine: Engine = Engine.AUTO
-    threads: int = 0
-    instances: int = 0
-    pictures: int = 0
-    pictures_on_cpu: bool = False
-    cuda_graphs: bool = False
-    decode_on_gpu: bool = False
-    mps: bool = False
-    cuda_pool_mb: int = CUDA_POOL_MB
+    device: Annotated[str, Device, DEVICE_OPTION] = "auto"
+    engine: EngineOption = Engine.AUTO
+    threads: ThreadsOption = 0
+    instances: InstancesOption = 0
+    pictures: PicturesOption = 0
+    pictures_on_cpu: PicturesOnCpuOption = False
+    cuda_graphs: CudaGraphsOption = False
+    decode_on_gpu: DecodeOnGpuOption = False
+    mps: MpsOption = False
+    cuda_pool_mb: CudaPoolOption = CUDA_POOL_MB
     start_timeout_s: float = 180.0
-    explicit: bool = False
+    explicit: Annotated[
+        bool,
+        TRITON(
+            "--explicit",
+            help="Serve the repository as it lies, one that `plates export --out` wrote or any "
+            "other; models are loaded and unloaded over Triton's repository API.",
+        ),
+    ] = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
     caller_key: str = field(default="", repr=False)
-    traces: str = ""
-    trace_rate: int = 1
+    traces: Annotated[
+        str,
+        TRITON(
+            metavar="URL",
+            help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces.",
+        ),
+    ] = ""
+    trace_rate: Annotated[
+        int, TRITON(min=1, metavar="COUNT", help="One of this many requests is traced.")
+    ] = 1
     flags: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    tritonserver: Path | None = None
-    trust_network: bool = False
+    tritonserver: Annotated[
+        Path | None,
+        TRITON(help="Program of an installed Triton; without it, the embedded one runs."),
+    ] = None
+    trust_network: Annotated[
+        bool,
+        TRITON(
+            "--trust-network",
+            help="With --no-gateway: every host on this network may call Triton without a key.",
+        ),
+    ] = False
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
     @classmethod
     def given(cls, **values: Any) -> ServerOptions:

@@ -36,7 +36,7 @@ def test_what_is_read_is_what_was_written(options: GatewayOptions) -> None:
     [
         pytest.param("", "^gateway options: wanted JSON, got ", id="nothing"),
         pytest.param("[]", r"wanted a table, got \[\]", id="no-table"),
-        pytest.param('{"port": 1}', "wanted some of triton_http, .*, got port", id="unknown"),
+        pytest.param('{"port": 1}', "wanted some of models, .*, got port", id="unknown"),
         pytest.param('{"processes": "2"}', "processes: wanted a whole number", id="type"),
     ],
 )
