@@ -12,7 +12,7 @@ from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError, PictureError, RequestError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate, PlateRegion, Plates
-from orchestrator.serving.supervisor.plate_models import REPOSITORY
+from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from orchestrator.settings import Settings
 
 PLATE = Plate(

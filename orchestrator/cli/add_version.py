@@ -34,6 +34,6 @@ def add(
     with show_errors(verbose=verbose):
         check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.serving.supervisor.new_version import NewVersion, add_version
+        from orchestrator.serving.supervisor.models.new_version import NewVersion, add_version
 
         typer.echo(add_version(to, NewVersion(network, weights or WEIGHTS, engine)))

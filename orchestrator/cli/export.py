@@ -41,9 +41,9 @@ def export(
     """Write the models that the server loads, from the weights."""
     with show_errors(verbose=verbose):
         from orchestrator.cli.workshop import draw_canary
-        from orchestrator.serving.supervisor.export_cache import export_networks
+        from orchestrator.serving.supervisor.models.export_cache import export_networks
+        from orchestrator.serving.supervisor.models.repository_writer import lay_out
         from orchestrator.serving.supervisor.options import ServerOptions
-        from orchestrator.serving.supervisor.repository_writer import lay_out
 
         options = ServerOptions.given(
             repository=model_repository,

@@ -84,8 +84,7 @@ def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
         level=logging.DEBUG if verbose else usual, format="%(message)s", stream=sys.stderr
     )
     if not quiet:  # an export takes long, so it is reported, although others of this level are not
-        for name in ("export_cache", "export_process"):
-            logging.getLogger(f"orchestrator.serving.supervisor.{name}").setLevel(logging.INFO)
+        logging.getLogger("orchestrator.serving.supervisor.models").setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

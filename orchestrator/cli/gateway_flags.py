@@ -18,8 +18,8 @@ from orchestrator.serving.gateway.caller_options import CALLERS, CallerOptions
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.api_keys import read_keys
 from orchestrator.serving.gateway.policy.memory_limits import fit
+from orchestrator.serving.supervisor.models.plate_models import count_ours, holds_plates
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import count_ours, holds_plates
 from orchestrator.serving.supervisor.ports import address_of, free_ports
 
 CALLS_A_PICTURE = 4

@@ -38,7 +38,7 @@ def write_pipeline(name: str, out: Path) -> list[Path]:
     Raises:
         SettingsError: The name is invalid for a model, is taken, or its folder cannot be made.
     """
-    from orchestrator.serving.supervisor.plate_models import MODELS
+    from orchestrator.serving.supervisor.models.plate_models import MODELS
 
     if not WANTED.fullmatch(name):
         raise SettingsError(

@@ -18,12 +18,12 @@ from orchestrator.serving.gateway import launcher
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import keep_models
-from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.models.model_repository import list_models
+from orchestrator.serving.supervisor.models.repository_writer import canary_folder
 from orchestrator.serving.supervisor.mps import with_mps
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
 from orchestrator.serving.supervisor.preflight import check
-from orchestrator.serving.supervisor.repository_writer import canary_folder
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
 from orchestrator.serving.supervisor.triton_server import Server, ignore
 from orchestrator.serving.supervisor.triton_service import TritonService

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from orchestrator.host.loopback import reach
 from orchestrator.serving.gateway.options import Address, GatewayOptions
-from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.models.model_repository import list_models
+from orchestrator.serving.supervisor.models.plate_models import holds_plates
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import holds_plates
 
 STREET = "tests/data/street.jpg"
 """A picture for a first try."""

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import app
 from orchestrator.cli.new_pipeline import write_pipeline
 from orchestrator.errors import SettingsError
-from orchestrator.serving.supervisor.model_repository import read_config
+from orchestrator.serving.supervisor.models.model_repository import read_config
 from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 

@@ -16,7 +16,7 @@ from deploy.check_docker import TIGHT
 from orchestrator.host.distribution import read_version
 from orchestrator.host.resources import least_bytes
 from orchestrator.serving.supervisor.capacity import fitting
-from orchestrator.serving.supervisor.plate_models import count_ours
+from orchestrator.serving.supervisor.models.plate_models import count_ours
 from orchestrator.serving.supervisor.triton_server import Server
 from tests.samples import PROJECT
 

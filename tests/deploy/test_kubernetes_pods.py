@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
+from orchestrator.serving.supervisor.models.plate_models import count_ours
 from orchestrator.serving.supervisor.options import LONGER_ON_A_GPU, ServerOptions
-from orchestrator.serving.supervisor.plate_models import count_ours
 from orchestrator.serving.supervisor.triton_server import Server
 from tests.deploy.manifests import CPU, OVERLAYS, one, pod, quantity, server
 from tests.samples import PROJECT

@@ -10,9 +10,9 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import DETECTOR, MODEL
+from orchestrator.serving.supervisor.models.plate_models import CONFIG
+from orchestrator.serving.supervisor.models.repository_writer import lay_out_ours
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import CONFIG
-from orchestrator.serving.supervisor.repository_writer import lay_out_ours
 from orchestrator.serving.supervisor.triton_server import Server
 
 GATED = {

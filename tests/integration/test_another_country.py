@@ -21,8 +21,8 @@ from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alphabet
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
-from orchestrator.serving.supervisor.export_cache import ModelSource
 from orchestrator.serving.supervisor.local_server import own_server, prepare
+from orchestrator.serving.supervisor.models.export_cache import ModelSource
 from orchestrator.serving.supervisor.options import ServerOptions
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of, copy_of_models

@@ -17,8 +17,8 @@ from orchestrator.serving.supervisor import triton_start
 from orchestrator.serving.supervisor.capacity import fitting_gpu
 from orchestrator.serving.supervisor.installation import STUB, Installation, find_installation
 from orchestrator.serving.supervisor.local_server import own_server, prepare
+from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.repository_writer import lay_out
 from tests.samples import STREET, TEXTS
 
 

@@ -20,9 +20,9 @@ from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
-from orchestrator.serving.supervisor.new_version import NewVersion, add_version
+from orchestrator.serving.supervisor.models.new_version import NewVersion, add_version
+from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
-from orchestrator.serving.supervisor.repository_writer import lay_out
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
 from tests.integration.load import Load

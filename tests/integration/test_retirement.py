@@ -10,9 +10,9 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
+from orchestrator.serving.supervisor.launch.shutdown import IDLE_S
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.shutdown import IDLE_S
 from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.gate import Gate, gated
 from tests.samples import STREET

@@ -22,10 +22,10 @@ from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor import triton_start
 from orchestrator.serving.supervisor.installation import find_installation
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
+from orchestrator.serving.supervisor.models.plate_models import MODELS
+from orchestrator.serving.supervisor.models.repository_writer import RepositoryWriter, lay_out_ours
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import MODELS
 from orchestrator.serving.supervisor.ports import free_ports
-from orchestrator.serving.supervisor.repository_writer import RepositoryWriter, lay_out_ours
 from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.collector import collecting
 from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of

@@ -10,8 +10,8 @@ from google.protobuf import json_format
 from orchestrator.contract import OF_A_READING
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.serving.supervisor.model_repository import read_config
-from orchestrator.serving.supervisor.plate_models import REPOSITORY
+from orchestrator.serving.supervisor.models.model_repository import read_config
+from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 
 FOLDER = REPOSITORY / "plate_reader_decode"
 TEXT = "A123BC77"

@@ -27,8 +27,8 @@ from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.reader import Reader
 from orchestrator.serving.supervisor.local_server import own_server
+from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import REPOSITORY
 from orchestrator.settings import Settings
 from workshop.evaluation.checkpoints import assemble
 from workshop.evaluation.known_boxes import read_plates

@@ -16,13 +16,13 @@ from orchestrator.cli.doctor.machine import Machine
 from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
 from orchestrator.host import distribution
 from orchestrator.host.distribution import EXTRA
-from orchestrator.serving.supervisor.export_cache import plan_export
 from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import (
     Installation,
     find_installation,
     lay_out_backends,
 )
+from orchestrator.serving.supervisor.models.export_cache import plan_export
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.preflight import (
     check_localhost,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from orchestrator.cli.doctor.checks import find_hindrances, find_missing, find_notes
 from orchestrator.cli.doctor.machine import Machine, describe_machine, find_versions
 from orchestrator.networks.engines import explain
+from orchestrator.serving.supervisor.models.plate_models import count_ours
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import count_ours
 
 
 @dataclass(frozen=True)

@@ -282,7 +282,7 @@ def _is_stopped(pid: int) -> bool:
 
 
 def _addresses(options: GatewayOptions) -> list[Address]:
-    return [one for one in (options.http, options.grpc, options.metrics) if one is not None]
+    return [*filter(None, (options.http, options.grpc, options.metrics))]
 
 
 def _listens(address: Address) -> bool:

@@ -59,16 +59,16 @@ def explain_no_gpu(code: str = USE) -> str:
     return lines[-1] if lines else f"its first use ended with exit status {done.returncode}"
 
 
-def choose_gpu(given: Mapping[str, str]) -> dict[str, str]:
+def choose_gpu(environment: Mapping[str, str]) -> dict[str, str]:
     """Return variables that leave one GPU to a server, the first of several.
 
     Otherwise models that call each other would lie on different GPUs. An operator starts a server
     for each GPU, with the variable set.
 
     Args:
-        given: The environment of this process.
+        environment: The environment of this process.
     """
-    if VISIBLE in given or len(_list_devices()) < 2:
+    if VISIBLE in environment or len(_list_devices()) < 2:
         return {}
     logger.warning("there are several GPUs, and this server uses the first; %s chooses", VISIBLE)
     return {VISIBLE: "0"}

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.host.locked_folders import LockedFolder
-from orchestrator.serving.supervisor.export_process import export_apart
+from orchestrator.serving.supervisor.models.export_process import export_apart
+from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.preflight import check
-from orchestrator.serving.supervisor.repository_writer import lay_out
 from orchestrator.serving.supervisor.server_folder import writing
 from orchestrator.serving.supervisor.triton_start import start
 

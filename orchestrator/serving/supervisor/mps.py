@@ -81,14 +81,14 @@ def _control(options: list[str], said: str, variables: Mapping[str, str], *kept:
     The daemon offers all GPUs. It would number those that it offers anew, but its clients number
     all of them.
     """
-    given = {name: value for name, value in without_secrets().items() if name != VISIBLE}
+    inherited = {name: value for name, value in without_secrets().items() if name != VISIBLE}
     # The daemon goes on and keeps what it inherits, so its messages go to a file, not a pipe.
     messages = Path(variables[LOGS], "messages")
     with messages.open("ab") as file:
         try:
             done = subprocess.run(
                 [PROGRAM, *options], input=said, text=True, stdout=file, stderr=file,
-                env={**given, **variables}, pass_fds=kept, timeout=TIMEOUT_S, check=False,
+                env={**inherited, **variables}, pass_fds=kept, timeout=TIMEOUT_S, check=False,
                 start_new_session=True,  # Ctrl-C ends the server first
             )  # fmt: skip
         except FileNotFoundError as error:

@@ -32,9 +32,13 @@ from orchestrator.networks.options import (
 )
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB, Capacity, fitting, fitting_gpu
-from orchestrator.serving.supervisor.export_cache import ModelSource
 from orchestrator.serving.supervisor.gpu import has_gpu
-from orchestrator.serving.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
+from orchestrator.serving.supervisor.models.export_cache import ModelSource
+from orchestrator.serving.supervisor.models.plate_models import (
+    REPOSITORY,
+    holds_plates,
+    is_laid_out,
+)
 from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
 
 LONGER_ON_A_GPU = 3
@@ -239,7 +243,7 @@ def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptio
         taken: Ports that another service will soon use.
     """
     unset = [name for name in PORTS if getattr(options, name) == 0]
-    taken = [*taken, *(one.port for one in options.listening)]
+    taken = [*taken, *(address.port for address in options.listening)]
     free = (port for port in free_ports(len(unset) + len(taken)) if port not in taken)
-    found: dict[str, Any] = dict(zip(unset, free, strict=False))
-    return replace(options, **found)
+    ports: dict[str, Any] = dict(zip(unset, free, strict=False))
+    return replace(options, **ports)

@@ -76,52 +76,52 @@ def address_of(host: str, name: str = "host") -> str:
     with suppress(ValueError):
         return str(ipaddress.ip_address(host))
     try:
-        found = socket.getaddrinfo(host or " ", None, socket.AF_INET, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host or " ", None, socket.AF_INET, socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ServerError(
             f"{name}: wanted an IP address of this machine or a name of it, got {host!r}"
         ) from error
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
-def check_listening(wanted: Sequence[ListenAddress]) -> None:
+def check_listening(addresses: Sequence[ListenAddress]) -> None:
     """Check that this machine can listen on each of the ports.
 
     Raises:
         ServerError: One of them is no valid port, is the same as another, is in use, or is not
             allowed.
     """
-    for one in wanted:
-        check_range(one.name, one.port, 1, 65535, ServerError)
-    for one, other in combinations(wanted, 2):
-        if one.port == other.port:
+    for address in addresses:
+        check_range(address.name, address.port, 1, 65535, ServerError)
+    for address, other in combinations(addresses, 2):
+        if address.port == other.port:
             raise ServerError(
-                f"{other.name}: wanted another port than {one.name}, got {other.port} for both"
+                f"{other.name}: wanted another port than {address.name}, got {other.port} for both"
             )
-    for one in wanted:
-        _check_free(one)
+    for address in addresses:
+        _check_free(address)
 
 
-def _check_free(wanted: ListenAddress) -> None:
-    name, host, port = wanted.name, wanted.host, wanted.port
+def _check_free(address: ListenAddress) -> None:
+    name, host, port = address.name, address.host, address.port
     try:
         _bind(host, port)
     except OSError as error:
         if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
             raise ServerError(
-                f"{wanted.host_option}: wanted an address of this machine, got {host}"
+                f"{address.host_option}: wanted an address of this machine, got {host}"
             ) from error
         if error.errno == errno.EACCES:
             raise ServerError(
-                f"{name}: wanted a port that this user may open, got {port}; {wanted.flag}"
+                f"{name}: wanted a port that this user may open, got {port}; {address.flag}"
             ) from error
         raise ServerError(
-            f"{name}: wanted a free port, got {port} ({error.strerror}); {wanted.flag}"
+            f"{name}: wanted a free port, got {port} ({error.strerror}); {address.flag}"
         ) from error
     if reach(host) == "localhost" and _is_taken("::1", port):
         raise ServerError(
             f"{name}: wanted a free port, got {port} (in use at ::1, where callers of localhost "
-            f"may look first); {wanted.flag}"
+            f"may look first); {address.flag}"
         )
 
 

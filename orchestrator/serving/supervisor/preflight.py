@@ -18,9 +18,9 @@ from orchestrator.host.resources import MIB, least_bytes, usable_memory
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import find_installation
-from orchestrator.serving.supervisor.model_repository import check_distinct, count_workers
+from orchestrator.serving.supervisor.models.model_repository import check_distinct, count_workers
+from orchestrator.serving.supervisor.models.plate_models import REPOSITORY, count_ours, holds_plates
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import REPOSITORY, count_ours, holds_plates
 from orchestrator.serving.supervisor.ports import ListenAddress, address_of, check_listening
 from orchestrator.serving.supervisor.server_folder import remove_leftovers
 
@@ -129,12 +129,12 @@ def check_memory(options: ServerOptions, memory_bytes: int) -> None:
     if capacity.on_gpu or not holds_plates(options.repository):
         return
     workers = count_ours(capacity)
-    wanted = least_bytes(workers)
-    if memory_bytes < wanted:
+    required_bytes = least_bytes(workers)
+    if memory_bytes < required_bytes:
         raise ServerError(
-            f"memory: wanted {wanted // MIB} MiB for {workers} workers and their pictures, got "
-            f"{memory_bytes // MIB} MiB; with Docker use a larger --memory, in Kubernetes a larger "
-            "limits.memory"
+            f"memory: wanted {required_bytes // MIB} MiB for {workers} workers and their pictures, "
+            f"got {memory_bytes // MIB} MiB; with Docker use a larger --memory, in Kubernetes a "
+            "larger limits.memory"
         )
 
 
@@ -152,11 +152,12 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
         if capacity.on_gpu:
             return
         workers += count_ours(capacity)
-    wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
-    if free < wanted:
+    required_bytes, free = workers * SHM_PER_WORKER, _free_bytes(folder)
+    if free < required_bytes:
         raise ServerError(
-            f"{folder}: wanted {wanted >> 20} MB for {workers} workers, got {free >> 20} MB; "
-            "with Docker use --shm-size=512m, in Kubernetes mount a memory volume there"
+            f"{folder}: wanted {required_bytes >> 20} MB for {workers} workers, got "
+            f"{free >> 20} MB; with Docker use --shm-size=512m, in Kubernetes mount a memory "
+            "volume there"
         )
 
 

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from orchestrator.errors import PlateError
 from orchestrator.host.retry import Retries
 from orchestrator.host.subprocesses import ignore_stops
-from orchestrator.serving.supervisor.backoff import Backoff
-from orchestrator.serving.supervisor.sighup import restart_requests
+from orchestrator.serving.supervisor.restarts import Backoff, restart_requests
 
 START_RETRIES = Retries(times=5, first_s=1.0, longest_s=30.0)
 """Retries of a start. It may lack memory or a port that the dead service has not yet released."""

@@ -12,14 +12,14 @@ from pathlib import Path
 from orchestrator.host.heartbeat import Heartbeats
 from orchestrator.host.subprocesses import ignore_stops
 from orchestrator.serving.protocol.gateway_events import Event
-from orchestrator.serving.supervisor.model_reload import ModelReload
+from orchestrator.serving.supervisor.launch.shutdown import Shutdown, do_nothing
+from orchestrator.serving.supervisor.models.plate_models import MODELS
+from orchestrator.serving.supervisor.monitoring.model_reload import ModelReload
+from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
+from orchestrator.serving.supervisor.monitoring.worker_monitor import WorkerMonitor
+from orchestrator.serving.supervisor.monitoring.workers import Workers, describe_exit
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import MODELS
 from orchestrator.serving.supervisor.server_folder import ServerFolder
-from orchestrator.serving.supervisor.server_log import ServerLog
-from orchestrator.serving.supervisor.shutdown import Shutdown, do_nothing
-from orchestrator.serving.supervisor.worker_monitor import WorkerMonitor
-from orchestrator.serving.supervisor.workers import Workers, describe_exit
 
 STOP_S = 20.0
 """Longest wait for the calls in progress when the server is stopped."""

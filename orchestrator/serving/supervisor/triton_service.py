@@ -82,8 +82,8 @@ class TritonService:
             logger.error("%s; Triton is not restarted", error)
             return serving
         except BaseException:  # only this function knows those that it started
-            for one in started:
-                one.stop()
+            for server in started:
+                server.stop()
             raise
         logger.warning("Triton was restarted")
         return serving

@@ -11,18 +11,21 @@ from orchestrator.errors import ServerError
 from orchestrator.host.resources import raise_score
 from orchestrator.host.subprocesses import prepare_child
 from orchestrator.serving.protocol.gateway_events import Event
-from orchestrator.serving.supervisor.command import command, environment
-from orchestrator.serving.supervisor.cpu_priority import prepare_slow_child, restore_priority
-from orchestrator.serving.supervisor.hidden_key import hide
 from orchestrator.serving.supervisor.installation import find_installation, lay_out_backends
-from orchestrator.serving.supervisor.model_repository import list_models
+from orchestrator.serving.supervisor.launch.command import command, environment
+from orchestrator.serving.supervisor.launch.readiness import wait_until_ready
+from orchestrator.serving.supervisor.launch.shutdown import do_nothing
+from orchestrator.serving.supervisor.launch.triton_process import (
+    hide,
+    prepare_slow_child,
+    restore_priority,
+)
+from orchestrator.serving.supervisor.models.model_repository import list_models
+from orchestrator.serving.supervisor.models.plate_models import MODELS, holds_plates
+from orchestrator.serving.supervisor.models.repository_writer import RepositoryWriter, choose_writer
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import MODELS, holds_plates
 from orchestrator.serving.supervisor.preflight import check
-from orchestrator.serving.supervisor.readiness import wait_until_ready
-from orchestrator.serving.supervisor.repository_writer import RepositoryWriter, choose_writer
 from orchestrator.serving.supervisor.server_folder import ServerFolder, writing
-from orchestrator.serving.supervisor.shutdown import do_nothing
 from orchestrator.serving.supervisor.triton_server import Server, ignore
 
 
@@ -80,7 +83,7 @@ def _launch(
     folder = ServerFolder.make()
     try:
         ours = write(options, folder.path / "repository")
-        repositories = [folder.plain(one) for one in (ours, *options.beside)]
+        repositories = [folder.plain(repository) for repository in (ours, *options.beside)]
         loaded = _loaded_models(options, repositories)
         with writing():
             backends = lay_out_backends(installation, folder.path)

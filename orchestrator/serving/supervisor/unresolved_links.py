@@ -14,8 +14,8 @@ resolve: Callable[..., Any] = os.path.realpath
 
 def realpath(path: Any, **options: Any) -> Any:
     """Resolve links as `os.path.realpath` does, unless the result is not ASCII."""
-    found = resolve(path, **options)
-    return found if found.isascii() else os.path.abspath(path)  # noqa: PTH100
+    target = resolve(path, **options)
+    return target if target.isascii() else os.path.abspath(path)  # noqa: PTH100
 
 
 os.path.realpath = realpath  # type: ignore[assignment]

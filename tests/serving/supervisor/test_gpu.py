@@ -8,9 +8,9 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.serving.supervisor import gpu, preflight
-from orchestrator.serving.supervisor.command import command, environment
 from orchestrator.serving.supervisor.gpu import choose_gpu, explain_no_gpu, has_gpu
 from orchestrator.serving.supervisor.installation import find_installation
+from orchestrator.serving.supervisor.launch.command import command, environment
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.server_folder import ServerFolder
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.serving.supervisor.command import environment
 from orchestrator.serving.supervisor.installation import find_installation
+from orchestrator.serving.supervisor.launch.command import environment
 from orchestrator.serving.supervisor.mps import DEFAULT_PIPES, PIPES, PROGRAM, run_mps, with_mps
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.server_folder import ServerFolder, remove_leftovers

@@ -20,7 +20,7 @@ from orchestrator.networks import openvino_ir
 from orchestrator.networks.engines import INSTRUCTION_FLAGS, Choice, Engine, explain, read_flags
 from orchestrator.networks.export import load_networks, represent
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.serving.supervisor.command import UNLESS_SET
+from orchestrator.serving.supervisor.launch.command import UNLESS_SET
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.processes import set_variables
 from workshop.evaluation.running_engines import name_engines

@@ -15,10 +15,10 @@ from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import PlateError
 from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor.local_server import prepare
-from orchestrator.serving.supervisor.model_repository import CONFIG, read_config
+from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
+from orchestrator.serving.supervisor.models.plate_models import REPOSITORY
+from orchestrator.serving.supervisor.models.repository_writer import lay_out
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.serving.supervisor.plate_models import REPOSITORY
-from orchestrator.serving.supervisor.repository_writer import lay_out
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.service import Launch
 

@@ -1,0 +1,1 @@
+"""The models that Triton serves: exports, and the repository that is made of them."""

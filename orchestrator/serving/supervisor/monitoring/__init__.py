@@ -1,0 +1,1 @@
+"""The health of a running Triton and of its workers."""

@@ -1,0 +1,81 @@
+"""Finds hung workers: they are stopped, wait for nothing, or loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from orchestrator.host.heartbeat import Beat, State
+from orchestrator.serving.supervisor.monitoring.workers import Worker
+
+STOPPED_S = 0.6
+"""Time after which a stopped worker hangs. It is longer than one long check: a whole service may be
+stopped and continued without any loss."""
+MAX_LOOK_S = 0.5
+"""Longest time between two checks that counts. After a longer time, this process was stopped,
+too."""
+LOOPS, WAITS = 0.35, 0.02
+"""Share of its limit that a hung worker had of the cores. At least the first: it loops. At most the
+second: it waits for nothing. A worker between the two lacks CPU time, which others use."""
+STARVED = 10.0
+"""After this many times its limit, any worker counts as hung, also one that waits for another
+model."""
+
+
+@dataclass
+class _Step:
+    """One step of a worker's work, until the worker starts the next."""
+
+    beat: Beat
+    is_stopped: bool
+    cpu_s: float
+    seconds: float = 0.0
+
+
+class Watchdog:
+    """Compares the heartbeats of workers with the clock, from check to check.
+
+    Args:
+        read: Returns the last heartbeat of a process.
+        clock: Returns the time in seconds.
+    """
+
+    def __init__(self, read: Callable[[int], Beat], clock: Callable[[], float]) -> None:
+        self._read, self._clock = read, clock
+        self._looked = clock()
+        self._steps: dict[int, _Step] = {}
+
+    def find(self, workers: Iterable[Worker]) -> list[tuple[Worker, Beat, str]]:
+        """Return the hung workers, each with its heartbeat and the reason."""
+        now = self._clock()
+        passed_s = min(now - self._looked, MAX_LOOK_S)
+        self._looked = now
+        steps = {worker.pid: self._follow(worker, passed_s) for worker in workers}
+        self._steps = steps
+        return [
+            (worker, step.beat, reason)
+            for worker in workers
+            if (reason := _hang_reason(worker, step := steps[worker.pid]))
+        ]
+
+    def _follow(self, worker: Worker, passed_s: float) -> _Step:
+        beat = self._read(worker.pid)
+        step = self._steps.get(worker.pid)
+        if step is None or step.beat != beat or step.is_stopped != worker.is_stopped:
+            return _Step(beat, worker.is_stopped, worker.cpu_s)
+        step.seconds += passed_s
+        return step
+
+
+def _hang_reason(worker: Worker, step: _Step) -> str:
+    """Return why a worker counts as hung; empty when it does not."""
+    if worker.is_stopped:
+        return "stopped" if step.seconds >= STOPPED_S else ""
+    limit_s = step.beat.limit_s
+    if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
+        return ""
+    had_s = worker.cpu_s - step.cpu_s
+    is_starved = WAITS * limit_s < had_s < LOOPS * limit_s
+    if (is_starved or step.beat.state is State.WAITING) and step.seconds < STARVED * limit_s:
+        return ""
+    return f"hung for {step.seconds:.1f} s"

@@ -1,0 +1,167 @@
+"""Monitors the workers of a server: finds dead and hung ones, reports and replaces them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from orchestrator.errors import ServerError
+from orchestrator.host.heartbeat import ASK, Beat, Heartbeats, State
+from orchestrator.serving.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
+from orchestrator.serving.supervisor.monitoring.crash_report import CrashReport
+from orchestrator.serving.supervisor.monitoring.model_reload import ModelReload
+from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
+from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
+from orchestrator.serving.supervisor.monitoring.workers import SERVER, Worker, Workers
+
+ANSWER_S = 0.05
+"""Time that a worker gets to write down its Python stack."""
+RETIRED_S = 2.0
+"""Idle time after which a replaced worker is killed. Triton ends the workers that it has replaced,
+but not when another of them died during a call."""
+MAX_DEATHS = 20
+"""Deaths of workers after which the server should be restarted. Each dead worker leaves memory of
+its model in Triton, and in shared memory, until Triton ends."""
+
+logger = logging.getLogger(__name__)
+
+
+def send_signal(pid: int, number: int) -> None:
+    """Send a signal to a process, if it still exists."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+class WorkerMonitor:
+    """Monitors the workers of one server.
+
+    Args:
+        workers: The workers of the server.
+        reload: Replaces a model's workers.
+        heartbeats: The workers' heartbeats.
+        log: The output of the server and its workers.
+        notify: Called for each death, before the worker's calls fail, and for each model that has
+            new workers.
+        replaces: Replace lost workers; False means that the server must be restarted for each.
+        clock: Returns the time in seconds.
+        send: Sends a signal to a process.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        reload: ModelReload,
+        *,
+        heartbeats: Heartbeats,
+        log: ServerLog,
+        notify: Callable[[Event], None],
+        replaces: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+        send: Callable[[int, int], None] = send_signal,
+    ) -> None:
+        self._workers, self._reload, self._heartbeats = workers, reload, heartbeats
+        self._log, self._notify, self._clock, self._send = log, notify, clock, send
+        self._replaces = replaces
+        self._watchdog = Watchdog(heartbeats.read, clock)
+        self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
+        self._again: set[str] = set()  # models that lost a new worker in the meantime
+        self._retired: dict[int, float] = {}  # replaced workers; each idle since when
+        self._deaths = 0
+
+    def check(self) -> bool:
+        """Check all workers once; return False when the server itself must be restarted."""
+        try:
+            for worker in self._workers.dead():
+                beat = self._heartbeats.read(worker.pid)
+                self._replace_lost(worker, worker.exit_reason, beat)
+            everybody = [*self._workers.alive(), *self._workers.itself()]
+            known = [*filter(self._workers.is_known, everybody)]
+            for worker, beat, reason in self._watchdog.find(known):
+                self._replace_lost(worker, reason, beat)
+            self._end_retired()
+            self._finish()
+        except ServerError as error:
+            logger.error("%s", error)
+            return False
+        return True
+
+    def needs_restart(self) -> bool:
+        """Tell whether the server should be restarted as soon as that interrupts no request."""
+        return self._deaths >= MAX_DEATHS and not self._old
+
+    def is_idle(self) -> bool:
+        """Tell whether no worker has a call; a worker without a heartbeat may have one."""
+        pids = [worker.pid for worker in self._workers.alive()]
+        return all(map(self._heartbeats.exists, pids)) and all(map(self._has_no_call, pids))
+
+    def close(self) -> None:
+        self._reload.close()
+
+    def _has_no_call(self, pid: int) -> bool:
+        return self._heartbeats.read(pid).state is State.IDLE
+
+    def _replace_lost(self, worker: Worker, reason: str, beat: Beat) -> None:
+        """Report a lost worker, kill it if it still lives, and replace it.
+
+        Raises:
+            ServerError: The process is the server itself, a worker whose model is unknown, or one
+                that is not replaced alone.
+        """
+        self._workers.forget(worker)
+        if self._retired.pop(worker.pid, None) is not None and worker.exit_reason:
+            return
+        self._report(worker, reason, beat)
+        self._deaths += 1
+        if not worker.exit_reason:
+            self._send(worker.pid, signal.SIGKILL)
+        if worker.model in {"", SERVER} or not self._replaces:
+            raise ServerError(f"process {worker.pid} cannot be replaced alone")
+        if not self._reload.is_loading(worker.model):
+            self._replace(worker.model)
+        elif worker.pid not in self._old[worker.model]:  # old workers are being replaced already
+            self._again.add(worker.model)
+
+    def _report(self, worker: Worker, reason: str, beat: Beat) -> None:
+        if not worker.exit_reason and not worker.is_stopped:
+            self._send(worker.pid, ASK)
+            time.sleep(ANSWER_S)
+        stack = self._heartbeats.read_stack(worker.pid)
+        report = CrashReport(worker.model, worker.pid, reason, beat, stack, self._log.theirs())
+        is_last = not self._is_served(worker.model)
+        logger.error("%s", report.to_json())
+        self._notify(WorkerDied(worker.model, reason, report.suspects, is_last))
+
+    def _replace(self, model: str) -> None:
+        self._old[model] = {worker.pid for worker in self._workers.alive() if worker.model == model}
+        self._reload.start(model, has_others=self._is_served(model))
+
+    def _is_served(self, model: str) -> bool:
+        """Tell whether at least one worker of the model answers."""
+        others = [worker for worker in self._workers.alive() if worker.model == model]
+        return any(self._workers.is_known(other) and not other.is_stopped for other in others)
+
+    def _finish(self) -> None:
+        for model in self._reload.finish():
+            logger.warning("%s has new workers", model)
+            self._retired |= dict.fromkeys(self._old.pop(model), self._clock())
+            if model in self._again:
+                self._again.remove(model)
+                self._replace(model)
+            else:
+                self._notify(WorkersReplaced(model))
+
+    def _end_retired(self) -> None:
+        here = [worker for worker in self._workers.alive() if worker.pid in self._retired]
+        self._retired = {worker.pid: self._retired[worker.pid] for worker in here}
+        now = self._clock()
+        for worker in here:
+            if not self._has_no_call(worker.pid):
+                self._retired[worker.pid] = now
+            elif now - self._retired[worker.pid] > RETIRED_S:
+                del self._retired[worker.pid]
+                self._workers.forget(worker)
+                self._send(worker.pid, signal.SIGKILL)

@@ -1,0 +1,173 @@
+"""Exported networks: made when they are missing, and kept by what they are made from."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from orchestrator.errors import SettingsError, WeightsError
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.registry import EXPORTED
+from orchestrator.networks.weights import list_sums
+from orchestrator.serving.supervisor.models.export_cache import (
+    ModelSource,
+    export_networks,
+    find_exported,
+)
+from orchestrator.serving.supervisor.models.export_process import export_apart
+from tests.samples import copy_of
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch) -> None:
+    """Files of a few bytes: which are written matters here."""
+
+    def write(name: str, path: Path, weights: Path, engine: Engine, formats: Formats) -> None:
+        path.parent.mkdir(exist_ok=True, parents=True)
+        for file in (path, path.with_suffix(".bin")) if path.suffix == ".xml" else (path,):
+            file.write_text(f"{name} from {weights} for {len(formats.alphabet)} characters")
+
+    monkeypatch.setattr("orchestrator.networks.export.write_network", write)
+
+
+@pytest.fixture
+def source(tmp_path) -> ModelSource:
+    return ModelSource(copy_of("model_repository", tmp_path))
+
+
+@pytest.fixture
+def other(source, tmp_path) -> ModelSource:
+    """The same with another STN."""
+    weights = copy_of("weights", tmp_path)
+    state = torch.load(weights / "stn.pth", weights_only=True)
+    state["fc_loc.2.bias"] += 0.25
+    torch.save(state, weights / "stn.pth")
+    list_sums(weights)
+    return replace(source, weights=weights)
+
+
+def test_only_what_is_missing_is_exported(source) -> None:
+    files = [source.exported_file(name) for name in EXPORTED]
+    assert [file.parent.parent.name for file in files] == [*EXPORTED]
+    assert export_networks(source) == files
+    assert export_networks(source) == []
+    files[1].unlink()
+    assert export_networks(source) == [files[1]]
+    assert export_networks(source, force=True) == files
+
+
+def test_exports_of_other_weights_lie_beside_one_another(source, other) -> None:
+    export_networks(source)
+    ours = find_exported(source, "stn")
+    before = ours.read_text()
+    (theirs,) = export_networks(other)
+    assert theirs == find_exported(other, "stn") != ours == find_exported(source, "stn")
+    assert ours.read_text() == before
+    assert export_networks(source) == []
+
+
+def test_an_export_without_its_numbers_is_missing(source) -> None:
+    vino = replace(source, engine=Engine.OPENVINO)
+    export_networks(vino)
+    file = find_exported(vino, "stn")
+    file.with_suffix(".bin").unlink()
+    assert export_networks(vino) == [file]
+
+
+def test_engines_lie_side_by_side(source) -> None:
+    vino, small = (replace(source, engine=e) for e in (Engine.OPENVINO, Engine.OPENVINO_INT8))
+    assert len(export_networks(vino)) == 4
+    assert len(export_networks(small)) == 3
+    assert len(export_networks(source)) == 3
+    assert export_networks(vino) == export_networks(small) == []
+
+
+EXPORT = """
+import sys
+from pathlib import Path
+from orchestrator.serving.supervisor.models.export_cache import ModelSource
+from orchestrator.serving.supervisor.models.export_process import export_apart
+
+export_apart(ModelSource(Path(sys.argv[1])))
+print("torch" in sys.modules)
+"""
+
+
+def test_a_server_exports_without_keeping_pytorch(source) -> None:
+    missing = _export_all_but_stn(source)
+    run = [sys.executable, "-c", EXPORT, source.repository]
+    assert subprocess.run(run, check=True, capture_output=True, text=True).stdout == "False\n"
+    assert torch.jit.load(missing).original_name == "STN"
+
+
+def test_a_network_that_cannot_be_exported_apart_is_named(other) -> None:
+    _export_all_but_stn(other)
+    state = torch.load(other.weights / "stn.pth", weights_only=True)
+    state["another"] = state.pop("fc_loc.2.bias")
+    torch.save(state, other.weights / "stn.pth")
+    list_sums(other.weights)
+    with pytest.raises(WeightsError, match=r"stn\.pth: wanted weights of STN"):
+        export_apart(other)
+
+
+def _export_all_but_stn(source: ModelSource) -> Path:
+    """Write files of a few bytes for all networks but STN; return the file that is missing."""
+    export_networks(source)
+    missing = find_exported(source, "stn")
+    missing.unlink()
+    return missing
+
+
+def test_what_is_not_exported_yet_is_named(source) -> None:
+    with pytest.raises(
+        SettingsError, match=r"yolo/1/model\.\w{16}\.pt: .* run plates export --engine t"
+    ):
+        find_exported(source, "yolo")
+
+
+def test_a_folder_that_is_no_repository_is_refused(tmp_path) -> None:
+    with pytest.raises(SettingsError, match=r"no such file: .*config\.pbtxt"):
+        export_networks(ModelSource(tmp_path))
+
+
+def test_a_folder_that_cannot_be_written_is_named(source) -> None:
+    shutil.rmtree(source.repository / "yolo" / "1", ignore_errors=True)
+    (source.repository / "yolo" / "1").write_text("a file where a folder belongs")
+    with pytest.raises(
+        SettingsError, match=r"yolo/1: the exported .* cannot be written here: File exists; copy"
+    ):
+        export_networks(source)
+
+
+def test_a_spare_folder_takes_what_the_repository_cannot(source, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
+    spare = tmp_path / "spare"
+    written = export_networks(source, spare=spare)
+    assert {file.parent for file in written} == {spare}
+    assert [find_exported(source, name, spare) for name in EXPORTED] == written
+    assert export_networks(source, spare=spare) == []
+
+
+def test_a_new_checkout_gets_its_exports_itself(source, tmp_path) -> None:
+    for name in EXPORTED:
+        shutil.rmtree(source.repository / name / "1", ignore_errors=True)
+    written = export_networks(source, spare=tmp_path / "spare")
+    assert written == [source.exported_file(name) for name in EXPORTED]
+
+
+def test_weights_that_do_not_say_what_they_read_are_refused(source, other) -> None:
+    (other.weights / "formats.toml").unlink()
+    with pytest.raises(WeightsError, match=r"weights: wanted formats\.toml, the plates that its"):
+        export_networks(other)
+
+
+def test_formats_in_another_alphabet_are_refused(source, tmp_path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('alphabet = "01A"\n[[format]]\nname = "mine"\nlayouts = ["LD"]\n')
+    with pytest.raises(WeightsError, match=r"wanted plate formats in the alphabet .*, got 01A"):
+        export_networks(replace(source, formats=mine))

@@ -1,0 +1,240 @@
+"""The repository that a server gets: one engine, one country, as many instances as fit."""
+
+from dataclasses import replace
+
+import pytest
+from google.protobuf import text_format
+from google.protobuf.json_format import MessageToDict
+from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
+
+from orchestrator.contract import DECODE, DETECTOR, INPUT, MODEL, PLATE_READER, PREPARE, READER
+from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import list_sums
+from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
+from orchestrator.serving.supervisor.models.export_cache import ModelSource, export_networks
+from orchestrator.serving.supervisor.models.plate_models import MODELS
+from orchestrator.serving.supervisor.models.repository_writer import (
+    canary_folder,
+    configure,
+    lay_out,
+)
+from orchestrator.settings import Settings
+from tests.samples import copy_of
+
+TINY = """alphabet = "01A"
+[[format]]
+name = "mine"
+layouts = ["LD"]
+"""
+
+
+def config_of(text: str) -> ModelConfig:
+    return text_format.Parse(text, ModelConfig())
+
+
+def read(path) -> ModelConfig:
+    return config_of(path.read_text())
+
+
+@pytest.fixture
+def source(tmp_path) -> ModelSource:
+    return ModelSource(copy_of("model_repository", tmp_path))
+
+
+@pytest.fixture
+def quick(monkeypatch) -> None:
+    """Files of a few bytes in place of the networks."""
+
+    def write(name, path, weights, engine, formats) -> None:
+        for file in {path, path.with_suffix(".bin")}:
+            file.parent.mkdir(exist_ok=True, parents=True)
+            file.write_text(name)
+
+    monkeypatch.setattr("orchestrator.networks.export.write_network", write)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
+    source, engine: Engine, tmp_path
+) -> None:
+    source = replace(source, engine=engine)
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out", Capacity(2, 3, 5))
+    files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    model = {"model.xml", "model.bin"} if engine.is_openvino else {"model.pt"}
+    assert files == {
+        "plate_recognition/config.pbtxt",
+        "plate_recognition/1/model.py",
+        "plate_recognition/1/formats.toml",
+        "plate_recognition/1/canary.jpg",
+        "plate_recognition/1/canary.txt",
+        *(f"{name}/config.pbtxt" for name in NETWORKS),
+        *(f"{name}/1/{file}" for name in NETWORKS for file in model),
+        "plate_reader/config.pbtxt",
+        "plate_reader_prepare/config.pbtxt",
+        f"plate_reader_prepare/1/model.{'py' if engine.is_openvino else 'pt'}",
+        "plate_reader_decode/config.pbtxt",
+        "plate_reader_decode/1/model.py",
+        "plate_reader_decode/1/formats.toml",
+    }
+    served = [name for name in MODELS if name != PLATE_READER]
+    configs = {name: read(target / name / "config.pbtxt") for name in served}
+    assert {name: config.instance_group[0].count for name, config in configs.items()} == {
+        "plate_recognition": 5,
+        "yolo": 3,
+        "stn": 1,
+        "lprnet": 3,
+        "plate_reader_prepare": 1,
+        "plate_reader_decode": 1,
+    }
+    assert {configs[name].backend for name in NETWORKS} == {engine.backend}
+    assert configs[MODEL].backend == configs[DECODE].backend == "python"
+    assert configs[PREPARE].backend == ("python" if engine.is_openvino else "pytorch")
+
+
+@pytest.mark.usefixtures("quick")
+def test_weights_without_a_canary_give_none(source, tmp_path) -> None:
+    weights = copy_of("weights", tmp_path)
+    (weights / "canary.txt").unlink()
+    source = replace(source, weights=weights)
+    export_networks(source)
+    folder = canary_folder(lay_out(source, tmp_path / "out"))
+    assert {file.name for file in folder.iterdir()} == {"model.py", "formats.toml"}
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_what_changes_with_the_engine_is_backend_and_device_alone(source, name) -> None:
+    once = Capacity(1, 1, 1)
+    floats = config_of(configure(source, name, once))
+    vino = config_of(configure(replace(source, engine=Engine.OPENVINO_INT8), name, once))
+    assert vino.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
+    vino.backend, vino.instance_group[0].kind = "pytorch", ModelInstanceGroup.KIND_AUTO
+    assert vino == floats
+    floats.dynamic_batching.SetInParent()
+    assert floats == read(source.repository / name / "config.pbtxt")
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_a_network_joins_calls_on_a_gpu_alone(source, name) -> None:
+    on_cpu, on_gpu = Capacity(1, 1, 1), Capacity(1, 1, 1, on_gpu=True)
+    assert not config_of(configure(source, name, on_cpu)).HasField("dynamic_batching")
+    assert config_of(configure(source, name, on_gpu)).HasField("dynamic_batching")
+
+
+def test_a_gpu_is_warmed_up_for_tiles_and_batches(source) -> None:
+    def list_warmed(capacity: Capacity) -> list[tuple[int, ...]]:
+        config = config_of(configure(source, DETECTOR, capacity))
+        assert len({one.name for one in config.model_warmup}) == len(config.model_warmup)
+        return [(one.batch_size, *one.inputs[INPUT].dims) for one in config.model_warmup]
+
+    alone = list_warmed(fitting(2))
+    assert {batch for batch, *_ in alone} == {1}
+    shapes = {tuple(shape) for _, *shape in alone} | {(192, 320, 3)}
+    warmed = list_warmed(fitting_gpu(pictures=4))
+    assert sorted(warmed) == sorted((batch, *one) for batch in (1, 2, 3, 4) for one in shapes)
+    assert max(list_warmed(fitting_gpu(pictures=1)))[0] == 2
+    assert max(list_warmed(fitting_gpu(pictures=64)))[0] == 8
+
+
+def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> None:
+    policy = config_of(configure(source, MODEL, Capacity(1, 1, 1))).dynamic_batching
+    assert policy == config_of(configure(source, MODEL)).dynamic_batching
+    assert policy.default_queue_policy.max_queue_size
+
+
+@pytest.mark.parametrize("name", [MODEL, *NETWORKS, PREPARE])
+def test_what_is_for_gpus_takes_nothing_else(source, name) -> None:
+    config = config_of(configure(source, name))
+    assert [group.kind for group in config.instance_group] == [ModelInstanceGroup.KIND_GPU]
+
+
+def test_pictures_may_stay_on_the_cpu_beside_a_gpu(source) -> None:
+    capacity = fitting_gpu(pictures=6, pictures_on_cpu=True)
+    (pictures,) = config_of(configure(source, MODEL, capacity)).instance_group
+    assert (pictures.kind, pictures.count) == (ModelInstanceGroup.KIND_CPU, 6)
+    networks = [config_of(configure(source, name, capacity)) for name in NETWORKS]
+    assert {config.instance_group[0].kind for config in networks} == {ModelInstanceGroup.KIND_GPU}
+
+
+def test_the_detector_alone_runs_as_cuda_graphs_on_request(source) -> None:
+    def list_graphed(capacity: Capacity) -> list[str]:
+        configs = {name: config_of(configure(source, name, capacity)) for name in MODELS}
+        return [name for name, config in configs.items() if config.optimization.cuda.graphs]
+
+    assert list_graphed(fitting_gpu(cuda_graphs=True)) == [DETECTOR]
+    assert list_graphed(fitting_gpu()) == []
+
+
+def test_files_are_decoded_on_a_gpu_on_request_alone(source) -> None:
+    config = config_of(configure(source, MODEL, fitting_gpu(decode_on_gpu=True)))
+    assert config.parameters["decode_on_gpu"].string_value == "true"
+    assert (
+        Settings.from_config(MessageToDict(config, preserving_proto_field_name=True)["parameters"])
+        == Settings()
+    )
+    assert "decode_on_gpu" not in config_of(configure(source, MODEL, fitting_gpu())).parameters
+
+
+def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:
+    weights = copy_of("weights", tmp_path)
+    (weights / "formats.toml").write_text(TINY)
+    list_sums(weights)
+    source = replace(source, weights=weights)
+    assert [*config_of(configure(source, READER)).output[0].dims] == [4, 18]
+    assert [*config_of(configure(source, DECODE)).input[0].dims] == [-1, 4, 18]
+
+
+@pytest.mark.parametrize("name", [MODEL, "lprnet"])
+def test_a_worker_may_take_longer_on_a_gpu(source, name: str) -> None:
+    hangs = [
+        config_of(configure(source, name, capacity)).parameters["hang_s"].string_value
+        for capacity in (Capacity(1, 1, 1), Capacity(1, 1, 1, on_gpu=True))
+    ]
+    assert hangs == ["2.5", "30"]
+
+
+def test_the_last_step_gets_the_settings_of_readings_and_no_gpu(source) -> None:
+    config = config_of(configure(source, DECODE))
+    values = {name: value.string_value for name, value in config.parameters.items()}
+    assert values == {"text_threshold": "0.6", "hang_s": "2.5"}
+    assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
+
+
+def test_a_target_that_cannot_be_written_is_named(source, tmp_path) -> None:
+    (tmp_path / "out").write_text("a file where a folder belongs")
+    with pytest.raises(SettingsError, match=r"out.*: cannot be written: Not a dir"):
+        lay_out(source, tmp_path / "out")
+
+
+def test_a_configuration_that_does_not_parse_is_named(source) -> None:
+    (source.repository / "stn" / "config.pbtxt").write_text("backend = pytorch")
+    with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
+        configure(source, "stn")
+
+
+def test_what_somebody_else_wrote_is_left_alone(source, tmp_path) -> None:
+    mine = tmp_path / "mine" / "yolo"
+    mine.mkdir(parents=True)
+    (mine / "thesis.txt").write_text("precious")
+    with pytest.raises(SettingsError, match=r"wanted a new folder, or one that .* got another"):
+        lay_out(source, tmp_path / "mine")
+    assert (mine / "thesis.txt").read_text() == "precious"
+
+
+def test_the_source_is_not_written_over(source) -> None:
+    with pytest.raises(SettingsError, match="wanted a new folder"):
+        lay_out(source, source.repository)
+    assert (source.repository / "plate_recognition" / "1" / "model.py").is_file()
+
+
+@pytest.mark.usefixtures("quick")
+def test_versions_that_were_added_are_not_lost(source, tmp_path) -> None:
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out")
+    lay_out(source, target)
+    (target / "stn" / "2").mkdir()
+    with pytest.raises(SettingsError, match=r"got one with .*stn/2, which was added since"):
+        lay_out(source, target)

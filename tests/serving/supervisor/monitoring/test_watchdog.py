@@ -1,0 +1,115 @@
+"""A worker hangs when it neither gets on with a step nor is merely short of a core."""
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.host.heartbeat import Beat, State
+from orchestrator.serving.supervisor.monitoring import watchdog
+from orchestrator.serving.supervisor.monitoring.watchdog import Watchdog
+from orchestrator.serving.supervisor.monitoring.workers import Worker
+
+WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
+
+
+class Story:
+    """A worker that is looked at every quarter of a second."""
+
+    def __init__(self, beat: Beat, *, cpu_share: float = 1.0, state: str = "R") -> None:
+        self.beat, self.cpu_share, self.state = beat, cpu_share, state
+        self.now = self.cpu_s = 0.0
+        self.watchdog = Watchdog(lambda pid: self.beat, lambda: self.now)
+
+    def look(self) -> list[str]:
+        worker = Worker(7, "stn", self.state, self.cpu_s)
+        return [reason for _, _, reason in self.watchdog.find([worker])]
+
+    def go_on(self, seconds: float, every_s: float = 0.25) -> list[str]:
+        """Look until so much time has passed; return what was found last."""
+        found = self.look()
+        for _ in range(round(seconds / every_s)):
+            self.now += every_s
+            self.cpu_s += every_s * self.cpu_share
+            found = self.look()
+        return found
+
+
+def test_a_loop_hangs_once_its_limit_is_over() -> None:
+    story = Story(WORKING)
+    assert story.go_on(2.25) == []
+    assert story.go_on(0.25) == ["hung for 2.5 s"]
+
+
+def test_a_worker_that_waits_for_what_never_comes_hangs_as_well() -> None:
+    assert Story(WORKING, cpu_share=0.0).go_on(2.5) == ["hung for 2.5 s"]
+
+
+def test_a_worker_that_gets_a_core_now_and_then_is_given_more_time() -> None:
+    story = Story(WORKING, cpu_share=0.25)
+    assert story.go_on(3.25) == []
+    assert story.go_on(0.25) == ["hung for 3.5 s"]
+
+
+def test_a_worker_that_hardly_ever_gets_a_core_hangs_at_last() -> None:
+    story = Story(WORKING, cpu_share=0.03)
+    assert story.go_on(24.5) == []
+    assert story.go_on(0.5) == ["hung for 25.0 s"]
+
+
+@pytest.mark.parametrize(
+    ("cpu_share", "is_hung"),
+    [
+        pytest.param(0.125, True, id="waits"),
+        pytest.param(0.1875, False, id="lacks a core"),
+        pytest.param(0.4375, False, id="lacks a core, too"),
+        pytest.param(0.5, True, id="loops"),
+    ],
+)
+def test_a_worker_that_waits_or_loops_hangs_and_one_between_does_not(
+    monkeypatch, cpu_share: float, is_hung: bool
+) -> None:
+    monkeypatch.setattr(watchdog, "WAITS", 0.125)  # both exact as binary numbers
+    monkeypatch.setattr(watchdog, "LOOPS", 0.5)
+    story = Story(replace(WORKING, limit_s=2.0), cpu_share=cpu_share)
+    assert bool(story.go_on(2.0)) is is_hung
+
+
+@pytest.mark.parametrize(
+    "beat",
+    [
+        pytest.param(Beat(State.IDLE, limit_s=2.5), id="idle"),
+        pytest.param(Beat(State.WORKING), id="no limit"),
+        pytest.param(Beat(State.WAITING, limit_s=2.5), id="waits for another model"),
+    ],
+)
+def test_a_worker_that_need_not_get_on_does_not_hang(beat: Beat) -> None:
+    assert Story(beat).go_on(20) == []
+
+
+def test_a_worker_that_waits_for_another_model_without_end_hangs_at_last() -> None:
+    assert Story(Beat(State.WAITING, limit_s=2.5), cpu_share=0).go_on(25) == ["hung for 25.0 s"]
+
+
+def test_a_new_step_begins_anew() -> None:
+    story = Story(WORKING)
+    assert story.go_on(2.25) == []
+    story.beat = Beat(State.WORKING, since=2.25, limit_s=2.5)
+    assert story.go_on(2.25) == []
+
+
+@pytest.mark.parametrize("beat", [WORKING, Beat()])
+def test_a_stopped_worker_hangs_soon_whatever_it_was_doing(beat: Beat) -> None:
+    story = Story(beat, cpu_share=0, state="T")
+    assert story.go_on(0.5) == []
+    assert story.go_on(0.25) == ["stopped"]
+
+
+def test_a_worker_that_goes_on_after_a_stop_does_not_hang() -> None:
+    story = Story(Beat(), state="T")
+    assert story.go_on(0.5) == []
+    story.state = "S"
+    assert story.go_on(5) == []
+
+
+def test_a_machine_that_stood_still_makes_nobody_hang() -> None:
+    assert Story(WORKING).go_on(60, every_s=30) == []

@@ -1,0 +1,308 @@
+"""A worker that died or hangs is reported and killed, and its model is loaded again."""
+
+import json
+import logging
+import os
+import signal
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.host.heartbeat import ASK, Beat, Heartbeats, State
+from orchestrator.serving.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
+from orchestrator.serving.supervisor.monitoring import worker_monitor
+from orchestrator.serving.supervisor.monitoring.server_log import ServerLog
+from orchestrator.serving.supervisor.monitoring.worker_monitor import RETIRED_S, WorkerMonitor
+from orchestrator.serving.supervisor.monitoring.workers import SERVER, Worker
+from tests.serving.supervisor.monitoring.worker_processes import start_worker
+from tests.waiting import until
+
+IDLE, WORKING = Beat(), Beat(State.WORKING, limit_s=2.5, calls=("gate-7#1-2",))
+
+
+@dataclass
+class FakeWorkers:
+    """The workers of a server, by process id."""
+
+    here: dict[int, Worker] = field(default_factory=dict)
+    forgotten: set[int] = field(default_factory=set)
+
+    def add(self, pid: int, model: str = "stn", state: str = "S") -> None:
+        self.here[pid] = Worker(pid, model, state, 0.0)
+
+    def die(self, pid: int, reason: str = "SIGKILL") -> None:
+        self.here[pid] = replace(self.here[pid], state="Z", exit_reason=reason)
+
+    def alive(self) -> list[Worker]:
+        return [one for one in self.here.values() if not one.exit_reason]
+
+    def dead(self) -> list[Worker]:
+        return [one for one in self.here.values() if one.exit_reason and self.is_known(one)]
+
+    def itself(self) -> list[Worker]:
+        return []
+
+    def forget(self, worker: Worker) -> None:
+        self.forgotten.add(worker.pid)
+
+    def is_known(self, worker: Worker) -> bool:
+        return worker.pid not in self.forgotten
+
+
+@dataclass
+class FakeReload:
+    """Notes which models are loaded again; a test says when one is loaded, or fails."""
+
+    started: list[tuple[str, bool]] = field(default_factory=list)
+    loading: set[str] = field(default_factory=set)
+    loaded: list[str] = field(default_factory=list)
+    error: ServerError | None = None
+
+    def start(self, model: str, *, has_others: bool) -> None:
+        self.started.append((model, has_others))
+        self.loading.add(model)
+
+    def finish(self) -> list[str]:
+        if self.error:
+            raise self.error
+        loaded, self.loaded = self.loaded, []
+        self.loading -= {*loaded}
+        return loaded
+
+    def is_loading(self, model: str) -> bool:
+        return model in self.loading
+
+
+@dataclass
+class FakeHeartbeats:
+    """Heartbeats by process id; a worker that is not in the table writes none."""
+
+    beats: dict[int, Beat] = field(default_factory=dict)
+
+    def read(self, pid: int) -> Beat:
+        return self.beats.get(pid, IDLE)
+
+    def exists(self, pid: int) -> bool:
+        return pid in self.beats
+
+    def read_stack(self, pid: int) -> str:
+        return f"stack of {pid}"
+
+
+@dataclass
+class Story:
+    """A monitor with fakes around it, and what it does."""
+
+    now: float = 1000.0
+    workers: FakeWorkers = field(default_factory=FakeWorkers)
+    reload: FakeReload = field(default_factory=FakeReload)
+    heartbeats: FakeHeartbeats = field(default_factory=FakeHeartbeats)
+    events: list[Event] = field(default_factory=list)
+    signals: list[tuple[int, int]] = field(default_factory=list)
+    replaces: bool = True
+
+    def __post_init__(self) -> None:
+        self.monitor = WorkerMonitor(
+            self.workers,
+            self.reload,
+            heartbeats=self.heartbeats,
+            log=ServerLog(),
+            notify=self.events.append,
+            replaces=self.replaces,
+            clock=lambda: self.now,
+            send=lambda pid, number: self.signals.append((pid, number)),
+        )
+
+    def check_for(self, seconds: float) -> None:
+        """Check every quarter of a second."""
+        for _ in range(round(seconds * 4)):
+            self.now += 0.25
+            assert self.monitor.check()
+
+    def lose(self, pid: int) -> None:
+        self.workers.die(pid)
+        assert self.monitor.check()
+
+
+@pytest.fixture
+def story() -> Story:
+    """A server with the workers 1 and 2 of one model."""
+    story = Story()
+    story.workers.add(1)
+    story.workers.add(2)
+    return story
+
+
+def test_workers_that_work_are_left_alone(story: Story) -> None:
+    story.check_for(1)
+    assert (story.events, story.reload.started, story.signals) == ([], [], [])
+
+
+def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story, caplog) -> None:
+    with caplog.at_level(logging.ERROR):
+        story.lose(1)
+        story.check_for(1)
+    assert story.events == [WorkerDied("stn", "SIGKILL", is_last=False)]
+    (line,) = caplog.messages
+    assert (json.loads(line)["pid"], json.loads(line)["stack"]) == (1, "stack of 1")
+    assert story.reload.started == [("stn", True)]
+    assert story.signals == []
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.events[1:] == [WorkersReplaced("stn")]
+
+
+def test_where_workers_are_not_replaced_alone_the_server_must_be_restarted(caplog) -> None:
+    story = Story(replaces=False)
+    story.workers.add(1)
+    assert story.monitor.check()
+    story.workers.die(1)
+    assert not story.monitor.check()
+    assert story.events == [WorkerDied("stn", "SIGKILL", is_last=True)]
+    assert story.reload.started == []
+    assert caplog.messages[-1] == "process 1 cannot be replaced alone"
+
+
+def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) -> None:
+    story.lose(1)
+    story.lose(2)
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.reload.started == [("stn", True)]
+    assert story.events == [
+        WorkerDied("stn", "SIGKILL", is_last=False),
+        WorkerDied("stn", "SIGKILL", is_last=True),
+        WorkersReplaced("stn"),
+    ]
+
+
+def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) -> None:
+    story.lose(1)
+    story.workers.add(3)
+    story.lose(3)
+    assert story.reload.started == [("stn", True)]
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.reload.started == [("stn", True), ("stn", True)]
+    assert WorkersReplaced("stn") not in story.events  # the successor is still to come
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.events[-1] == WorkersReplaced("stn")
+
+
+def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: Story) -> None:
+    story.lose(1)
+    story.workers.add(3)
+    story.reload.loaded = ["stn"]
+    story.check_for(RETIRED_S)
+    assert story.signals == []
+    story.check_for(0.5)
+    assert story.signals == [(2, signal.SIGKILL)]
+    story.lose(2)
+    assert len(story.events) == 2
+
+
+def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story) -> None:
+    story.heartbeats.beats[2] = replace(WORKING, limit_s=0)
+    story.lose(1)
+    story.reload.loaded = ["stn"]
+    story.check_for(RETIRED_S + 1)
+    assert story.signals == []
+    story.heartbeats.beats[2] = IDLE
+    story.check_for(RETIRED_S + 0.5)
+    assert story.signals == [(2, signal.SIGKILL)]
+
+
+def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> None:
+    story.lose(1)
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    story.lose(2)
+    assert len(story.events) == 2
+    assert story.reload.started == [("stn", True)]
+
+
+def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypatch) -> None:
+    monkeypatch.setattr(worker_monitor, "MAX_DEATHS", 2)
+    story.lose(1)
+    assert not story.monitor.needs_restart()
+    story.lose(2)
+    assert not story.monitor.needs_restart()  # before the last is replaced
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.monitor.needs_restart()
+
+
+def test_a_hung_worker_is_asked_for_its_stack_and_killed(story: Story) -> None:
+    story.heartbeats.beats[1] = WORKING
+    story.check_for(0.25 + 2.5)
+    assert story.signals == [(1, ASK), (1, signal.SIGKILL)]
+    assert story.events == [WorkerDied("stn", "hung for 2.5 s", ("gate-7#1-2",), is_last=False)]
+    story.check_for(2.5)
+    assert len(story.events) == 1
+
+
+def test_a_stopped_worker_is_killed_and_its_request_is_no_suspect(story: Story) -> None:
+    story.heartbeats.beats[1] = WORKING
+    story.workers.add(1, state="T")
+    story.workers.add(2, state="T")
+    story.check_for(1)
+    assert story.signals == [(1, signal.SIGKILL), (2, signal.SIGKILL)]
+    assert story.events[0] == WorkerDied("stn", "stopped", is_last=True)
+
+
+@pytest.mark.parametrize("model", [pytest.param("", id="unknown"), SERVER])
+def test_a_process_that_cannot_be_replaced_alone_needs_a_new_server(model: str) -> None:
+    story = Story()
+    story.workers.add(7, model)
+    story.workers.die(7)
+    assert not story.monitor.check()
+
+
+def test_a_model_that_cannot_be_loaded_needs_a_new_server(story: Story) -> None:
+    story.reload.error = ServerError("stn/load: no such file")
+    assert not story.monitor.check()
+
+
+@pytest.mark.parametrize(
+    ("beats", "is_idle"),
+    [
+        pytest.param({1: IDLE, 2: IDLE}, True, id="idle"),
+        pytest.param({1: IDLE, 2: WORKING}, False, id="one works"),
+        pytest.param({1: IDLE}, False, id="one has no heartbeat"),
+    ],
+)
+def test_a_server_is_idle_when_each_worker_says_so(
+    story: Story, beats: dict[int, Beat], is_idle: bool
+) -> None:
+    story.heartbeats.beats = beats
+    assert story.monitor.is_idle() is is_idle
+
+
+LOOPS = """
+from orchestrator.host.heartbeat import Heartbeat
+heartbeat = Heartbeat.of_model({"parameters": {"hang_s": {"string_value": "0.2"}}})
+def loop():
+    print(flush=True)
+    while True: pass
+with heartbeat.work(["gate-7#1-2"], "640x480"): loop()
+"""
+
+
+def test_a_process_that_loops_is_killed_and_its_stack_is_in_the_log(tmp_path, caplog) -> None:
+    prefix = str(tmp_path / "beat_")
+    workers, events = FakeWorkers(), []
+    monitor = WorkerMonitor(
+        workers, FakeReload(), heartbeats=Heartbeats(prefix), log=ServerLog(), notify=events.append
+    )
+    with start_worker(LOOPS, PLATES_HEARTBEATS=prefix, PYTHONPATH=str(Path.cwd())) as child:
+        child.stdout.readline()
+        workers.add(child.pid)
+        until(lambda: not monitor.check() or events, "a hung worker")
+        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert ended.si_status == signal.SIGKILL
+    (event,) = events
+    assert event.suspects == ("gate-7#1-2",)
+    assert "in loop" in caplog.text

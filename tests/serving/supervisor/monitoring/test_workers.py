@@ -1,0 +1,92 @@
+"""A server's dead workers; this test stands in for the server, whose children they are."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from orchestrator.serving.supervisor.monitoring.workers import Worker, Workers, describe_exit
+from tests.serving.supervisor.monitoring.worker_processes import start_worker
+
+
+@contextmanager
+def run(code: str) -> Iterator[subprocess.Popen]:
+    """Start a worker, which says a line when it runs; it is reaped at the end of the block."""
+    with start_worker(f"import os; print(flush=True); {code}") as child:
+        child.stdout.readline()
+        yield child
+
+
+def wait_for_end(child: subprocess.Popen) -> None:
+    """Return when a child has ended; it is not reaped."""
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+
+def find(workers: Workers, child: subprocess.Popen) -> Worker | None:
+    """Return a dead worker."""
+    return next((one for one in workers.dead() if one.pid == child.pid), None)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        pytest.param("os._exit(3)", "exit status 3", id="exit"),
+        pytest.param("os.abort()", "SIGABRT", id="signal"),
+    ],
+)
+def test_a_worker_that_died_has_an_exit_reason(code: str, reason: str) -> None:
+    with run(code) as child:
+        wait_for_end(child)
+        dead = find(Workers(os.getpid()), child)
+        assert (dead.exit_reason, dead.model) == (reason, "")  # it was never seen alive
+        assert find(Workers(os.getppid()), child) is None  # it is no child of that server
+    assert find(Workers(os.getpid()), child) is None
+
+
+def test_a_dead_worker_is_known_by_the_model_that_it_served_until_it_is_forgotten() -> None:
+    with run("import signal; signal.pause()") as child:
+        workers = Workers(os.getpid())
+        assert {one.pid: one.model for one in workers.alive()}[child.pid] == "stn"
+        child.kill()
+        wait_for_end(child)
+        dead = find(workers, child)
+        assert (dead.exit_reason, dead.model) == ("SIGKILL", "stn")
+        workers.forget(dead)
+        assert find(workers, child) is None
+        assert not workers.is_known(dead)
+    workers.alive()
+    assert workers.is_known(dead)  # another process may have its number now
+
+
+def test_a_stopped_worker_is_seen_to_be_stopped() -> None:
+    with run("import signal; signal.pause()") as child:
+        os.kill(child.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        states = {one.pid: one.is_stopped for one in Workers(os.getpid()).alive()}
+        child.kill()
+    assert states[child.pid]
+
+
+def test_a_server_can_be_looked_at_like_a_worker() -> None:
+    (itself,) = Workers(os.getpid()).itself()
+    assert (itself.pid, itself.model, itself.is_stopped) == (os.getpid(), "tritonserver", False)
+    with run("os._exit(1)") as child:
+        pass
+    assert Workers(child.pid).itself() == []
+
+
+def test_a_shell_that_triton_ran_is_no_worker() -> None:
+    with subprocess.Popen(["sh", "-c", "exit 1"]) as child:
+        wait_for_end(child)
+        assert find(Workers(os.getpid()), child) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(0, "exit status 0"), (-signal.SIGKILL, "SIGKILL"), (-40, "signal 40")],
+)
+def test_the_exit_reason_is_a_signal_or_a_status(code: int, reason: str) -> None:
+    assert describe_exit(code) == reason
