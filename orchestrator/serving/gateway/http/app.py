@@ -145,8 +145,8 @@ async def _may_see_names(service: DataPlane, request: Request) -> bool:
     if not has_key(headers):
         return is_own(service.proxies.client_of(address, headers))
     with suppress(PlateError):
-        async with service.admit(rest_routes.REST.name, "metrics", address, headers) as admitted:
-            return admitted.slot.client.administers_all
+        async with service.admit(rest_routes.REST.name, "metrics", address, headers) as call:
+            return call.client.administers_all
     return False
 
 
