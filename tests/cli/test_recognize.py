@@ -408,7 +408,7 @@ class TestResume:
     def test_it_wants_a_file_of_results(self, run) -> None:
         done = run(STREET, "--resume")
         assert done.exit_code == 2
-        assert "--resume: wanted --jsonl FILE or --csv FILE" in done.stderr
+        assert "--resume: wanted --jsonl, --csv or --excel FILE" in done.stderr
 
     def test_a_file_of_something_else_stays(self, run, tmp_path) -> None:
         (tmp_path / "out.csv").write_text("name,age\nme,40\n")
