@@ -15,7 +15,7 @@ from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
-"""Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
+"""Folders whose tests all need a real server or browser. Other tests have the marker themselves."""
 WHOLE_RUNS = tuple(
     f"tests/{name}"
     for name in (
@@ -28,8 +28,8 @@ WHOLE_RUNS = tuple(
         *("workshop/training/reader/test_sample_workers", "workshop/training/test_train"),
     )
 )
-"""Beginnings of the names of files whose tests run whole trainings, evaluations and commands for
-seconds. `make unit` leaves them out, like tests of servers."""
+"""Prefixes of files whose tests run whole trainings, evaluations or commands for seconds. `make
+unit` leaves them out, like tests of servers."""
 SHARING = {
     "browser": ("tests/browser/test_",),
     "site": ("tests/docs/test_site",),
@@ -43,7 +43,7 @@ SHARING = {
         )
     ),
 }
-"""Beginnings of the names of files that share the fixture of a group: one process runs them."""
+"""Prefixes of the files that share an expensive fixture: one process runs them."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 

@@ -1,4 +1,4 @@
-"""One real server for all modules, and one browser for the tests of each, closed behind it.
+"""One real server for all modules, and a browser for each module, which closes it at its end.
 
 Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
 """
@@ -60,7 +60,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[ServerOptions]:
-    """Options of a real server behind all gateways."""
+    """The options of the real server to which all gateways forward."""
     with own_server(ServerOptions(pictures=1)) as started:
         yield started
 
@@ -69,7 +69,7 @@ def served() -> Iterator[ServerOptions]:
 def options(
     browser: Any, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> GatewayOptions:
-    """Options of gateways in front of a real server; without a browser none is started."""
+    """The gateways' options. The real server starts only if there is a browser."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     served: ServerOptions = request.getfixturevalue("served")
     return GatewayOptions(
@@ -87,7 +87,7 @@ def options(
 
 @contextmanager
 def running(options: GatewayOptions) -> Iterator[str]:
-    """Run a gateway until the end of the block; gives its URL."""
+    """Run a gateway until the end of the block; yield its URL."""
     gateway = start(options)
     try:
         until(lambda: _is_ready(f"http://{options.http}/readyz"), "a ready gateway")
@@ -113,7 +113,7 @@ def _is_ready(url: str) -> bool:
 
 @pytest.fixture
 def open_page(browser: Any, url: str) -> Iterator[Open]:
-    """Opens pages, each as a browser that was never here; none may complain in its console."""
+    """Opens each page in a fresh browser profile, and fails on errors in its console."""
     contexts: list[Any] = []
     said: list[str] = []
 
@@ -160,7 +160,7 @@ def one_car(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Path]:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """A file that only says it is a picture."""
+    """A file with the name of a picture, and other content."""
     file = tmp_path / "<b>broken.jpg"
     file.write_bytes(b"no picture")
     return file

@@ -34,23 +34,23 @@ def choose(page: Any, *files: Path) -> None:
 
 
 def wait_for(page: Any, count: int) -> None:
-    """Wait for so many pictures with plates, or without any."""
+    """Wait for a number of pictures with plates, or without plates."""
     page.locator(DONE).nth(count - 1).wait_for()
 
 
 def hand_over(page: Any, event: str, file: Path) -> None:
-    """Let the page have an event `paste` or `drop` with a file."""
+    """Send the page an event `paste` or `drop` with a file."""
     content = base64.b64encode(file.read_bytes()).decode()
     page.evaluate(HAND_OVER, [event, file.name, "image/jpeg", content])
 
 
 def texts(page: Any) -> list[str]:
-    """Return what the page says that plates say, sorted."""
+    """Return the plates' texts that the page shows, sorted."""
     return sorted(page.locator(".plate .text").all_inner_texts())
 
 
 def blank_texts(page: Any, *numbers: int) -> None:
-    """Let the service answer as if it could not read the plates of these numbers, from 0 on."""
+    """Change the service's answers: the plates with these indices, from 0, have no text."""
 
     def answer(route: Any) -> None:
         reply = route.fetch()
@@ -63,7 +63,7 @@ def blank_texts(page: Any, *numbers: int) -> None:
 
 
 def lower_limit(page: Any, pixels: int) -> None:
-    """Let the page think that the service takes no larger pictures."""
+    """Set the largest picture that the page believes the service accepts."""
     page.evaluate(
         "async (pixels) => { (await import('/page/words.js')).words.limits.pixels = pixels; }",
         pixels,
@@ -71,7 +71,7 @@ def lower_limit(page: Any, pixels: int) -> None:
 
 
 def keep_sent(page: Any) -> None:
-    """Let the page keep the files that it sends."""
+    """Make the page record the files that it sends."""
     page.evaluate(
         """() => {
           const send = window.fetch;
@@ -85,7 +85,7 @@ def keep_sent(page: Any) -> None:
 
 
 def sent_files(page: Any) -> list[bytes]:
-    """Return the files that the page has sent since it keeps them."""
+    """Return the files that the page has recorded."""
     encoded = page.evaluate(
         """() => Promise.all(window.sent.map((file) => new Promise((resolve) => {
           const reader = new FileReader();
@@ -97,7 +97,7 @@ def sent_files(page: Any) -> list[bytes]:
 
 
 def see(locator: Any) -> Bgr:
-    """Return what is on the screen there."""
+    """Return the pixels of a part of the screen."""
     picture = cv2.imdecode(np.frombuffer(locator.screenshot(), np.uint8), cv2.IMREAD_COLOR)
     assert picture is not None
     return picture

@@ -18,7 +18,7 @@ def docs(open_page: Open) -> Any:
 
 
 def answered(page: Any, form: str) -> Any:
-    """Return the answer that a form shows, once it does."""
+    """Wait for the answer of a form, and return it."""
     answer = page.locator(f"#try-{form} .answer")
     answer.wait_for()
     return json.loads(answer.text_content())

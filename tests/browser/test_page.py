@@ -35,7 +35,7 @@ THEMES = ("light", "dark")
 
 
 def answer_to(url: str, file: Path) -> dict[str, Any]:
-    """Return what the API says of the one plate in a picture."""
+    """Return the API's answer for the only plate of a picture."""
     with urllib.request.urlopen(url + "v1/recognize", file.read_bytes()) as answer:
         (plate,) = json.loads(answer.read())["pictures"][0]["plates"]
     return plate
@@ -69,7 +69,7 @@ def test_outlines_lie_round_the_plates(
 
 
 def test_crops_are_straight(page: Any, url: str, one_car: tuple[Scene, Path]) -> None:
-    """A crop shows what OpenCV cuts out of the picture at the corners that the server told."""
+    """A crop equals OpenCV's cut of the picture at the corners in the server's answer."""
     choose(page, one_car[1])
     page.get_by_text("Details").click()
     shown = see(page.locator(".plate canvas"))[2:-2, 2:-2]  # within the border

@@ -22,14 +22,14 @@ SERVER = "localhost:8000"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without a log."""
+    """Serves a folder, and logs nothing."""
 
     def log_message(self, *_: object) -> None: ...
 
 
 @contextmanager
 def site(folder: Path) -> Iterator[str]:
-    """Serve a folder; gives its origin."""
+    """Serve a folder; yield its origin."""
     handler = partial(Quiet, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -40,7 +40,7 @@ def site(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def told(browser: Any, options: GatewayOptions, tmp_path: Path, request: Any) -> str:
-    """The last words of the page after a photo was chosen."""
+    """The page's last message after a photo was chosen."""
     (recipe,) = [one.text for one in blocks("html")]
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     (tmp_path / "index.html").write_text(recipe.replace(SERVER, str(http)))

@@ -25,7 +25,7 @@ EXAMPLES = str.maketrans("LDR", "A17")
 
 @pytest.fixture
 def tall(one_car: tuple[Scene, Path], tmp_path: Path) -> Path:
-    """A picture twice as high as wide, with one car at its bottom."""
+    """A picture with twice the height of its width, and one car at its bottom."""
     street, file = one_car[0].picture, tmp_path / "tall.jpg"
     sky = np.full((2 * street.shape[1] - street.shape[0], street.shape[1], 3), 200, np.uint8)
     cv2.imwrite(str(file), np.vstack([sky, street]))
@@ -33,7 +33,7 @@ def tall(one_car: tuple[Scene, Path], tmp_path: Path) -> Path:
 
 
 def is_covered(locator: Any) -> bool:
-    """Tell whether something lies over the upper edge of an element."""
+    """Tell whether another element covers the upper edge of this one."""
     return locator.evaluate(
         """(element) => {
           const { x, y, width } = element.getBoundingClientRect();

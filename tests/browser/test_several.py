@@ -1,4 +1,4 @@
-"""Several files at once, and files that the service does not take as they are."""
+"""Several files at once, and files that the page must convert before it sends them."""
 
 from __future__ import annotations
 

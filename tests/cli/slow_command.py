@@ -1,4 +1,4 @@
-"""The command as a process of its own, with a client that takes its time and needs no server."""
+"""The command as a separate process, with a slow client that needs no server."""
 
 import os
 import sys
@@ -25,5 +25,5 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT), "TERM": "xterm", "COLUM
 
 
 def command(*arguments: str) -> list[str]:
-    """Return the command line; each picture has as many plates as its file says, in digits."""
+    """Return the command line. The digits in a picture's file are its number of plates."""
     return [sys.executable, "-c", COMMAND, "recognize", "--url", "x:1", *arguments]

@@ -1,4 +1,4 @@
-"""How many calls fit a server, by what it says of itself."""
+"""The number of simultaneous calls that a client chooses from the server's answer."""
 
 import pytest
 
@@ -22,7 +22,7 @@ class FakeChannel:
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Let a server answer so."""
+    """Make the server give this answer."""
 
     def answer(answer: dict | Exception) -> None:
         connect = "orchestrator.client.connecting.connect"

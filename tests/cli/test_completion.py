@@ -1,4 +1,4 @@
-"""Completions that a shell gets when somebody presses the Tab key."""
+"""Completions that the shell gets for the Tab key."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`plates export` says what it does while it takes its time."""
+"""`plates export` shows its progress."""
 
 import subprocess
 import sys

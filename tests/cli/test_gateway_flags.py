@@ -1,4 +1,4 @@
-"""Options of the gateway from the command line, and rejected ones."""
+"""Gateway options on the command line, valid and invalid."""
 
 import subprocess
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A run that is stopped in the middle, as a process of its own, and gone on with."""
+"""A run in a separate process is interrupted, and a second run continues it."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`plates key` adds a key to a file and takes one out, and leaves all else in it alone."""
+"""`plates key` adds and removes keys of a file, and leaves the rest unchanged."""
 
 import stat
 from pathlib import Path

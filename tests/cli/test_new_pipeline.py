@@ -1,4 +1,4 @@
-"""`plates new-pipeline` writes a pipeline under the wanted name, or says why not."""
+"""`plates new-pipeline` writes a pipeline under the given name, or explains why it cannot."""
 
 import subprocess
 import sys

@@ -17,7 +17,7 @@ UNREAD = Plate((0, 0, 90, 20), text_score=0.4, raw_text="A001A")
 
 
 class FakeClient(NoServer):
-    """Reads every crop alike, except one that is unsure and one that is none."""
+    """Gives every crop the same text, except one with a low score and one that is no picture."""
 
     def read_crops(self, crops, text_threshold: float | None) -> Plates:
         (crop,) = crops

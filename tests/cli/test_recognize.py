@@ -36,7 +36,7 @@ JUNK, AWAY = b"junk", b"away"
 
 
 class FakeClient(NoServer):
-    """Answers every picture with the same plates, except one that is no picture."""
+    """Answers with the same plates for every file, except one that is no picture."""
 
     plates = (PLATE,)
     asked: list[dict[str, object]] = []  # noqa: RUF012 - of one test
@@ -52,7 +52,7 @@ class FakeClient(NoServer):
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """Run the command in a folder of its own; gives what came of it."""
+    """Run the command in a folder of its own; return its result."""
     monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
     monkeypatch.setattr("orchestrator.cli.chosen_server.fitting_calls", lambda *_: 3)
     monkeypatch.setattr(FakeClient, "asked", [])
@@ -64,7 +64,7 @@ def run(monkeypatch, tmp_path):
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """Five pictures; the third is none."""
+    """Five files of pictures; the third has other content."""
     folder = tmp_path / "photos"
     folder.mkdir()
     for number in range(5):
@@ -520,7 +520,7 @@ def test_missing_weights_are_one_sentence(tmp_path) -> None:
 
 @pytest.fixture
 def made(run, monkeypatch) -> list[FakeClient]:
-    """The clients that are made."""
+    """The clients that the command creates."""
     clients: list[FakeClient] = []
 
     def make(url: str, **options: object) -> FakeClient:

@@ -1,4 +1,4 @@
-"""An option that is declared once is on the command line, in the gateway's options and the docs."""
+"""Each option is declared once, and appears in the command, the gateway and the docs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ SAMPLES: dict[Any, tuple[list[str], Any]] = {
     tuple[str, ...]: (["word"], ("word",)),
     tuple[Path, ...]: (["/a/b"], (Path("/a/b"),)),
 }
-"""Words on the command line, and their value, by the type of a field."""
+"""Arguments of the command line and their parsed value, by the type of the field."""
 SPECIAL = {"device": (["cpu"], "cpu"), "engine": (["openvino"], "openvino")}
 Serve = Callable[..., tuple[ServerOptions, GatewayFlags | None]]
 
@@ -50,7 +50,7 @@ def name_flag(kind: type, name: str) -> str:
 
 
 def sample(kind: type, name: str) -> tuple[list[str], Any]:
-    """Return words for a field's option, and their value."""
+    """Return the arguments for a field's option, and their parsed value."""
     return SPECIAL.get(name) or SAMPLES[get_type_hints(kind)[name]]
 
 

@@ -1,4 +1,4 @@
-"""The message to systemd, received by a socket of the test."""
+"""Messages to systemd, received by a socket of the test."""
 
 import logging
 import socket
@@ -13,7 +13,7 @@ from orchestrator.cli.service_manager import SOCKET, report_ready
 
 @contextmanager
 def listening(address: str) -> Iterator[socket.socket]:
-    """Give a socket that receives what systemd would."""
+    """Yield a socket that stands in for systemd's."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as systemd:
         systemd.bind(address)
         yield systemd

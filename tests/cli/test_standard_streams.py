@@ -1,4 +1,4 @@
-"""A command that goes on when its output cannot be written."""
+"""Commands continue when their output cannot be written."""
 
 import subprocess
 import sys

@@ -23,7 +23,7 @@ FLAGS = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0)
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> Path:
-    """A repository without our models."""
+    """A model repository that lacks our models."""
     (tmp_path / "double").mkdir()
     (tmp_path / "double" / "config.pbtxt").write_text('backend: "python"')
     return tmp_path
@@ -99,7 +99,7 @@ def test_what_is_asked_for_on_a_gpu_arrives(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def serve() -> Callable[..., str]:
-    """Run the command where it cannot start; return its one sentence."""
+    """Run the command where it cannot start; return its error message."""
 
     def run(*flags: str) -> str:
         done = CliRunner().invoke(app, ["serve", *flags], env={"PLATES_ADMIN_KEY": ""})

@@ -1,4 +1,4 @@
-"""Output on a terminal while pictures are recognised, read from a real one's other end."""
+"""Output of `plates recognize` on a pseudo-terminal."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ def photos(tmp_path: Path) -> Path:
 
 
 def read_all(terminal: int) -> str:
-    """Return everything written to a terminal until its last writer closed it."""
+    """Return everything that was written to a terminal before it was closed."""
     said = b""
     while True:
         try:

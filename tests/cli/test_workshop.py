@@ -1,4 +1,4 @@
-"""The product reaches the workshop through one module."""
+"""Only one module of the product imports the workshop."""
 
 import re
 from importlib import import_module
@@ -16,7 +16,7 @@ from workshop.training import canaries
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """Our weights without their picture."""
+    """Our weights without the picture for health checks."""
     weights = copy_of("weights", tmp_path)
     (weights / "canary.jpg").unlink()
     return weights
@@ -61,7 +61,7 @@ def test_every_command_exists(place: str) -> None:
 
 
 def test_no_other_module_of_the_product_imports_the_workshop() -> None:
-    """The import contracts see no import by name."""
+    """An import by a name in a string escapes the import contracts."""
     named = re.compile(r"""(?m)["']workshop\.|^\s*(from|import) workshop\b""")
     files = (PROJECT / "orchestrator").rglob("*.py")
     assert [file.name for file in files if named.search(file.read_text())] == ["workshop.py"]

@@ -1,4 +1,4 @@
-"""TLS certificates that sign themselves, and servers that show them."""
+"""Self-signed TLS certificates, and servers that use them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tests.client.peers import Handle
 
 @dataclass(frozen=True)
 class Certificate:
-    """Files of a certificate, which is its own authority, and of its key, PEM."""
+    """PEM files of a self-signed certificate and its key."""
 
     chain: Path
     private_key: Path
 
 
 def make_certificate(folder: Path, names: str) -> Certificate:
-    """Make a certificate; the test is skipped where that cannot be done.
+    """Make a certificate; skip the test without OpenSSL.
 
     Args:
         folder: For its files.
-        names: For whom it is, as OpenSSL writes it: `DNS:localhost,IP:127.0.0.1`.
+        names: Hosts of the certificate in OpenSSL's notation: `DNS:localhost,IP:127.0.0.1`.
     """
     if shutil.which("openssl") is None:
         pytest.skip("needs the program openssl, which makes a certificate")
@@ -62,7 +62,7 @@ def make_certificate(folder: Path, names: str) -> Certificate:
 
 
 def over_tls(handle: Handle, certificate: Certificate) -> Handle:
-    """Return what handles connections alike, with TLS; those that come to none are closed."""
+    """Wrap a connection handler in TLS; connections whose handshake fails are closed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.chain, certificate.private_key)
 

@@ -1,4 +1,4 @@
-"""A Python that has what a client needs and none of the packages that only serving needs."""
+"""A Python environment with the client's packages only, without those of the server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(json.dumps(results))
 
 
 class Done(NamedTuple):
-    """The end of a command."""
+    """Exit status and output of a command that has ended."""
 
     returncode: int
     stdout: str
@@ -42,7 +42,7 @@ class Done(NamedTuple):
 
 
 class ClientOnly:
-    """Runs Python with a folder of links to the packages of a client alone."""
+    """Runs Python with only the packages that a client needs, as links in a folder."""
 
     def __init__(self, site: Path) -> None:
         self.site = site
@@ -57,13 +57,13 @@ class ClientOnly:
         _link(site / "orchestrator", PROJECT / "orchestrator")
 
     def in_checkout(self) -> ClientOnly:
-        """Return the same with the project's other packages beside it."""
+        """Return a copy that also has the project's other packages."""
         other = copy(self)
         other.paths = [PROJECT, self.site]
         return other
 
     def run(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Run code with arguments, in a folder without anything to import."""
+        """Run code with arguments, in an empty folder."""
         return subprocess.run(
             [sys.executable, "-S", "-c", code, *map(str, arguments)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, self.paths))},
@@ -78,13 +78,13 @@ class ClientOnly:
         return self.plates_in_turn(arguments)[0]
 
     def plates_in_turn(self, *commands: Sequence[object]) -> list[Done]:
-        """Run commands of `plates` one after the other, in one process: it takes long to start."""
+        """Run several `plates` commands in one process, because its start takes long."""
         arguments = json.dumps([[*map(str, command)] for command in commands])
         return [Done(*done) for done in json.loads(self.run(COMMANDS, arguments).stdout)]
 
 
 def _gather(requirement: Requirement, needed: dict[str, metadata.Distribution]) -> None:
-    """Add what a requirement installs, with all that it needs itself."""
+    """Add a requirement's packages, and those of its own requirements."""
     key = f"{requirement.name} {sorted(requirement.extras)}"
     if key in needed:
         return

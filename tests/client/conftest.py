@@ -1,4 +1,4 @@
-"""Certificates for the tests of TLS, made once."""
+"""Certificates for the tests of TLS; each is made once."""
 
 import pytest
 

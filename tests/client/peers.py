@@ -1,4 +1,4 @@
-"""Servers of our own making, one socket each, that behave as badly as a test wants."""
+"""Small servers with one socket each, which misbehave as a test asks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Handle = Callable[[socket.socket], None]
 
 @contextmanager
 def listening(handle: Handle) -> Iterator[str]:
-    """Handle each connection in a thread of its own; gives the address."""
+    """Handle each connection in its own thread; yield the address."""
     with closing(socket.create_server(("127.0.0.1", 0), backlog=64)) as listener:
         threading.Thread(target=_accept, args=(listener, handle), daemon=True).start()
         yield address_of(listener)
@@ -30,7 +30,7 @@ def listening(handle: Handle) -> Iterator[str]:
 
 @contextmanager
 def deaf() -> Iterator[str]:
-    """Listen, and let nobody in: like an address behind which packets get lost."""
+    """Listen, but accept no connection, as if a firewall dropped the packets."""
     with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
         waiting = [socket.socket() for _ in range(4)]
         for one in waiting:
@@ -57,7 +57,7 @@ def _accept(listener: socket.socket, handle: Handle) -> None:
 
 
 def receive(connection: socket.socket) -> bytes:
-    """Return one whole request; nothing where the caller has hung up."""
+    """Return one whole request; empty if the client has closed the connection."""
     received = b""
     while b"\r\n\r\n" not in received:
         more = connection.recv(65536)
@@ -85,7 +85,7 @@ def reply(status: int, body: bytes) -> bytes:
 
 
 def outputs() -> list[dict[str, object]]:
-    """Return the outputs of an answer without plates, as JSON has them."""
+    """Return the JSON outputs of an answer without plates."""
     kinds = {"float32": "FP32", "object_": "BYTES"}
     return [
         {
@@ -112,13 +112,13 @@ WITHOUT_END = struct.pack("ii", 1, 0)
 
 
 def answer_all(connection: socket.socket) -> None:
-    """Find no plates in any picture."""
+    """Answer every request without plates."""
     while receive(connection):
         connection.sendall(NO_PLATES)
 
 
 def say_nothing(connection: socket.socket) -> None:
-    """Receive, and never answer."""
+    """Receive requests, and never answer."""
     while connection.recv(65536):
         pass
 
@@ -128,7 +128,7 @@ def listening_over_grpc(
     answer: Callable[[bytes, grpc.ServicerContext], bytes],
     credentials: grpc.ServerCredentials | None = None,
 ) -> Iterator[str]:
-    """Answer inference calls, one after the other, over TLS with credentials; gives the URL."""
+    """Answer inference calls in sequence, over gRPC with TLS and credentials; yield the URL."""
     server = grpc.server(ThreadPoolExecutor(1))
     handlers = {"ModelInfer": grpc.unary_unary_rpc_method_handler(answer)}
     service = grpc.method_handlers_generic_handler("inference.GRPCInferenceService", handlers)
@@ -145,7 +145,7 @@ def listening_over_grpc(
 
 
 class CountingServer:
-    """Counts connections and requests; the nth request of a connection gets the nth answer.
+    """A server that counts connections and requests; request n of a connection gets answer n.
 
     Attributes:
         answers: Answers to the first requests of a connection.

@@ -59,7 +59,7 @@ def recognize(client: AsyncPlateClient) -> Awaitable[Plates]:
 
 @contextmanager
 def refusing() -> Iterator[str]:
-    """Give an address where nobody listens."""
+    """Return an address at which no server listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = address_of(listener)
     yield address
@@ -158,7 +158,7 @@ def test_connecting_ends_in_time_if_the_address_is_silent() -> None:
 
 
 def test_a_connection_closed_between_calls_is_replaced() -> None:
-    """The server closes as the second call is sent, and takes it on a new connection."""
+    """The server closes the connection during the second call, which is sent again on a new one."""
     connections: list[int] = []
 
     def answer(connection: socket.socket) -> None:
@@ -176,7 +176,7 @@ def test_a_connection_closed_between_calls_is_replaced() -> None:
 
 
 class Waits:
-    """Notes that a first call has come and that its caller has hung up; answers the others."""
+    """Holds the first call until its client disconnects, and answers all others."""
 
     def __init__(self) -> None:
         self.called, self.hung_up = threading.Event(), threading.Event()
@@ -200,7 +200,7 @@ class Waits:
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
 def test_a_task_that_is_cancelled_ends_its_call_and_no_other(scheme: str) -> None:
-    """The server is told while the client stays open, and the next call is answered."""
+    """A cancelled call reaches the server at once, and the open client can make the next call."""
     waits = Waits()
 
     async def cancel_and_call(client: AsyncPlateClient) -> Plates:

@@ -19,7 +19,7 @@ PICTURE = b"a picture"
 
 @contextmanager
 def recording() -> Iterator[tuple[str, list[bytes]]]:
-    """Gives the address of a server that answers, and the requests that it gets."""
+    """Yields the address of a server, and the requests that it has received."""
     requests: list[bytes] = []
 
     def answer(connection: socket.socket) -> None:
@@ -32,7 +32,7 @@ def recording() -> Iterator[tuple[str, list[bytes]]]:
 
 
 def sent(**options: object) -> dict[str, object]:
-    """Return the JSON of the request that these arguments make."""
+    """Return the JSON of the request that a client sends for these arguments."""
     with recording() as (url, requests), PlateClient(url, timeout_s=20) as client:
         client.recognize(**{"picture": PICTURE, **options})
     headers, body = parse(requests[0])

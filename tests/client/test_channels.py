@@ -26,7 +26,7 @@ Keys = set[str | None]
 
 @pytest.fixture
 def http() -> Iterator[tuple[str, Keys]]:
-    """The URL of a server, and with which `Authorization` it was called."""
+    """The URL of a server, and the `Authorization` headers that it received."""
     keys: Keys = set()
 
     def answer(connection: socket.socket) -> None:
@@ -40,7 +40,7 @@ def http() -> Iterator[tuple[str, Keys]]:
 
 
 class Servicer(grpc.GenericRpcHandler):
-    """Says of everything that it is ready, and notes with which `authorization` it was asked."""
+    """A gRPC service that is always ready, and records each call's `authorization`."""
 
     def __init__(self) -> None:
         self.keys: Keys = set()

@@ -1,4 +1,4 @@
-"""Installation of only the client: one sentence says what a command or a function lacks."""
+"""An installation of the client only: one sentence names the package that is missing."""
 
 import re
 from importlib import import_module
@@ -11,7 +11,7 @@ from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
 ANY_PORTS = ("--http-port=0", "--grpc-port=0", "--metrics-port=0")
-"""A server may have the usual ones."""
+"""Free ports, because a server may use the default ones."""
 NEEDING_MORE = [
     ("recognize", "/dev/null"),
     ("serve", *ANY_PORTS),

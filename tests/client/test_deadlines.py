@@ -1,4 +1,4 @@
-"""A call ends in time, whatever the server does."""
+"""A call ends within its timeout, whatever the server does."""
 
 import itertools
 import socket
@@ -19,7 +19,7 @@ from tests.client.peers import address_of, deaf, listening, receive, say_nothing
 TIMEOUT_S = 0.2
 FAR_LESS_THAN_FOR_EVER_S = 20
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
-"""More than the buffers of two sockets hold."""
+"""More bytes than the buffers of two sockets hold."""
 
 
 def read_nothing(connection: socket.socket) -> None:
@@ -30,7 +30,7 @@ hung_up = threading.Event()
 
 
 def dribble(begin: bytes) -> Callable[[socket.socket], None]:
-    """Answer with these bytes and then, while the caller listens, with one after the other."""
+    """Send these bytes, then single bytes until the client disconnects."""
 
     def answer(connection: socket.socket) -> None:
         receive(connection)

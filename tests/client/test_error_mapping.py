@@ -53,7 +53,7 @@ def fault_of(message: str, status: str) -> Exception:
 
 @cache
 def rejections() -> set[str]:
-    """Return the service's error messages about hostile pictures."""
+    """The service's error messages about hostile pictures."""
     messages = set()
     for file in [b"", b"%PDF-1.7", *{**bombs(), **metadata(), **damaged(), **truncated()}.values()]:
         try:
@@ -108,7 +108,7 @@ def test_other_rejections_are_request_errors(message: str, status: str) -> None:
 
 
 def errors_of(module: ModuleType, base: type[Exception]) -> list[type[Exception]]:
-    """Return a library's own classes of errors that are derived from a base, with the base."""
+    """Return an error class and all subclasses that its library defines."""
     library = module.__name__.partition(".")[0]
     return [
         error
@@ -124,11 +124,11 @@ SPECIAL = {
     urllib3.exceptions.IncompleteRead: (1, 2),
     urllib3.exceptions.InvalidChunkLength: (urllib3.HTTPResponse(io.BytesIO()), b"x"),
 }
-"""Arguments of the errors that do not take an error for each of them."""
+"""Arguments for the error classes whose constructor takes more than messages."""
 
 
 def make(error: type[Exception]) -> Exception:
-    """Make an error from as many arguments as its class needs."""
+    """Make an error with the number of arguments that its class requires."""
     if error in SPECIAL:
         return error(*SPECIAL[error])
     try:
@@ -218,7 +218,7 @@ def test_an_error_carries_the_http_response(
 
 @pytest.fixture(scope="module")
 def full_over_grpc() -> Iterator[str]:
-    """A server that rejects every call as the gateway does when it is full; gives its URL."""
+    """A server that rejects every call like a full gateway; yields its URL."""
 
     def reject(_: bytes, context: grpc.ServicerContext) -> bytes:
         context.set_trailing_metadata((("retry-after", "1"),))

@@ -13,7 +13,7 @@ from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, CountingServer, listening
 
 PYTHON = (sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c")
-"""Runs code; from 3.12 on it would warn of each fork, because NumPy has threads."""
+"""Python without its warnings about forks, which 3.12 gives because NumPy has threads."""
 FORKING = """
 import os, socket, sys, threading
 from orchestrator import PlateClient, RequestError
@@ -56,7 +56,7 @@ os._exit(0)
 
 @dataclass(frozen=True)
 class Forks:
-    """Results of the program `FORKING`: its output, and the servers that it called."""
+    """The output of the program `FORKING`, and the servers that it called."""
 
     lines: list[str]
     http: CountingServer

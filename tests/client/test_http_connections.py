@@ -1,4 +1,4 @@
-"""The pool of HTTP connections: they are shared, kept, renewed and closed."""
+"""The pool of HTTP connections: sharing, reuse, renewal and closing."""
 
 import queue
 import socket
@@ -26,7 +26,7 @@ ENDS = pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
 
 @pytest.fixture
 def connect() -> Iterator[Callable[[Handle], ConnectionPool]]:
-    """Start a server; gives a pool of connections to it."""
+    """Start a server; yield a pool of connections to it."""
     with ExitStack() as stack:
 
         def start(handle: Handle) -> ConnectionPool:
@@ -52,7 +52,7 @@ def test_a_connection_is_kept_after_any_response(connect, status: int) -> None:
 
 
 class Body(bytearray):
-    """Bytes that a weak reference can name."""
+    """Bytes to which weak references are possible."""
 
 
 @pytest.mark.parametrize("requests", [1, 2])

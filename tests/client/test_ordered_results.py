@@ -1,4 +1,4 @@
-"""Many items at once: in order, in bounded memory, and no further than somebody takes results."""
+"""Concurrent calls: results in order, bounded memory, and no work ahead of the consumer."""
 
 import asyncio
 import itertools
@@ -49,7 +49,7 @@ def test_an_error_of_the_work_is_the_callers(run) -> None:
 
 
 class Source:
-    """Counts without an end, and remembers how far."""
+    """An endless source of numbers that records the last one."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -126,7 +126,7 @@ def test_no_more_tasks_work_than_in_flight() -> None:
 
 
 def test_a_ready_result_waits_for_one_more_item_at_most() -> None:
-    """A camera's next frame comes after a while."""
+    """As with a camera, the next item comes late."""
     source = Source()
     ended = [threading.Event() for _ in range(4)]
 
@@ -146,12 +146,12 @@ def test_a_ready_result_waits_for_one_more_item_at_most() -> None:
 
 
 SLOW = 3
-"""Its result comes after that of `LAST` is there."""
+"""The item whose result comes only after the result of `LAST`."""
 LAST = 6
 
 
 def test_after_a_slow_result_threads_give_back_all_that_are_ready() -> None:
-    """A camera's next frame comes after a while: `LAST + 1` after the slow result."""
+    """As with a camera, the next item comes late: `LAST + 1` follows the slow result."""
     source, is_over = Source(), [threading.Event() for _ in range(LAST + 1)]
 
     def frames() -> Iterator[int]:
@@ -249,7 +249,7 @@ def test_closing_early_cancels_the_tasks() -> None:
 
 
 def test_a_task_starts_before_the_next_item_is_taken() -> None:
-    """A source without waits must not keep the event loop from the tasks."""
+    """A source that never waits must not block the event loop for the tasks."""
     started: list[int] = []
 
     def items() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""Types in which a caller may pass a picture."""
+"""Types of pictures that a caller may pass."""
 
 import io
 import os
@@ -16,9 +16,9 @@ from tests.samples import STREET
 
 FILE = b"the bytes of a file"
 BGR = np.array([[[1, 2, 3], [4, 5, 6]]], np.uint8)
-"""One row: two pixels, left and right."""
+"""A picture of one row, BGR: two pixels, left and right."""
 LEFT_RED = Image.fromarray(np.array([[[200, 0, 0], [0, 0, 100]]], np.uint8))
-"""RGB: red, then blue."""
+"""A picture of two pixels, RGB: red on the left, blue on the right."""
 
 
 @pytest.fixture

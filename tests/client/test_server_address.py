@@ -1,4 +1,4 @@
-"""URLs and keys: which are taken, and as what."""
+"""URLs and keys of servers: accepted forms, and their meaning."""
 
 import pytest
 

@@ -43,7 +43,7 @@ def pair() -> Iterator[tuple[TimedSocket, socket.socket]]:
 
 @contextmanager
 def resolving(monkeypatch: pytest.MonkeyPatch, *ports: int) -> Iterator[None]:
-    """Let every host name have an address for each port."""
+    """Make every host name resolve to one address for each port."""
     found = [(*STREAM, ("127.0.0.1", port)) for port in ports]
     with monkeypatch.context() as patch:
         patch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
@@ -259,7 +259,7 @@ def trust(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
 
 @pytest.fixture
 def https() -> Iterator[Callable[[Certificate], str]]:
-    """Start a server that finds no plates; gives its URL."""
+    """Start a server that finds no plates; yield its URL."""
     with ExitStack() as stack:
         yield (
             lambda certificate: (
@@ -270,7 +270,7 @@ def https() -> Iterator[Callable[[Certificate], str]]:
 
 @pytest.fixture
 def grpcs() -> Iterator[Callable[[Certificate], str]]:
-    """Start a server that finds no plates; gives its URL."""
+    """Start a server that finds no plates; yield its URL."""
     with ExitStack() as stack:
 
         def start(certificate: Certificate) -> str:

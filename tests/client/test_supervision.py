@@ -1,4 +1,4 @@
-"""Plates as supervision's detections; the package itself is asked where it is installed."""
+"""Conversion of plates to supervision's detections; uses the real package if it is installed."""
 
 import sys
 from types import ModuleType, SimpleNamespace
@@ -25,7 +25,7 @@ FOUND = Plate((0, 0, 4, 2), detection_score=0.5)
 
 @pytest.fixture
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in for the package with a class that keeps what it is given."""
+    """Replace the package's class by one that keeps its arguments."""
     module = ModuleType("supervision")
     module.Detections = SimpleNamespace  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "supervision", module)

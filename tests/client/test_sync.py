@@ -49,7 +49,7 @@ def http_server() -> Iterator:
 
 @pytest.fixture
 def grpc_server() -> Iterator:
-    """Refuses every call with one code and message, or answers nothing; returns its address."""
+    """Rejects every call with one code and message, or never answers; yields its address."""
     with ExitStack() as stack:
 
         def start(code: grpc.StatusCode | None, message: str) -> str:

@@ -1,4 +1,4 @@
-"""Public transports, and the one for tests of applications."""
+"""The public transports, and the fake one for applications' own tests."""
 
 import asyncio
 import io

@@ -28,5 +28,5 @@ def panels() -> list[Panel]:
 
 
 def substitute(expr: str, rate_interval: str) -> str:
-    """Put in what Grafana puts in for the variables when nothing was chosen."""
+    """Replace the variables by Grafana's values when nothing is chosen."""
     return re.sub(r"\$\w+", ALL, expr.replace("$__rate_interval", rate_interval))

@@ -1,4 +1,4 @@
-"""The Kubernetes objects as `kubectl kustomize` builds them: what the tests look at."""
+"""The Kubernetes objects that `kubectl kustomize` builds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Manifest = dict[str, Any]
 
 @cache
 def kubectl() -> str:
-    """Return the program; skip the test where there is none that knows what we write."""
+    """Return the path of kubectl; skip the test without a version that supports our files."""
     program = shutil.which("kubectl")
     if program is None:
         pytest.skip("kubectl: none on the PATH")
@@ -45,7 +45,7 @@ def build(folder: str) -> subprocess.CompletedProcess[str]:
 
 @cache
 def objects(folder: str) -> tuple[Manifest, ...]:
-    """Return every object of a folder; to be looked at only, for all tests share them."""
+    """Return every object of a folder. All tests share them and must not change them."""
     return tuple(yaml.safe_load_all(build(folder).stdout))
 
 
@@ -73,12 +73,12 @@ def quantity(text: str) -> float:
 
 
 def selected(selector: dict[str, str], labels: dict[str, str]) -> bool:
-    """Tell whether a selector, which must not be empty, takes what has these labels."""
+    """Tell whether a selector, which must not be empty, matches these labels."""
     return bool(selector) and selector.items() <= labels.items()
 
 
 def schema_errors(manifest: Manifest, version: str) -> list[str]:
-    """Return what Kubernetes' own schema of that version, or its absence, says of an object."""
+    """Return the errors of an object by Kubernetes' schema, a missing schema included."""
     kind = manifest["kind"]
     try:
         kubernetes_validate.validate(manifest, version, strict=True)

@@ -1,4 +1,4 @@
-"""Rules and dashboard of cameras: they parse, hold, fit the code, and are explained."""
+"""Alert rules and dashboard of cameras: they parse, match the code, and are documented."""
 
 import json
 import re
@@ -34,7 +34,7 @@ USED = "\n".join([*(rule["expr"] for rule in ALERTS.values()), DASHBOARD.read_te
 
 
 def exported() -> dict[str, str]:
-    """Return kinds by name of what `plates watch` exports."""
+    """Return the metrics of `plates watch`: their kinds by name."""
     camera = CameraStatus("gate", "playing", 1, 1, 1, "", 1, 0.1, 0.1, 1, "")
     storage = StorageStatus(True, 1, {"spool": Disk(1, 2)})
     gates = (GateStatus("barrier"),)

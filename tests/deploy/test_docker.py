@@ -13,7 +13,7 @@ from orchestrator.serving.supervisor.ports import free_ports
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """A server that has no room, and does not say when it will have some."""
+    """A server that rejects calls as overloaded, without a time to retry."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))

@@ -1,4 +1,4 @@
-"""The images: what their two descriptions name exists, and both start alike.
+"""The two Dockerfiles: the files that they name exist, and both images start the same way.
 
 `make image-check` builds and runs the cpu image; nothing here can build the gpu image.
 """
@@ -25,7 +25,7 @@ LINES = re.sub(r"\s*\\\n\s*", " ", DOCKERFILE.read_text(encoding="utf-8")).split
 COMPOSE = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())["services"]
 CPU, GPU = (json.loads(line.partition(" ")[2]) for line in LINES if line.startswith("ENTRYPOINT "))
 GATEWAY_S = 20
-"""How long the gateway may take to end, calls in work included."""
+"""Longest time that the gateway needs to stop, with calls in work."""
 EXACT = re.compile(
     r"@sha256:[0-9a-f]{64}$|:v?\d+\.\d+\.\d+(-[\w.-]+)?$|/tritonserver:\d\d\.\d\d-[\w-]+$"
 )

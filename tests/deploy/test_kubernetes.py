@@ -1,4 +1,4 @@
-"""The manifests of deploy/kubernetes: they build, are valid, and their parts find each other."""
+"""The manifests of deploy/kubernetes: they build, are valid, and refer to each other correctly."""
 
 import pytest
 import yaml
@@ -19,7 +19,7 @@ from tests.samples import PROJECT
 
 SELECTING = {"Deployment", "PodDisruptionBudget", "Service", "NetworkPolicy"}
 OF_THE_OPERATOR = {"ServiceMonitor: no schema", "PrometheusRule: no schema"}
-"""Kinds of the Prometheus Operator, which Kubernetes has no schema of; looked at by tests here."""
+"""Kinds of the Prometheus Operator; Kubernetes has no schema for them."""
 
 
 def labels_of_pods(overlay: str) -> dict[str, str]:

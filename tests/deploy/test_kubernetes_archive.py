@@ -1,4 +1,4 @@
-"""The RayJob of deploy/kubernetes/archive: valid as far as it can be known without a cluster."""
+"""The RayJob of deploy/kubernetes/archive, checked without a cluster."""
 
 import shlex
 import subprocess
@@ -31,7 +31,7 @@ def test_pods_are_valid(group: dict[str, Any], version: str) -> None:
 
 
 def test_ray_wants_a_token() -> None:
-    """The operator makes the secret, and knows the token when it hands the job over.
+    """The operator creates the secret, and has the token when it submits the job.
 
     Source: KubeRay 1.5.1, `authOptions`; Ray has tokens since 2.52.
     """
@@ -41,7 +41,7 @@ def test_ray_wants_a_token() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_container_sets_ray_s_token_itself(group: dict[str, Any]) -> None:
-    """It would take the place of what the operator gives it."""
+    """A setting of our own would replace the operator's."""
     (container,) = group["template"]["spec"]["containers"]
     assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} & {one["name"] for one in container["env"]}
 

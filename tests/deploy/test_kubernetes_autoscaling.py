@@ -36,7 +36,7 @@ tests:
           - {{labels: '{{pod="fitting"}}', value: 0.1}}
           - {{labels: '{{pod="idle"}}', value: 0}}
 """
-"""Metrics of gateway and Triton for two working pods and an idle one; the adapter's share."""
+"""The adapter's metrics of gateway and Triton: two pods at work, one idle."""
 PENDING = 'nv_inference_pending_request_count{model="plate_recognition",namespace="plates"'
 
 
@@ -47,7 +47,7 @@ def adapter_rule() -> Manifest:
 
 
 def adapter_query(rule: Manifest, pods: list[str]) -> str:
-    """Return what the adapter asks Prometheus for when the autoscaler wants the pods' metric."""
+    """Return the adapter's query to Prometheus for the autoscaler's metric."""
     series = rule["seriesQuery"].partition("{")[0]
     filled = {
         "<<.Series>>": series,

@@ -1,4 +1,4 @@
-"""The pods of deploy/kubernetes: sizes that fit the server, probes, rights, and a quiet end."""
+"""The pods of deploy/kubernetes: resources, probes, rights, and a graceful shutdown."""
 
 import inspect
 import re
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.parametrize("overlay", OVERLAYS)
 
 MIB = 2**20
 IDLE = 1000 * MIB
-"""Measured memory of a server of two cores without calls, 64 MiB of /dev/shm included."""
+"""Measured memory of an idle server with two cores, including 64 MiB of /dev/shm."""
 MAX_CALL_BYTES = 2.4 * Limits().body_bytes
-"""Use of /dev/shm by an unpacked picture of the gateway's largest size; 2.4 was measured."""
+"""Bytes of /dev/shm for one unpacked picture of the largest size; 2.4 were measured."""
 SHM_OF_A_WORKER = 8 * MIB
 CUDA_OF_A_WORKER = 1100 * MIB
-"""A guess of the memory that PyTorch's CUDA build takes in a worker with a CUDA context."""
+"""Estimated memory of a worker with PyTorch for CUDA and a CUDA context."""
 GATEWAY_S = 20
-"""How long the gateway may take to end, calls in work included."""
+"""Longest time that the gateway needs to stop, with calls in work."""
 
 
 def cores(overlay: str) -> int:
@@ -39,7 +39,7 @@ def capacity(overlay: str) -> Capacity:
 
 
 def volume(overlay: str, mount_path: str) -> dict:
-    """Return the emptyDir that the server sees at a path."""
+    """Return the emptyDir that the server has mounted at a path."""
     (name,) = [m["name"] for m in server(overlay)["volumeMounts"] if m["mountPath"] == mount_path]
     (found,) = [volume for volume in pod(overlay)["volumes"] if volume["name"] == name]
     return found["emptyDir"]
@@ -106,5 +106,5 @@ def test_calls_in_work_are_finished_before_the_pod_is_killed(overlay: str) -> No
 
 
 def test_no_container_sees_the_processes_of_another(overlay: str) -> None:
-    """Sidecars that a mesh puts into the pod could else read the server's memory."""
+    """Otherwise the sidecars of a service mesh could read the server's memory."""
     assert not {"shareProcessNamespace", "hostPID", "hostIPC", "hostNetwork"} & pod(overlay).keys()

@@ -55,7 +55,7 @@ def recorded_as(exprs: list[str], path: Path) -> Path:
 
 
 def lost(given: object, kept: object, where: str = "") -> list[str]:
-    """Name what of one JSON value is missing or different in another that may have more."""
+    """Return the parts of a JSON value that another one lacks or changes."""
     if isinstance(given, dict) and isinstance(kept, dict):
         return [
             name

@@ -1,4 +1,4 @@
-"""Close-ups: which pictures need the look, which boxes of it stay, and what they replace."""
+"""Close-ups: the pictures that need the second detection, and the boxes that it replaces."""
 
 import pytest
 import torch

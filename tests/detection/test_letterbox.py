@@ -1,4 +1,4 @@
-"""Pictures of any size in the detector's input, and the way back to their pixels."""
+"""Letterboxes of pictures of any size, and the way back to the pictures' pixels."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A closer look: the surroundings of a box, and its plate among what is found there."""
+"""A closer look: the surroundings of a box, and the choice of its plate among the detections."""
 
 import numpy as np
 import pytest

@@ -53,7 +53,7 @@ def blocks(*languages: str) -> list[Block]:
 
 
 def command_lines(text: str) -> list[str]:
-    """Return the lines of a shell's block, those that are continued joined; no comments."""
+    """Return the lines of a shell block without comments; continued lines are joined."""
     lines = re.sub(r"\\\n\s*", " ", text).splitlines()
     return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
 

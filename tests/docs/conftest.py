@@ -11,7 +11,7 @@ from tests.samples import PROJECT
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a link or an anchor that leads nowhere is an error."""
+    """The site, built in strict mode: a broken link or anchor is an error."""
     pytest.importorskip("zensical")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, PROJECT / "scripts" / "build_docs.py", folder]

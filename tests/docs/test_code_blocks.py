@@ -30,7 +30,7 @@ NOT_RUN = {
     "dockerfile": "needs Docker",
     "protobuf": "parts of a config.pbtxt, which a part alone is not",
 }
-"""Languages whose blocks are not checked here, and why."""
+"""Languages whose blocks are not checked here, with the reason."""
 PROGRAMS = {
     "apt": "changes the system",
     "apt-get": "changes the system",
@@ -60,7 +60,7 @@ PROGRAMS = {
     "tar": "of the system",
     "useradd": "changes the system",
 }
-"""Programs of others, whose options are not checked, and why."""
+"""Third-party programs, whose options are not checked, with the reason."""
 OURS = {"plates", "make", "python", "python3"}
 
 
@@ -90,7 +90,8 @@ def test_python_compiles_and_imports_what_there_is(block: Block) -> None:
 
 
 def has(module: str, name: str) -> bool:
-    """Tell whether a module has a name; of modules that only workers can import, by their text."""
+    """Tell whether a module defines a name. Modules that only workers can import are read as
+    text."""
     if module.startswith("orchestrator.triton"):
         text = Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8")
         return re.search(rf"^(?:async )?(?:def|class) {name}\b|^{name}\b", text, re.M) is not None
@@ -129,7 +130,7 @@ def test_commands_are_there_with_their_options(block: Block) -> None:
 
 
 def understand(words: list[str]) -> None:
-    """Let the command line parse words; it runs nothing, and values need not exist."""
+    """Parse the arguments of a command without running it; the named files need not exist."""
     context = click.Context(typer.main.get_command(app), info_name="plates")
     command: click.Command = context.command
     while isinstance(command, click.Group):
@@ -159,7 +160,7 @@ def make(words: list[str]) -> None:
 
 
 def run_module(words: list[str]) -> None:
-    """See that there is such a module, or such a script in the project."""
+    """Check that the module or script exists."""
     if words[:1] == ["-m"]:
         assert importlib.util.find_spec(words[1]) is not None
     elif words and (PROJECT / words[0].split("/")[0]).exists():

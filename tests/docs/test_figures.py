@@ -1,4 +1,4 @@
-"""The figures of the pages are those of the code, of the tables and of one another."""
+"""The pages' figures agree with the code, with the tables and with each other."""
 
 import inspect
 import math
@@ -29,7 +29,7 @@ PROMISES = (
     "kill-serve",
     "stop-serve",
 )
-"""A fault for each row of the table of promises."""
+"""Names of the faults, one for each row of the table of promises."""
 
 
 def page(name: str) -> str:
@@ -37,7 +37,7 @@ def page(name: str) -> str:
 
 
 def rows(name: str, header: str) -> list[list[str]]:
-    """Return the cells of the table below a header that begins so, row by row."""
+    """Return the rows of the table whose header begins with a text."""
     text = (PROJECT / name).read_text(encoding="utf-8")
     _, _, below = text.partition(f"\n{header}")
     table = below.partition("\n\n")[0].splitlines()[2:]
@@ -45,7 +45,7 @@ def rows(name: str, header: str) -> list[list[str]]:
 
 
 def figures(pattern: str, name: str) -> list[float]:
-    """Return the groups of the one place that a pattern describes."""
+    """Return the groups of a pattern's only match."""
     (found,) = re.findall(pattern, page(name))
     return [float(one) for one in ([found] if isinstance(found, str) else found)]
 

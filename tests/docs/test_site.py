@@ -1,4 +1,4 @@
-"""The site is built without a warning, has every page, and asks nobody but itself."""
+"""The site builds without warnings, has every page, and loads nothing from other hosts."""
 
 import importlib
 import importlib.util
@@ -32,7 +32,7 @@ BUILD = script("build_docs")
 
 
 class Loaded(HTMLParser):
-    """Collects what a browser loads by itself with a page; links are no such thing."""
+    """Collects the URLs that a browser loads together with a page; links do not count."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Loaded(HTMLParser):
 
 
 def in_navigation(entries: list[object]) -> Iterator[str]:
-    """Yield the pages of a navigation, those of its sections, too."""
+    """Yield the pages of a navigation, including those of its sections."""
     for entry in entries:
         for value in entry.values():
             yield from [value] if isinstance(value, str) else in_navigation(value)

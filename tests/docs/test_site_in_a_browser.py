@@ -1,4 +1,4 @@
-"""The site is read and searched as files, without a server and without a network."""
+"""The site works from local files: reading and searching, without a server or a network."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ Open = Callable[[str], Any]
 
 @pytest.fixture
 def open_page(browser: Any, site: Path) -> Iterator[Open]:
-    """Opens a page of the site; none may ask for anything but files, or complain."""
+    """Opens a page of the site; fails if it requests anything but files, or logs an error."""
     contexts: list[Any] = []
     wrong: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The page of troubles quotes what the project really says."""
+"""The messages on the troubleshooting page are those of the code."""
 
 import re
 
@@ -17,7 +17,7 @@ SAID = [
 
 @pytest.fixture(scope="module")
 def sources() -> str:
-    """Everything that the code says, strings that are continued on the next line joined."""
+    """The text of all source files; strings over several lines are joined."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in SAID)
     return re.sub(r'"\s*\n\s*f?"', "", text)
 

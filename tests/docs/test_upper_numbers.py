@@ -1,4 +1,4 @@
-"""The upper numbers of the documentation are those of the code."""
+"""The limits in the documentation are those of the code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECTIONS = {
 
 
 def rows_of(page: str) -> str:
-    """Return the table of a page that has its upper numbers."""
+    """Return the rows of a page's table of limits."""
     _, _, rest = (DOCS / page).read_text().partition(f"\n{SECTIONS[page]}\n")
     return rest.split("\n#")[0]
 

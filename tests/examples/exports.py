@@ -1,4 +1,4 @@
-"""Exports in ultralytics' manner, made of our own detector: that package is not needed."""
+"""Exports in the format of ultralytics, made of our own detector, without that package."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ class Export(nn.Module):
 
     Args:
         yolo: The project's detector.
-        size_hw: Size whose anchors are kept as constants, for exports of one size; None: any size.
+        size_hw: Fixed input size, whose anchors become constants. With None, any size is accepted.
     """
 
     def __init__(self, yolo: Yolo, size_hw: tuple[int, int] | None = None) -> None:
@@ -36,7 +36,7 @@ class Export(nn.Module):
 
 @torch.inference_mode()
 def write_export(path: Path, size_hw: tuple[int, int] | None = None) -> Path:
-    """Trace and save it with the description that such exports carry; of one size, or of any."""
+    """Trace the network and save it with an export's metadata; for one input size, or any."""
     export = Export(load("yolo"), size_hw).eval()
     traced = torch.jit.trace(export, torch.rand(1, 3, *(size_hw or (96, 160))), check_trace=False)
     told = {"imgsz": size_hw or (640, 640), "batch": 1, "args": {"dynamic": size_hw is None}}

@@ -1,4 +1,4 @@
-"""yolo, stn and lprnet called by a model of the user's own, and what he sees of its errors."""
+"""A user's own model that calls yolo, stn and lprnet, and the messages about its errors."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ FAULTS = {
         raise RuntimeError("x" * 5000) from error
 """,
 }
-"""Errors in a user's function, by kind: plain, in a library, and long with another as its cause."""
+"""Errors in a user's function: a plain one, one in a library, and a long one with a cause."""
 
 
 def test_the_model_is_some_sixty_lines() -> None:
@@ -64,7 +64,7 @@ def test_the_example_prints_the_plates(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def plant(model: Path, function: str, fault: str) -> int:
-    """Call a faulty function at the start of a function; return the line of the call."""
+    """Insert a call of a faulty function at the start of another; return its line number."""
     lines = model.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if line.strip().startswith(f"def {function}("))
     call = next(i for i, line in enumerate(lines[at + 1 :], at + 1) if '"""' not in line)

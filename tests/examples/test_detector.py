@@ -1,4 +1,4 @@
-"""An export in ultralytics' manner becomes a detector of the service."""
+"""An export in the format of ultralytics becomes a detector of the service."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.samples import STREET, TEXTS
 
 
 class Scripted(nn.Module):
-    """Answers what it is told, and notes what it was given."""
+    """A network that returns a given answer and records its input."""
 
     def __init__(self, answer: Tensor) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ def grey(height: int, width: int) -> Tensor:
 
 
 TWO = torch.tensor([[[10.0, 50], [20, 60], [4, 8], [2, 6], [0.2, 0.5], [0.1, 0.9]]])
-"""Two boxes of two classes: centre, size, two scores; the second one is the surer."""
+"""Two boxes of two classes: centre, size and both scores; the second box has the higher score."""
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_an_export_of_another_signature_is_refused_in_one_sentence(tmp_path) -> 
 
 
 class Two(nn.Module):
-    """Answers with two tensors, as those do that outline what they find."""
+    """A network with two outputs, as segmentation networks have."""
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         return planes, planes

@@ -1,4 +1,4 @@
-"""A file's bytes in, ten probabilities out: alone, in one batch, and beside a broken file."""
+"""The example of digits: files alone, in one batch, and beside a broken file."""
 
 import importlib.util
 import shutil
@@ -71,7 +71,7 @@ def test_the_committed_file_is_the_classifier_of_the_source() -> None:
 
 @pytest.fixture
 def step(monkeypatch: pytest.MonkeyPatch):
-    """The Python model, told of Triton by a fake."""
+    """The Python model, initialized by a fake Triton."""
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake_triton)
     path = REPOSITORY / "digits_prepare" / "1" / "model.py"
     spec = importlib.util.spec_from_file_location("digits_prepare", path)
@@ -159,7 +159,7 @@ def test_the_readme_states_the_accuracy_of_what_is_served(client: InferenceServe
 
 @pytest.fixture
 def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InferenceServerClient]:
-    """A server that waits for three files to prepare at once, ragged or not."""
+    """A server that batches three files before it prepares them, ragged or not."""
     folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models"))
     config = folder / "digits_prepare" / "config.pbtxt"
     delay = "dynamic_batching { preferred_batch_size: [ 3 ] max_queue_delay_microseconds: 5000000 }"

@@ -1,4 +1,4 @@
-"""Text reading in two forms on a real server."""
+"""The two forms of text reading, on a real server."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ def read_over_http(web: http.InferenceServerClient, form: str, encoded: bytes) -
 
 @pytest.fixture(scope="module")
 def tables(client: grpc.InferenceServerClient) -> Mapping[tuple[str, str], pd.DataFrame]:
-    """The texts of every page, as each form reads it."""
+    """The texts of every page, by the form that read them."""
     return {
         (form, name): read_text(client, form, page.encode())
         for form in FORMS

@@ -1,4 +1,4 @@
-"""Pages of text: what they show where."""
+"""Drawn pages: their texts and the places of these."""
 
 import cv2
 import numpy as np

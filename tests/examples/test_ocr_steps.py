@@ -1,4 +1,4 @@
-"""The steps of text reading, each by hand."""
+"""The steps of text reading, with results worked out by hand."""
 
 import json
 
@@ -17,7 +17,7 @@ def png(bgr: np.ndarray) -> np.ndarray:
 
 
 def text_map(*regions: tuple[int, int, int, int], prob: float = 0.9) -> np.ndarray:
-    """A detector's answer with text in these rectangles, x0 y0 x1 y1 with both ends."""
+    """Return a detector's answer with text in rectangles x0 y0 x1 y1, both ends included."""
     drawn = np.zeros((480, 640), np.float32)
     for x0, y0, x1, y1 in regions:
         drawn[y0 : y1 + 1, x0 : x1 + 1] = prob

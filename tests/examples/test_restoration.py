@@ -1,4 +1,4 @@
-"""Two chains that share their first and last step: exact to the pixel, of any size, on demand."""
+"""Two chains with a common first and last step: exact pixels, any size, loading on demand."""
 
 import re
 import shutil
@@ -34,13 +34,13 @@ from orchestrator.serving.supervisor.options import ServerOptions
 README = (REPOSITORY.parent / "README.md").read_text()
 SIZES_HW = [(1, 1), (1, 2), (2, 1), (31, 47), (32, 47), (31, 48), (64, 192), (101, 203)]
 PARITIES_HW = [(1, 1), (31, 47), (32, 47), (31, 48), (32, 48)]
-"""Odd and even sides, which the networks halve."""
+"""Heights and widths, odd and even, because the networks halve them."""
 OF_THE_FIRST_12 = {
     "blurred": (20.07, 0.674, 9),
     CHAINS[0]: (21.46, 0.783, 10),
     CHAINS[1]: (21.73, 0.800, 10),
 }
-"""PSNR in dB, SSIM and plates read of the first 12 plates."""
+"""Figures of the first 12 plates: PSNR in dB, SSIM, and the number of plates read."""
 SMALL, LARGE = CHAINS
 SHARED = ["finish", "prepare"]
 OWN_PART = {SMALL: "sharpen_small", LARGE: "sharpen_large"}
@@ -51,7 +51,7 @@ def random_picture(*size_hw: int) -> np.ndarray:
 
 
 def every_level() -> np.ndarray:
-    """Every value of uint8 in every channel: [256, 1, 3]."""
+    """A picture with every value of uint8 in every channel: [256, 1, 3]."""
     levels = np.arange(256, dtype=np.uint8)
     return np.stack([levels, np.roll(levels, 85), levels[::-1]], axis=1)[:, None]
 
@@ -92,7 +92,7 @@ def test_finish_is_exact_to_the_pixel_beyond_the_range_too(size_hw: tuple[int, i
 
 @cache
 def source_of(name: str) -> Sharpener:
-    """Return a network as the source has it, with the weights of its file."""
+    """Return a network from its source code, with the weights of its file."""
     network = Sharpener(*NETWORKS[name])
     network.load_state_dict(served(name).state_dict())
     return network.eval()
@@ -131,7 +131,7 @@ def test_a_new_network_changes_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def traced() -> torch.jit.ScriptModule:
-    """The small network, traced with a picture of even sides."""
+    """The small network, traced with a picture of even height and width."""
     source = source_of("sharpen_small")
     with pytest.warns(torch.jit.TracerWarning, match="might not generalize to other inputs"):
         return torch.jit.trace(source, stack([random_picture(64, 192)]), check_trace=False)
@@ -151,7 +151,7 @@ def test_the_same_seed_renders_the_same_pair() -> None:
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    """The first of the plates that the example scores."""
+    """The first plates that the example evaluates, as pairs of pictures."""
     rng = np.random.default_rng(SEED)
     return [render_pair(rng) for _ in range(12)]
 
@@ -166,7 +166,7 @@ def test_a_sharp_plate_is_the_easier_to_read_for_the_loss(pairs: list[Pair]) -> 
 
 
 def test_the_committed_networks_are_those_that_the_readme_tells_of(pairs: list[Pair]) -> None:
-    """Other networks bring other figures: `make example-restoration` prints the new lines."""
+    """After a change of the networks, `make example-restoration` prints the new lines."""
     infer, blurred = load_networks(), [pair.blurred for pair in pairs]
     pictures = {
         "blurred": blurred,
@@ -193,7 +193,7 @@ def test_the_readme_has_the_lines_of_the_example(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]:
-    """A server with a copy of the repository, nothing loaded."""
+    """The options of a server with a copy of the repository and no loaded models."""
     folder = Path(shutil.copytree(REPOSITORY, tmp_path_factory.mktemp("copy") / "models"))
     with own_server(ServerOptions(repository=folder, explicit=True)) as options:
         yield options
@@ -207,7 +207,7 @@ def client(options: ServerOptions) -> Iterator[InferenceServerClient]:
 
 
 def hold(client: InferenceServerClient, *chains: str) -> None:
-    """Load these chains with their parts, and unload all others; what stays loaded costs nothing.
+    """Load these chains with their parts, and unload all others. Loaded models stay loaded.
 
     The order of the tests is chosen so that few networks are loaded again.
     """

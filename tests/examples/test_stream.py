@@ -1,4 +1,4 @@
-"""A clip's plates come over gRPC while they are found, until the end or until nobody waits."""
+"""A clip's plates arrive over gRPC one by one, until its end or the caller's cancellation."""
 
 import csv
 import re
@@ -84,7 +84,7 @@ def responses(url: str, clip: bytes) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def plates_xyxy(street: Scene) -> np.ndarray:
-    """Boxes of the plates in the street that `clip` shows."""
+    """Boxes, in pixels, of the plates in the street that `clip` shows."""
     return street.xyxy
 
 
@@ -97,14 +97,14 @@ def by_frame(responses: Iterable[Any]) -> dict[int, list[str]]:
 
 
 def worked(url: str) -> int:
-    """Return how many pictures `plate_recognition` has worked on."""
+    """Return the number of pictures that `plate_recognition` has executed."""
     with tritonclient.grpc.InferenceServerClient(url) as client:
         (model,) = client.get_inference_statistics(MODEL).model_stats
         return int(model.execution_count)
 
 
 def lefts() -> np.ndarray:
-    """Return where the camera's picture begins in the street, for each frame of `clip`."""
+    """Return the left side of each frame of `clip` in the street, in pixels."""
     return np.linspace(0, WIDE * (len(TEXTS) + 1), FRAMES).astype(int)
 
 
@@ -180,7 +180,7 @@ def test_a_cancelled_stream_stops_working(url: str, clip: bytes, long_clip: byte
 
 
 def refused(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
-    """Return how many responses a clip gives before it is refused, and what is said then."""
+    """Return the number of responses before a clip is rejected, and the error message."""
     found: list[Any] = []
     with pytest.raises(InferenceServerException) as error:
         found.extend(stream(url, clip))

@@ -1,4 +1,4 @@
-"""A clip's frames: which are taken, when they are shown, and where a damaged file ends."""
+"""A clip's frames: their selection, their times, and the end of a damaged file."""
 
 import io
 import struct
@@ -25,7 +25,7 @@ def frames(module):
 
 
 def clip(count: int, kind: str = "mp4") -> bytes:
-    """Return a clip whose frames grow brighter, white in the upper left quarter."""
+    """Return a clip whose frames become brighter; their upper left quarter is white."""
     file = io.BytesIO()
     with av.open(file, "w", format=kind) as opened:
         video = opened.add_stream("libx264", rate=10)
@@ -39,7 +39,7 @@ def clip(count: int, kind: str = "mp4") -> bytes:
 
 
 def turned(mp4: bytes) -> bytes:
-    """Return a clip as a telephone writes it that was held upright: to be turned when shown."""
+    """Return a clip as an upright phone writes it: with a rotation for the display."""
     one, unit = 0x10000, 0x40000000
     level = struct.pack(">9i", one, 0, 0, 0, one, 0, 0, 0, unit)
     right = struct.pack(">9i", 0, one, 0, -one, 0, 0, 0, 0, unit)
@@ -48,7 +48,7 @@ def turned(mp4: bytes) -> bytes:
 
 
 def taken(frames, file: bytes) -> tuple[int, str]:
-    """Return how many frames a clip gives before it is refused, and how."""
+    """Return the number of frames before a clip is rejected, and the error."""
     found = []
     with pytest.raises(PictureError) as refused:
         found.extend(frames(file, 0))

@@ -1,4 +1,4 @@
-"""The streaming model beside a Triton that stands for the real one: order, limits and errors."""
+"""The streaming model with a fake Triton: order, limits and errors."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ RECOGNITION = "plate_recognition"
 
 
 class Clip:
-    """Stands for the frames of a clip: grey ones, each as bright as its number."""
+    """A fake clip with grey frames; the brightness of each is its number."""
 
     def __init__(self, count: int, error: Exception | None = None) -> None:
         self.count, self.error, self.begun = count, error, 0
@@ -35,7 +35,7 @@ class Clip:
 
 @pytest.fixture
 def answered(monkeypatch) -> Callable[..., triton.ResponseSender]:
-    """Let the model answer clips; return what the first one's caller is sent."""
+    """Let the model answer clips; return the responses to the first one."""
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", triton)
     triton.forget()
     module = import_module(f"{VERSION}.model")

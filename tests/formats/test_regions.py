@@ -1,4 +1,4 @@
-"""Regions of plates, told by the country's formats, or by the name of a format alone."""
+"""Regions of plates, from the country's formats or from the name of a format."""
 
 import pytest
 

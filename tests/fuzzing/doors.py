@@ -1,6 +1,6 @@
-"""The ways by which a stranger's bytes come in: an answer or a refusal comes out, or it is a fault.
+"""The entry points for untrusted bytes. Each must give an answer or a rejection.
 
-No sockets and no Triton: what stands behind the gateway's parsing answers from a table.
+Without sockets and without Triton: a table of answers stands behind the gateway's parser.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from tests.serving.gateway.http.rest_fakes import PLATE, answer_with
 MAX_PIXELS = 1_000_000
 LIMITS = Limits(body_mb=8, pixels=MAX_PIXELS, crop_pixels=MAX_PIXELS, pictures=4)
 MAX_REFUSAL_BYTES = 4096
-"""Bytes in which a caller is told what was wrong, whatever was sent."""
+"""Largest error message, whatever the request."""
 ANSWERED = (200, 201)
 CALLERS = {*ANSWERED, 400, 404, 405, 411, 413, 415}
-"""HTTP's statuses of an answer, and of what a caller did wrong."""
+"""HTTP statuses of answers and of callers' errors."""
 READER_SIZE = (1, 3, 24, 94)
 
 
 class Fault(Exception):  # noqa: N818 - what a door looks for
-    """Neither an answer nor a refusal came of an input."""
+    """An input caused neither an answer nor a rejection."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A request as its bytes come in.
+    """A request in bytes, before it is parsed.
 
     Attributes:
-        door: Name of the request's door, a key of `DOORS`.
-        said: Description of the body: its content type, the size of its JSON, or a query.
+        door: Name of its entry point, a key of `DOORS`.
+        said: Data beside the body: a content type, the size of the JSON, or a query.
         body: The rest.
     """
 
@@ -62,7 +62,7 @@ class Sent:
 
 @dataclass
 class Service:
-    """Lets everybody in and answers what is checked with one plate."""
+    """A service that admits all callers, and answers each valid request with one plate."""
 
     limits: Limits = LIMITS
     error: Exception | None = None
@@ -123,7 +123,7 @@ LOOP = asyncio.new_event_loop()
 
 
 def open_picture(file: bytes) -> str:
-    """Decode a picture file, or its base64 text, and bring it to both networks' sizes."""
+    """Decode a picture file, or its base64 text, and resize it for both networks."""
     try:
         file = from_base64(file)
         header = check_file(file, MAX_PIXELS)
@@ -141,14 +141,14 @@ def open_picture(file: bytes) -> str:
 
 
 def check_refusal(message: str) -> str:
-    """Return that a caller was refused, if it was told why in few words."""
+    """Return `refused`, after checking that the error message is not too long."""
     if not message or len(message.encode()) > MAX_REFUSAL_BYTES:
         raise Fault(f"refusal: wanted up to {MAX_REFUSAL_BYTES} bytes, got {len(message)}")
     return "refused"
 
 
 def ask(sent: Sent) -> str:
-    """Send a request through its door.
+    """Send a request to its entry point.
 
     Returns:
         The outcome: `answered` or `refused`.
@@ -224,7 +224,7 @@ class Aborted(Exception):  # noqa: N818 - as gRPC ends a call
 
 @dataclass
 class Context:
-    """Context of a gRPC call."""
+    """A fake context of a gRPC call."""
 
     message: bytes
 
@@ -264,11 +264,11 @@ NAMES = tuple(DOORS)
 
 
 def pack(sent: Sent) -> bytes:
-    """Return a request as one input of a fuzzer: door, line of what is said, body."""
+    """Return a request as input of a fuzzer: entry point, data in one line, body."""
     return bytes([NAMES.index(sent.door)]) + sent.said.encode("latin-1") + b"\n" + sent.body
 
 
 def unpack(given: bytes) -> Sent:
-    """Return the request that any bytes stand for."""
+    """Return the request that a fuzzer's input, any bytes, stands for."""
     said, _, body = given[1:].partition(b"\n")
     return Sent(NAMES[(given[0] if given else 0) % len(NAMES)], said.decode("latin-1"), body)

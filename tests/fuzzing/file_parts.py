@@ -1,4 +1,4 @@
-"""The pieces of picture files, put together by hand: what no library would write."""
+"""Parts of picture files, for files that no library would write."""
 
 import io
 import struct
@@ -23,7 +23,7 @@ def encoded(kind: str, mode: str = "RGB", size_wh: tuple[int, int] = (31, 17), *
 
 
 def noise(kind: str, **options: object) -> bytes:
-    """Return a picture of which no two pixels are alike."""
+    """Return a picture without equal pixels."""
     rgb = np.random.default_rng(8).integers(0, 256, (24, 40, 3), np.uint8)
     file = io.BytesIO()
     Image.fromarray(rgb).save(file, kind, **options)
@@ -31,7 +31,7 @@ def noise(kind: str, **options: object) -> bytes:
 
 
 def chunk(kind: bytes, content: bytes = b"", *, size: int | None = None) -> bytes:
-    """Return a chunk of a PNG; its size lies where one is given."""
+    """Return a chunk of a PNG; a given size replaces the true one."""
     said = len(content) if size is None else size
     return struct.pack(">I", said) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
@@ -63,13 +63,13 @@ def repair(file: bytes) -> bytes:
 
 
 def segment(marker: int, content: bytes, *, size: int | None = None) -> bytes:
-    """Return a segment of a JPEG; its size lies where one is given."""
+    """Return a segment of a JPEG; a given size replaces the true one."""
     said = len(content) + 2 if size is None else size
     return struct.pack(">BBH", 0xFF, marker, said) + content
 
 
 def behind_soi(jpeg: bytes, *segments: bytes) -> bytes:
-    """Return a JPEG with more segments at its beginning."""
+    """Return a JPEG with additional segments at its beginning."""
     return jpeg[:2] + b"".join(segments) + jpeg[2:]
 
 
@@ -88,7 +88,7 @@ def exif(*entries: tuple[int, int, int, int], order: str = "<", following: int =
 
 
 def riff(*chunks: tuple[bytes, bytes], size: int | None = None) -> bytes:
-    """Return a WebP file of chunks; its size lies where one is given."""
+    """Return a WebP file of chunks; a given size replaces the true one."""
     body = b"WEBP" + b"".join(
         kind + struct.pack("<I", len(content)) + content + b"\0" * (len(content) % 2)
         for kind, content in chunks

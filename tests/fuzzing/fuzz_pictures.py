@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of picture decoding: any bytes are a picture, or refused as none."""
+"""Coverage-guided fuzzing of picture decoding: any bytes are decoded or rejected."""
 
 import random
 
@@ -22,10 +22,10 @@ MAX_CHANGED_BYTES = 6
 
 
 def mutate(file: bytes, most: int, seed: int) -> bytes:
-    """Return a changed file: as libFuzzer does it, or a seed that is damaged a little.
+    """Return a mutated file: by libFuzzer, or a seed with a little damage.
 
-    Coverage ends where OpenCV begins: by it alone nearly all inputs are refused by their headers.
-    PNG files mostly get right checksums, else nothing in them is looked at.
+    Coverage does not see into OpenCV. Guided by it alone, nearly all inputs have invalid headers.
+    Most PNG files get correct checksums; otherwise decoders reject them unread.
     """
     dice = random.Random(seed)
     changed = atheris.Mutate(file, most) if dice.random() < 0.3 else damage(dice)[:most]
@@ -33,7 +33,7 @@ def mutate(file: bytes, most: int, seed: int) -> bytes:
 
 
 def damage(dice: random.Random) -> bytes:
-    """Return a seed with some of its bytes changed, cut out or said twice."""
+    """Return a seed with some of its bytes changed, removed or repeated."""
     file = bytearray(dice.choice(SEEDS))
     for _ in range(dice.randint(1, MAX_CHANGED_BYTES)):
         at = dice.randrange(len(file))

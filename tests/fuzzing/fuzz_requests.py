@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of the gateway's parsing: any request is answered, or refused as none."""
+"""Coverage-guided fuzzing of the gateway's parser: any request is answered or rejected."""
 
 import atheris
 
@@ -21,7 +21,7 @@ JSON_DOORS = ("kserve", "kserve-reader")
 
 
 def mutate(packed: bytes, most: int, seed: int) -> bytes:
-    """Return a changed request; often with the size that its JSON has."""
+    """Return a mutated request, often with the correct size of its JSON."""
     sent = unpack(atheris.Mutate(packed, most))
     if sent.door in JSON_DOORS and seed % 4:
         sent = replace(sent, said=str(sent.body.rfind(b"}") + 1))

@@ -1,4 +1,4 @@
-"""The corpus: everything hostile that is made here, by its name. Nothing of it is kept in files."""
+"""The corpus of hostile inputs by name. It is generated; no files are kept."""
 
 from tests.fuzzing.hostile_calls import Requests, calls
 from tests.fuzzing.hostile_forms import forms
@@ -10,5 +10,5 @@ __all__ = ["pictures", "requests"]
 
 
 def requests() -> Requests:
-    """Return every request to the gateway."""
+    """Return all hostile requests to the gateway."""
     return calls() | messages() | forms() | snapshots()

@@ -1,4 +1,4 @@
-"""Small files that are, or say that they are, huge when they are unpacked, or take for ever."""
+"""Decompression bombs: small files that are, or claim to be, very large or slow to decode."""
 
 import struct
 import zlib
@@ -20,15 +20,15 @@ from tests.fuzzing.file_parts import (
 
 HUGE = 2**31 - 1
 SCANS = 3000
-"""Each of 14 bytes makes a decoder walk through every pixel once more."""
+"""Number of scans of a JPEG. Each has 14 bytes, and makes a decoder visit all pixels."""
 TIMES = 90
-"""As often comes a part that is cheap once."""
+"""Number of repetitions of a part that is cheap once."""
 RUNS = b"\xff\x01\0\2\xff\xff" * 50
-"""Runs of a BMP: 255 pixels of one colour, then a step of 255 to the right and 255 up."""
+"""Compressed rows of a BMP: 255 pixels of one colour, then a step of 255 right and 255 up."""
 
 
 def unpacked(size: int) -> bytes:
-    """Return a PNG's pixels of so many bytes, whatever its head says."""
+    """Return a PNG with a number of bytes of pixels, whatever its header says."""
     return chunk(b"IDAT", zlib.compress(bytes(size))) + chunk(b"IEND")
 
 
@@ -63,7 +63,7 @@ def jpeg_bombs() -> Files:
 
 
 def many_scans(count: int) -> bytes:
-    """Return a progressive JPEG whose last scan, which says next to nothing, comes again."""
+    """Return a progressive JPEG whose almost empty last scan is repeated."""
     file = encoded("JPEG", "L", (600, 400), progressive=True)
     last = file.rindex(b"\xff\xda")
     return file[:-2] + file[last:-2] * count + b"\xff\xd9"

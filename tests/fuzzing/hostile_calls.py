@@ -1,4 +1,4 @@
-"""Infer calls over HTTP that a stranger may send: JSON, shapes, types and sizes that lie."""
+"""Hostile infer calls over HTTP: false JSON, shapes, types and sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = base64.b64encode(JPEG)
 MOST = 2**63 - 1
 PICTURE = {"name": "input__0", "datatype": "UINT8", "shape": [1, 2, 3], "data": [0] * 6}
 DEEP = 30_000
-"""Larger ones are parsed in a process beside, of which nothing here is to know."""
+"""Depth of nested JSON that is small enough to be parsed in this process."""
 MAX_BOMB_BYTES = 7_000_000
 
 JSON_BODIES = {
@@ -84,20 +84,20 @@ JSON_SIZES = ("-1", "0", "1", "99999999999", "9" * 30, "0x10", "1e3", "\u00b2", 
 
 
 def kserve(head: object, tail: bytes = b"", said: str | None = None, door: str = "kserve") -> Sent:
-    """Return an infer call: JSON, as an object or as bytes, and what lies behind it."""
+    """Return an infer call: JSON, as an object or as bytes, and the binary data after it."""
     text = head if isinstance(head, bytes) else json.dumps(head).encode()
     return Sent(door, str(len(text)) if said is None else said, text + tail)
 
 
 def encoded_image(data: bytes, **parameters: object) -> Sent:
-    """Return a call with one file behind the JSON."""
+    """Return a call with one file after the JSON."""
     size = {"binary_data_size": len(data)} | parameters
     tensor = {"name": "encoded_image", "datatype": "BYTES", "shape": [1], "parameters": size}
     return kserve({"inputs": [tensor]}, data)
 
 
 def pixels(**changes: object) -> Sent:
-    """Return a call with a picture as JSON, of which something is changed."""
+    """Return a call with a picture as JSON, with some fields changed."""
     given = {name: value for name, value in (PICTURE | changes).items() if value is not None}
     return kserve({"inputs": [given]})
 

@@ -1,4 +1,4 @@
-"""Forms and queries that a stranger may send: no boundary, forms in forms, endless headers."""
+"""Hostile forms and queries: no boundary, nested forms, endless headers."""
 
 from __future__ import annotations
 

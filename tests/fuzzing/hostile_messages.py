@@ -1,4 +1,4 @@
-"""Infer calls over gRPC that a stranger may send: messages that are none, and those that lie."""
+"""Hostile infer calls over gRPC: invalid messages, and valid ones with false content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def file(**changes: object) -> Input:
 
 
 def typed(**contents: object) -> Sent:
-    """Return a call with a picture whose numbers are not raw."""
+    """Return a call with a picture in typed contents, not in raw bytes."""
     return message(tensor(contents=Contents(**contents)))
 
 

@@ -1,4 +1,4 @@
-"""Picture files that a stranger may send, each made here: none is kept in the project."""
+"""Hostile picture files. They are generated; the project keeps none."""
 
 import io
 import struct
@@ -28,7 +28,7 @@ APNG_FRAME = struct.pack(">IIIIIHHBB", 0, 8, 8, 0, 0, 1, 10, 0, 0)
 
 
 def wholes() -> Files:
-    """Pictures with nothing wrong in them, of every kind that a camera or a program writes."""
+    """Valid pictures, of every kind that a camera or a program writes."""
     modes = {
         "PNG": ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"), "BMP": ("1", "L", "RGB", "RGBA"),
         "JPEG": ("L", "RGB", "CMYK", "YCbCr"), "WEBP": ("RGB", "RGBA"),
@@ -46,7 +46,7 @@ def wholes() -> Files:
 
 
 def truncated() -> Files:
-    """Files that end early: at each of their first bytes, and here and there."""
+    """Truncated files: cut at each of the first bytes, and at some later ones."""
     sources = {kind: noise(kind) for kind in ("PNG", "BMP", "WEBP", "JPEG")}
     sources["JPEG progressive"] = noise("JPEG", progressive=True)
     return {
@@ -57,7 +57,7 @@ def truncated() -> Files:
 
 
 def damaged() -> Files:
-    """Files with one byte in seven turned round, from somewhere on."""
+    """Files in which every seventh byte is inverted from some place on."""
     files = {}
     for kind in ("PNG", "BMP", "WEBP", "JPEG"):
         for begin in (0, 12, 30, 60, 150):
@@ -68,7 +68,7 @@ def damaged() -> Files:
 
 
 def lines() -> Files:
-    """Pictures one pixel high or wide, as long as each kind can be."""
+    """Pictures of one row or one column, with the greatest length of their format."""
     longest = {"PNG": 100_000, "BMP": 100_000, "JPEG": 65_500, "WEBP": 16_000}
     wide = {f"{kind} wide": encoded(kind, size_wh=(side, 1)) for kind, side in longest.items()}
     high = {f"{kind} high": encoded(kind, size_wh=(1, side)) for kind, side in longest.items()}
@@ -83,7 +83,7 @@ def animated(kind: str) -> bytes:
 
 
 def animations() -> Files:
-    """Several pictures in one file, and files that only say so."""
+    """Animations, and files that only claim to be animations."""
     files = {f"animated {kind}": animated(kind) for kind in ("GIF", "WEBP", "PNG")}
     one, five = (chunk(b"acTL", struct.pack(">II", count, 0)) for count in (1, 5))
     frame, beyond = chunk(b"fcTL", APNG_FRAME), bytearray(APNG_FRAME)
@@ -104,7 +104,7 @@ def animations() -> Files:
 
 
 def polyglots() -> Files:
-    """Files that are something else, too, and something else that begins like a picture."""
+    """Polyglots: pictures that are also other files, and other files that begin like pictures."""
     jpeg, whole = noise("JPEG"), noise("PNG")
     behind = {"ZIP": b"PK\x05\x06" + bytes(18), "HTML": b"<script>alert(1)</script>", "PNG": whole,
               "PDF": b"%PDF-1.7\n%%EOF", "JPEG": jpeg, "video": bytes(range(256)) * 99}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Bodies that a stranger may send to `/v1/plate-reader/`: forms, encoded forms and JSON."""
+"""Hostile bodies for `/v1/plate-reader/`: forms, URL-encoded forms and JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How hypothesis tries a property: other inputs in each run, however slow the machine is.
+"""Profiles of hypothesis: new inputs in each run, without a limit on time.
 
-A failure shows its input, and the line that repeats it.
+A failure shows its input and the line to repeat it.
 """
 
 import os
@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, settings
 
 quick = settings(max_examples=50, deadline=None, database=None, print_blob=True)
 brief = settings(quick, max_examples=20)
-"""For what runs networks' pre- and post-processing as a whole."""
+"""Fewer examples, for properties of the whole pre- and post-processing."""
 histories = settings(
     quick,
     max_examples=int(os.environ.get("HISTORIES", "150")),
     stateful_step_count=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-"""For state machines. `HISTORIES` says how many are tried; `make fuzz` tries many more."""
+"""For state machines. `HISTORIES` is the number of histories; `make fuzz` tries many more."""

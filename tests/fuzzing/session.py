@@ -1,4 +1,4 @@
-"""A session of coverage-guided fuzzing: seeds, what is noted, and how libFuzzer is called."""
+"""A session of coverage-guided fuzzing: seeds, results, and the options of libFuzzer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import atheris
 import cv2
 
 MAX_BYTES = 32_768
-"""Bytes of an input that a fuzzer makes up; seeds may be longer."""
+"""Largest input that the fuzzer generates, in bytes; seeds may be longer."""
 MAX_MB, MAX_DURATION_S, SLOW_S = 3000, 60, 5
-"""A process that takes more memory, or longer for one input, has found something."""
+"""Limits for one input; an input that exceeds one is a finding."""
 NOTED_EVERY = 1000
 
 Mutator = Callable[[bytes, int, int], bytes]
@@ -25,13 +25,13 @@ Mutator = Callable[[bytes, int, int], bytes]
 
 @dataclass
 class Notes:
-    """Results of a session, in a file that exists even if the session crashes.
+    """The results of a session, written to a file that survives a crash.
 
     Attributes:
         folder: Folder of the findings and of `notes.json`.
         executions: Number of inputs tried.
-        outcomes: Number of times that each outcome came.
-        findings: File and error of each fault, by the place that raised it.
+        outcomes: Number of inputs by outcome.
+        findings: File and error of each fault, by the line that raised it.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class Notes:
             self.write()
 
     def keep(self, given: bytes, error: Exception) -> None:
-        """Keep an input that brought a fault, one for each place that faults come from."""
+        """Keep an input that caused a fault; one for each line that raises."""
         cause = error.__cause__ or error
         last = traceback.extract_tb(cause.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno} {type(cause).__name__}"
@@ -67,10 +67,10 @@ def run(
     words: Iterable[str] = (),
     mutate: Mutator | None = None,
 ) -> None:
-    """Fuzz a door for as long as the command line says; does not return.
+    """Fuzz an entry point for the time on the command line. This does not return.
 
     Args:
-        door: Takes an input and tells what came of it; anything that it raises is a finding.
+        door: Processes an input and returns the outcome; an exception is a finding.
         seeds: Inputs to begin with.
         words: Words that inputs may contain.
         mutate: Function that makes an input from another; libFuzzer's own when None.

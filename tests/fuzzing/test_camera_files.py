@@ -1,4 +1,4 @@
-"""Mutated files of cameras: each is taken, or rejected as one that is wrong."""
+"""Mutated files of cameras: each is accepted, or rejected with a settings error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.plate_cameras.mutated_files import WHOLE, try_all, use
 
 @pytest.fixture(autouse=True)
 def one_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the certificates of the system once: it takes longer than all else."""
+    """Load the system's certificates once, because this takes longest."""
     context = ssl.create_default_context()
     monkeypatch.setattr(ssl, "create_default_context", lambda **_: context)
 

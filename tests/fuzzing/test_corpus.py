@@ -1,4 +1,4 @@
-"""The whole corpus: an answer or a refusal comes of everything in it, within bounds of memory."""
+"""The whole corpus: every input is answered or rejected, within a memory limit."""
 
 import multiprocessing
 import subprocess
@@ -52,7 +52,7 @@ for name, file in files.items():
         pass
 resize_crop(tall)
 """
-"""Decodes the bombs, and resizes a tall crop, with so many bytes of address space left."""
+"""Program that decodes the bombs and resizes a tall crop with limited address space."""
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -82,7 +82,7 @@ def test_bombs_take_no_more_memory_than_they_may() -> None:
 
 
 def test_requests_take_some_times_their_bytes() -> None:
-    """Lists of small numbers in JSON take most: 8 bytes each."""
+    """Small numbers in JSON need the most memory: 8 bytes each."""
     tracemalloc.start()
     for sent in REQUESTS.values():
         ask(sent)

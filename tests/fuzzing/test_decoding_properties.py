@@ -1,4 +1,4 @@
-"""Decoding of any logits: within the formats, as probabilities, or the reader's failure."""
+"""Decoding of any logits: texts within the formats, scores in [0, 1], or a ModelError."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Geometry of any boxes, frames and sizes, those of networks gone wrong among them."""
+"""Geometry of any boxes, frames and sizes, including invalid outputs of networks."""
 
 import math
 
@@ -153,7 +153,7 @@ class TestFrames:
 
 
 def answer(infer: ScriptedInfer) -> Plates | None:
-    """Return the plates of networks gone wrong; None where one is blamed."""
+    """Return the plates from invalid network outputs; None if a network is named as the cause."""
     try:
         return recognize(picture(), infer)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Parsing of any bytes, and of what was just made of anything: the same comes back."""
+"""Parsing of any bytes, and round trips: values that are written are read back."""
 
 import base64
 import json

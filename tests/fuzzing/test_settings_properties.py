@@ -1,4 +1,4 @@
-"""Settings, limits and country files from any text: taken within their ranges, or refused."""
+"""Settings, limits and country files from any text: accepted within their ranges, or rejected."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ RUSSIA = (COUNTRIES / "russia" / "formats.toml").read_text(encoding="utf-8")
 
 @dataclass(frozen=True)
 class Plain:
-    """A table of every kind of value that is written."""
+    """A table with a value of every type that can be written."""
 
     text: str = ""
     number: float = 0.0

@@ -1,4 +1,4 @@
-"""Coroutines that run in a thread, without an event loop."""
+"""Blocking calls of coroutines, in a thread without an event loop."""
 
 import asyncio
 

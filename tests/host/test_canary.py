@@ -1,4 +1,4 @@
-"""The picture that must be read: where it lies, what it is without one."""
+"""The picture for health checks: its file, and its absence."""
 
 import cv2
 import numpy as np

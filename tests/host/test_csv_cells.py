@@ -1,4 +1,4 @@
-"""Forms of CSV files, and their cells."""
+"""Dialects of CSV files, and their cells."""
 
 from __future__ import annotations
 

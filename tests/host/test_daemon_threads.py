@@ -1,4 +1,4 @@
-"""Threads that hang: at most so many, and nobody waits for them."""
+"""Threads that hang: their number is limited, and the process does not wait for them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Files that are durable, and files that their owner alone can read."""
+"""Durable files, and files that only their owner can read."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Heartbeats that a worker writes about its work, and its supervisor reads."""
+"""Heartbeats, written by a worker and read by its supervisor."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Folders that go when whoever made them is gone, and no sooner."""
+"""Locked folders are removed after their owner's process has ended, and not before."""
 
 import fcntl
 import os
@@ -21,7 +21,7 @@ made = LockedFolder.make()
 (made.folder / "models" / "1" / "model.bin").write_text("x")
 (made.folder / "link").symlink_to("/nowhere")
 """
-"""An owner; how it ends comes after this."""
+"""Program of an owner; its end is appended."""
 CHILD = """
 child = subprocess.Popen(
     [sys.executable, "-c", "import time; time.sleep(600)"],
@@ -34,7 +34,7 @@ print(child.pid, flush=True)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch) -> Path:
-    """Give TMPDIR, ours and that of child processes."""
+    """Set TMPDIR of this process and its children; return the folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return tmp_path
@@ -124,7 +124,7 @@ def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -
 
 
 def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
-    """As systemd-tmpfiles asks for: it leaves a folder alone that it cannot lock."""
+    """systemd-tmpfiles does not remove folders that another process has locked."""
     made = LockedFolder.make()
     opened = os.open(made.folder, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
@@ -149,7 +149,7 @@ def test_no_room_is_an_error_that_leaves_nothing(tmp_path: Path, monkeypatch) ->
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process runs; one that nobody has reaped does not."""
+    """Tell whether a process runs; a zombie does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Calls to this machine go past whatever proxy the environment names."""
+"""Calls to loopback ignore the proxies of the environment."""
 
 import socket
 import urllib.request

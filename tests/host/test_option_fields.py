@@ -1,4 +1,4 @@
-"""Options that are fields of dataclasses, as options of a command and as rows of a table."""
+"""Options declared as fields of dataclasses: on the command line, and in tables of the docs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from orchestrator.host.option_fields import check_ranges, declared, expand, to_r
 
 @dataclass(frozen=True)
 class Speed:
-    """Options, and a field that is none."""
+    """A dataclass with options, and one field that is no option."""
 
     gear: Annotated[int, typer.Option(min=1, max=6, help="Gear.")] = 2
     lights: Annotated[tuple[str, ...], typer.Option("--light", help="Names.")] = ()
@@ -32,7 +32,7 @@ class MoreSpeed(Speed):
 
 
 def run(*words: str) -> tuple[object, str]:
-    """Return what a command gets that has these options, and what it prints."""
+    """Run a command with these options; return its values and its output."""
     received: list[object] = []
 
     @expand

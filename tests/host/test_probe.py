@@ -1,4 +1,4 @@
-"""The probe against a stand-in for the gateway, and the picture that the gateway has read."""
+"""The probe, against a fake gateway."""
 
 import re
 import socket
@@ -15,7 +15,7 @@ from tests.client.peers import listening, receive, reply
 
 @pytest.fixture
 def answering() -> Iterator[Callable[[int], str]]:
-    """Start a stand-in that gives /readyz this status; return its host and port."""
+    """Start a fake gateway whose /readyz has this status; yield its host and port."""
     with ExitStack() as stack:
 
         def start(status: int) -> str:

@@ -1,4 +1,4 @@
-"""The cores and the memory of a process, and the score by which the kernel ends it."""
+"""The cores and the memory of a process, and its OOM score."""
 
 import subprocess
 import sys
@@ -99,7 +99,7 @@ def test_with_the_least_memory_the_budget_is_the_least_one() -> None:
 
 
 def test_a_photo_that_others_send_too_is_given_back_at_once_where_memory_is_short() -> None:
-    """Twelve photos of 13 MB at once ended workers with 2 GiB when freed bodies stayed."""
+    """With 2 GiB, twelve simultaneous photos of 13 MB killed workers when freed memory was kept."""
     assert int(keep_freed(2 * GIB)["MALLOC_MMAP_THRESHOLD_"]) < 13 * MIB
 
 
@@ -158,7 +158,7 @@ def test_a_step_is_added_to_what_the_container_has(tmp_path, before: str, after:
 
 
 def test_two_steps_are_below_the_most() -> None:
-    """Else Triton, which started from 0, could be killed as soon as a worker."""
+    """Otherwise Triton, whose score started from 0, would be killed as early as a worker."""
     assert 2 * STEP < 1000
 
 

@@ -12,7 +12,7 @@ from orchestrator.host.retry import Retries, exponential_s
 
 
 class Scripted:
-    """Answers with the next line of a script; an error is raised."""
+    """Returns the next entry of a script, or raises it if it is an error."""
 
     def __init__(self, *script: str | PlateError) -> None:
         self.script = list(script)

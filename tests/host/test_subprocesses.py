@@ -1,4 +1,4 @@
-"""How child processes begin, and what they are not told."""
+"""The start of child processes, and the secrets that they do not get."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""HEIC files, made of other pictures."""
+"""HEIC files, converted from other pictures."""
 
 import io
 from pathlib import Path

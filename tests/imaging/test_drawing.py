@@ -43,7 +43,7 @@ def test_the_box_and_the_corners_are_drawn() -> None:
 
 
 def plate_of(corners: list[tuple[float, float]]) -> tuple[np.ndarray, Plate]:
-    """A white plate with a black left half, on grey, and where it is."""
+    """Return a picture of a white plate with a black left half, on grey, and the plate's box."""
     picture = np.full((300, 400, 3), 128, np.uint8)
     outline = np.array(corners)
     middle = ((outline[0] + outline[1]) / 2, (outline[3] + outline[2]) / 2)

@@ -1,4 +1,4 @@
-"""nvImageCodec on the CPU: it gives OpenCV's pixels, or leaves a file to OpenCV."""
+"""nvImageCodec on the CPU: it gives the same pixels as OpenCV, or OpenCV decodes the file."""
 
 import sys
 from io import BytesIO

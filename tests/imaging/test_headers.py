@@ -21,7 +21,7 @@ def encoded(encoding: str, *, pictures: int = 1, **options: object) -> bytes:
 
 
 def chunk(kind: bytes, content: bytes = b"") -> bytes:
-    """A chunk of a PNG; nobody looks at its checksum."""
+    """Return a chunk of a PNG; its checksum is not checked."""
     return struct.pack(">I", len(content)) + kind + content + b"sum!"
 
 

@@ -1,4 +1,4 @@
-"""HEIC files, as phones write them, become JPEG."""
+"""Conversion of phones' HEIC files to JPEG."""
 
 import io
 

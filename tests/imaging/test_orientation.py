@@ -1,4 +1,4 @@
-"""The orientation in EXIF data, judged by what OpenCV makes of the same file."""
+"""The orientation in EXIF data, compared with OpenCV."""
 
 import io
 import struct

@@ -1,4 +1,4 @@
-"""Parts of a file that a decoder gets, and files that would take it too long."""
+"""The parts of a file that reach a decoder, and files that would take too long to decode."""
 
 import struct
 import zlib
@@ -23,7 +23,7 @@ from tests.fuzzing.file_parts import (
 from tests.fuzzing.hostile_bombs import many_scans
 
 TURNED = exif((0x0112, 3, 1, 6))[10:]
-"""As a chunk of a PNG holds it: a picture to be turned to the right."""
+"""EXIF data of a PNG chunk: the picture is to be rotated clockwise."""
 OWN_SCANS = 6
 """Number of scans of a grey progressive JPEG; the last of them is repeated."""
 
@@ -86,7 +86,7 @@ def test_as_many_scans_as_allowed_are_taken() -> None:
 
 
 def test_scans_count_behind_a_first_one_of_one_component() -> None:
-    """A later scan of all components does not end the count."""
+    """Counting continues after a later scan of all components."""
     frame = segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 3) + bytes(9))
     part, whole = (segment(0xDA, bytes([count]) + bytes(2 * count + 3)) for count in (1, 3))
     with pytest.raises(PictureError, match="up to 32 scans"):

@@ -1,4 +1,4 @@
-"""An OpenTelemetry collector that keeps what it is sent: OTLP over HTTP, protobuf and JSON."""
+"""An OpenTelemetry collector that keeps all spans: OTLP over HTTP, protobuf and JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 CALL_S = 0.3
-"""Time between two calls whose spans have not come yet."""
+"""Time between two calls while the spans have not arrived, in seconds."""
 
 
 class Span(NamedTuple):
-    """Checked parts of a span; ids are hexadecimal digits, an empty parent is none."""
+    """The fields of a span that tests use. Ids are hexadecimal; without a parent, its id is
+    empty."""
 
     name: str
     trace: str
@@ -41,10 +42,10 @@ class Collector:
             self.spans += _from_protobuf(ExportTraceServiceRequest.FromString(body))
 
     def wait_for(self, request_ids: Collection[str], calls: Callable[[], object]) -> None:
-        """Call until the server's last span of a request of each id has come.
+        """Repeat calls until the server's last span of a request has arrived for each id.
 
-        Triton sends spans every five seconds, and lets go of a gRPC request's only when a later
-        one takes its place: one call alone may wait for ever.
+        Triton sends spans every five seconds. It releases those of a gRPC request only when a later
+        request takes its place, so a single call may wait for ever.
         """
         deadline = time.monotonic() + 60
         while missing := [
@@ -55,7 +56,7 @@ class Collector:
             time.sleep(CALL_S)
 
     def trace_of(self, request_id: str) -> dict[str, Span]:
-        """Return the spans, by name, of that request of this id of which most has come."""
+        """Return the spans by name, of the request with this id that has the most spans."""
         spans = list(self.spans)
         ids = {
             span.trace for span in spans if span.attributes.get("triton.request_id") == request_id

@@ -23,7 +23,7 @@ GREY = np.full((300, 400, 3), 128, np.uint8)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A server that processes two pictures at once: more workers take longer to start."""
+    """A server that processes two pictures at once, because more workers start more slowly."""
     with run_server(on_free_ports(prepare(ServerOptions(pictures=2)))) as started:
         yield started
 
@@ -66,21 +66,21 @@ def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @dataclass(frozen=True)
 class Wire:
-    """A protocol of the server: tritonclient's module for it, and where it listens."""
+    """A protocol of the server: tritonclient's module, and the server's address."""
 
     module: object
     address: str
     url: str
 
     def pixels(self, array: np.ndarray, name: str = PICTURE) -> object:
-        """Return an array as an input: a picture, or what a network is given."""
+        """Return an array as an input: a picture, or a network's input."""
         kinds = {"uint8": "UINT8", "float32": "FP32"}
         tensor = self.module.InferInput(name, list(array.shape), kinds[str(array.dtype)])
         tensor.set_data_from_numpy(array)
         return tensor
 
     def file(self, *files: bytes) -> object:
-        """Return picture files as an input, which takes one."""
+        """Return picture files as the input for encoded pictures."""
         tensor = self.module.InferInput(ENCODED, [len(files)], "BYTES")
         tensor.set_data_from_numpy(np.array(files, dtype=np.object_))
         return tensor
@@ -99,7 +99,7 @@ def wire(request: pytest.FixtureRequest, server: Server) -> Wire:
 
 @pytest.fixture
 def triton(wire: Wire) -> Iterator[object]:
-    """A plain tritonclient, once over HTTP and once over gRPC."""
+    """A plain tritonclient, over HTTP and over gRPC."""
     with wire.module.InferenceServerClient(wire.address) as client:
         yield client
 

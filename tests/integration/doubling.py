@@ -1,4 +1,4 @@
-"""A model of one's own for the tests: it doubles numbers."""
+"""A small Triton model for tests: it doubles numbers."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def write_doubling(repository: Path, name: str, datatype: str, more: str = "") -
     """Write the model to a repository.
 
     Args:
-        repository: Its folder is made below this one.
+        repository: The repository; the model's folder is made in it.
         name: The name of the model.
         datatype: The type of its numbers, as config.pbtxt has it: `TYPE_INT32`.
         more: Further text of its config.pbtxt.

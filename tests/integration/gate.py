@@ -1,4 +1,4 @@
-"""A server whose calls wait at a gate, so that a test holds the state it needs."""
+"""A server whose calls wait at a gate, so that a test controls its state."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ PENDING = re.compile(rf'^nv_inference_pending_request_count{{model="{MODEL}",.*}
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate that calls wait at, in a folder of its own."""
+    """A gate at which calls wait; it consists of files in a folder."""
 
     folder: Path
 
@@ -36,7 +36,7 @@ class Gate:
         self.path.touch()
 
     def close(self) -> None:
-        """Close it, and forget whom it has seen."""
+        """Close the gate, and forget earlier calls."""
         for file in self.folder.iterdir():
             file.unlink()
 
@@ -46,7 +46,7 @@ class Gate:
 
 
 def gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTOR) -> Path:
-    """Lay out our models, one replaced by one that waits for the gate."""
+    """Write our model repository, with one model replaced by one that waits at the gate."""
     repository = lay_out_ours(options, target)
     path = repository / model / CONFIG
     config = text_format.Parse(path.read_text(), ModelConfig())

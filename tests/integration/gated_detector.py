@@ -1,4 +1,4 @@
-"""A Triton model in place of the detector: finds nothing, once a file says that it may."""
+"""A Triton model in place of the detector: it waits for a file, and then finds no plates."""
 
 import json
 import time
@@ -10,7 +10,7 @@ import triton_python_backend_utils as pb_utils
 
 
 class TritonPythonModel:
-    """Keeps each call in work until the gate is open, and tells that it has one."""
+    """Reports each call, and holds it until the gate is open."""
 
     def initialize(self, args: dict[str, str]) -> None:
         gate = json.loads(args["model_config"])["parameters"]["GATE"]["string_value"]

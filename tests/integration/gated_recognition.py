@@ -1,4 +1,4 @@
-"""The Triton model `plate_recognition` behind a gate: each call waits before it is worked on."""
+"""The Triton model `plate_recognition` behind a gate: each call waits before its execution."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from orchestrator.triton.plate_recognition import TritonPythonModel as Ungated
 
 
 class TritonPythonModel(Ungated):
-    """Tells that it has a call, and that Triton has told it of the caller's going."""
+    """Reports each call, and each cancellation that Triton passes on."""
 
     def initialize(self, args: dict[str, str]) -> None:
         super().initialize(args)

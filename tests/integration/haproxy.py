@@ -28,7 +28,7 @@ PROGRAM = shutil.which("haproxy", path=os.pathsep.join([os.environ.get("PATH", "
 def configure(replicas: Mapping[str, Address], ports: Mapping[str, int], admin: Path) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
-    In each back end, copies of the first server, one for each replica, replace all servers.
+    In each back end, all servers are replaced by copies of the first, one for each replica.
     """
 
     def frontend(match: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ class Balancer:
         return {"http": f"localhost:{http}", "grpc": f"grpc://localhost:{grpc}"}
 
     def is_up(self, replica: str) -> bool:
-        """Tell whether a replica gets calls, over HTTP and over gRPC."""
+        """Tell whether HAProxy sends calls to a replica, over HTTP and over gRPC."""
         return all(row["status"].startswith("UP") for row in self._rows(replica))
 
     def count_calls(self, replica: str) -> dict[str, int]:
@@ -71,7 +71,7 @@ class Balancer:
         return {PROTOCOLS[row["# pxname"]]: int(row["stot"]) for row in self._rows(replica)}
 
     def count_resent(self, replica: str) -> int:
-        """Return the number of calls that were sent again after a try with a replica."""
+        """Return the number of calls that failed at a replica and were sent again."""
         return sum(int(row["wretr"]) for row in self._rows(replica))
 
     def _rows(self, replica: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Callers who call again and again, and what they were told."""
+"""Callers in a loop, and the answers that they got."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.samples import STREET
 from tests.waiting import until
 
 CAR_XYXY = (530, 570, 860, 745)
-"""The part of the street with one plate. Recognising it leaves most of the cores to a server that
-starts beside the callers; the whole street does not."""
+"""The part of the street with one plate. Its recognition needs little CPU, so a server can start
+beside the callers."""
 PAUSE_S = 0.05
 """Usual pause of a caller between two calls, in seconds."""
 
@@ -23,7 +23,7 @@ class Load:
     """A number of callers for each URL, for the length of a `with` block.
 
     Attributes:
-        texts: The first plate of each answer.
+        texts: The text of the first plate of each answer.
         errors: Errors in place of answers.
         car: The picture that callers send, uint8 [H, W, 3] BGR.
     """
@@ -59,6 +59,6 @@ class Load:
                 time.sleep(self.pause_s)
 
     def wait_for(self, text: str) -> None:
-        """Return when callers are told this, or fail."""
+        """Wait until callers get this text; fail after a timeout."""
         seen = len(self.texts)
         until(lambda: text in self.texts[seen:], f"a caller who is told {text!r}")

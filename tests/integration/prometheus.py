@@ -26,13 +26,13 @@ def read(url: str) -> str:
 
 
 def ask(prometheus: str, path: str, **parameters: object) -> Any:
-    """Return what its API answers."""
+    """Return the answer of Prometheus' API."""
     return json.loads(read(f"{prometheus}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"))
 
 
 @contextmanager
 def watch(metrics_port: int) -> Iterator[str]:
-    """Run it for the length of a `with` block, which begins with its first scrape; gives its URL.
+    """Run Prometheus for a `with` block, which begins after the first scrape; yield its URL.
 
     The test is skipped where there is no Prometheus.
     """

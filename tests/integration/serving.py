@@ -1,4 +1,4 @@
-"""`plates serve` as a process of its own, and what a test asks of it."""
+"""`plates serve` in a separate process, and its properties for tests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from workshop.benchmarks.processes import find_tree, find_workers
 
 @dataclass(frozen=True)
 class Serving:
-    """A `plates serve`.
-
-    Attributes:
+    """A running `plates serve`. Attributes:
         process: The command.
         url: URL of its HTTP port.
         grpc: Address of its gRPC port.
@@ -49,8 +47,8 @@ class Serving:
 def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Serving]:
     """Run `plates serve` on free ports for the length of a `with` block; nothing outlives it.
 
-    It processes one picture at once where the flags say nothing else: fewer workers start sooner.
-    Its environment is this process's, unless another one is given.
+    Unless the flags say otherwise, it processes one picture at once: fewer workers start sooner.
+    It inherits this process's environment, unless another one is given.
     """
     http, grpc, metrics = free_ports(3)
     process = subprocess.Popen(
@@ -76,7 +74,7 @@ def serve(*flags: str | Path, env: Mapping[str, str] | None = None) -> Iterator[
 
 
 def remaining(pids: set[int]) -> set[int]:
-    """Return those of the processes that run; one that nobody has reaped does not."""
+    """Return the processes that still run; zombies do not."""
     running = set()
     for pid in pids:
         with suppress(OSError):
@@ -86,7 +84,7 @@ def remaining(pids: set[int]) -> set[int]:
 
 
 def command_line(pid: int) -> bytes:
-    """Return a process's command line, nothing when it has ended."""
+    """Return a process's command line; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

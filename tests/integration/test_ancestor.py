@@ -1,4 +1,4 @@
-"""Clients written for the service this one descends from, and its test pictures."""
+"""Clients and test pictures of the predecessor of this service."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plates of another country, read by weights for its alphabet, through a server of its own."""
+"""Plates of another country, on a server with weights for its alphabet."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ THEIR_TEXTS = [text.translate(CYRILLIC) for text in TEXTS]
 def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     """A country whose plates look like Russian ones and are read in Cyrillic.
 
-    Its weights are ours with the classes in another order, and one more that is never sure.
+    Its weights are ours with the classes in another order, and a further class with a low score.
     """
     folder = tmp_path_factory.mktemp("country")
     models, weights = copy_of_models(folder), copy_of("weights", folder)
@@ -76,7 +76,7 @@ def read(url: str) -> list[str]:
 
 
 def try_to_read(serving: Serving) -> list[list[str]]:
-    """Return the answer of a service in a list, an empty one while it is away."""
+    """Return a list with the answer of a service; empty while it cannot be reached."""
     try:
         return [read(serving.url)]
     except Overloaded:

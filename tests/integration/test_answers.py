@@ -1,4 +1,4 @@
-"""Answers of `plate_recognition` on a real Triton server, over HTTP and gRPC."""
+"""Answers of `plate_recognition` from a real Triton server, over HTTP and gRPC."""
 
 import base64
 
@@ -118,7 +118,7 @@ def test_what_the_protocol_adds_to_a_request_is_no_unknown_parameter(wire, trito
 
 @pytest.mark.parametrize("wire", ["http"], indirect=True)
 def test_answers_survive_json(wire, triton) -> None:
-    """With binary_data=False texts come as str: the arrays are still the same plates."""
+    """With binary_data=False, texts are str; the plates are the same."""
     outputs = [wire.module.InferRequestedOutput(name, binary_data=False) for name in OUTPUTS]
     bgr = scene(["A123BC77"], (800, 600), seed=2).picture
     answer = triton.infer(MODEL, [wire.pixels(bgr)], outputs=outputs)

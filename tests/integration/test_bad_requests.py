@@ -1,4 +1,4 @@
-"""Each bad request is answered with INVALID_ARG that says what was wanted, and harms no other."""
+"""Each bad request gets INVALID_ARG with what was expected, and does not disturb others."""
 
 import base64
 

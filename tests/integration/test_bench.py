@@ -1,4 +1,4 @@
-"""A few seconds of load on a real server, every transport."""
+"""A few seconds of load on a real server, over every transport."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,7 @@ def report_of(out: Path) -> BenchReport:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
-    """A run against the server that is up, with its metrics."""
+    """The report of a run against the running server, with the server's metrics."""
     out = tmp_path_factory.mktemp("bench")
     options = server.options
     urls = ("--url", options.http_url, "--grpc-url", options.grpc_url)

@@ -1,4 +1,4 @@
-"""Faults made on purpose around a real `plates watch`: no vehicle is lost or told wrongly."""
+"""Deliberate faults around a real `plates watch`: no vehicle is lost or reported wrongly."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A caller who gives a call up, in the queue or in work, costs nobody else an answer."""
+"""A cancelled call, in the queue or in work, costs no other call its answer."""
 
 import json
 import socket
@@ -51,12 +51,12 @@ def gate(folder: Path) -> Iterator[Gate]:
 
 
 def noticed(gate: Gate) -> int:
-    """Return how many calls at the gate Triton has told to be given up."""
+    """Return the number of calls at the gate that Triton has reported as cancelled."""
     return len(list(gate.folder.glob("*.cancelled")))
 
 
 def call_over_grpc(server: Server) -> GiveUp:
-    """Send a call; return what cancels it."""
+    """Send a call; return a function that cancels it."""
     client = tritonclient.grpc.InferenceServerClient(server.options.grpc_url)
     sent = tritonclient.grpc.InferInput("input__0", (4, 4, 3), "UINT8")
     sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
@@ -65,7 +65,7 @@ def call_over_grpc(server: Server) -> GiveUp:
 
 
 def call_over_http(server: Server) -> GiveUp:
-    """Send a call; return what closes its connection."""
+    """Send a call; return a function that closes its connection."""
     sent = {"name": "input__0", "shape": [4, 4, 3], "datatype": "UINT8", "data": [0] * 48}
     body = json.dumps({"inputs": [sent]}).encode()
     head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: localhost\r\n"
@@ -76,7 +76,7 @@ def call_over_http(server: Server) -> GiveUp:
 
 
 def counted(server: Server) -> Counter[str]:
-    """Return what has become of all calls, as Triton and the model count them."""
+    """Return the numbers of calls by outcome, as Triton and the model count them."""
     with urllib.request.urlopen(server.options.metrics_url, timeout=10) as answer:
         lines = answer.read().decode().splitlines()
     values = dict(line.rsplit(" ", 1) for line in lines)
@@ -84,14 +84,14 @@ def counted(server: Server) -> Counter[str]:
 
 
 def answered(server: Server) -> list[str]:
-    """Return the text that a patient caller is told, over HTTP and over gRPC."""
+    """Return the texts that callers without a cancellation get, over HTTP and over gRPC."""
     http, grpc = server.options.http_url, f"grpc://{server.options.grpc_url}"
     with PlateClient(http) as first, PlateClient(grpc) as second:
         return [client.recognize(STREET).texts[0] for client in (first, second)]
 
 
 def hold_two(call: Callable[[Server], GiveUp], server: Server, gate: Gate) -> list[GiveUp]:
-    """Send a call that is held in work and one that waits in the queue."""
+    """Send two calls: one is held in work, the other waits in the queue."""
     in_work = call(server)
     until(lambda: gate.waiting() == 1, "a call in work")
     queued = call(server)
@@ -114,7 +114,7 @@ def test_calls_cancelled_over_grpc_are_not_carried_on(one_at_a_time, gate) -> No
 def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
     one_at_a_time, gate
 ) -> None:
-    """Triton does not tell the model of them: they cost time, and no other caller an answer."""
+    """Triton does not report these to the model. They cost time, but no other call its answer."""
     before = counted(one_at_a_time)
     queued, in_work = hold_two(call_over_http, one_at_a_time, gate)
     queued()

@@ -1,4 +1,4 @@
-"""Requests of a client to a real server for less than everything about every plate."""
+"""Requests of a client to a real server for some outputs, or for part of a picture."""
 
 from orchestrator.client import PlateClient
 from orchestrator.plates import Plate

@@ -1,6 +1,6 @@
-"""The recipes of docs/client.md that are more than a script: applications, and other languages.
+"""The recipes of docs/client.md for applications and for other languages.
 
-Its scripts in Python are run by test_docs.py, as those of every page.
+test_docs.py runs the page's Python scripts.
 """
 
 import json
@@ -34,7 +34,7 @@ BLOCKS = dict(HEADED)
 
 
 def here(block: str, gateway: InFront) -> str:
-    """The block with the address of the test's gateway."""
+    """Return the block with the address of the test's gateway."""
     return block.replace("localhost:8000", str(gateway.options.http))
 
 
@@ -57,7 +57,7 @@ def test_another_language_reads_the_plates(
 
 @contextmanager
 def serving(app: object) -> Iterator[str]:
-    """Run an ASGI application; gives its URL."""
+    """Run an ASGI application; yield its URL."""
     (port,) = free_ports(1)
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
     thread = threading.Thread(target=server.run)

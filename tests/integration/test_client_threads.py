@@ -1,4 +1,4 @@
-"""One client for many: threads, asyncio and forked processes."""
+"""One client that threads, asyncio tasks and forked processes share."""
 
 import asyncio
 import subprocess
@@ -35,7 +35,7 @@ def pictures() -> list[bytes]:
 
 @pytest.fixture
 def alone(wire: Wire, pictures: list[bytes]) -> list[Plates]:
-    """Plates of each picture when nobody else calls."""
+    """Plates of each picture from a call without load."""
     with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
         plates = [client.recognize(picture) for picture in pictures]
     assert [one.texts for one in plates] == [[text] for text in STREETS]
@@ -97,12 +97,12 @@ ended.set()
 call()
 print([child.exitcode for child in children])
 """
-"""A process forks children, all of which call, while so many of its threads are calling."""
+"""Program: a process forks children while its threads make calls, and all children make calls."""
 
 
 @pytest.fixture
 def fork(wire: Wire, pictures, tmp_path: Path) -> Callable[[int], str]:
-    """Gives what `FORKING` prints."""
+    """Runs `FORKING`, and returns its output."""
     files = [tmp_path / f"{number}.jpg" for number in range(2)]
     for file, picture in zip(files, pictures, strict=False):
         file.write_bytes(picture)

@@ -1,4 +1,4 @@
-"""The networks as models of their own on a real Triton server."""
+"""The networks as separate models on a real Triton server."""
 
 import numpy as np
 import pytest

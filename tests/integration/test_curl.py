@@ -1,4 +1,4 @@
-"""A caller with nothing but a shell and curl."""
+"""Calls with only a shell and curl."""
 
 import json
 import shutil
@@ -16,14 +16,14 @@ READ = (
     """"outputs":[{"name":"texts"}]}' "$(base64 -w0 car.jpg)" | """
     "curl -s localhost:8000/v2/models/plate_recognition/infer -d @-"
 )
-"""The line as the documentation has it."""
+"""The curl command of the documentation."""
 AS_JSON = f"{READ} -H content-type:application/json"
-"""Line for pictures of 3 MB and more; without its header this Triton reads the body as a form."""
+"""Command for pictures of 3 MB and more; without its header, Triton reads the body as a form."""
 
 
 @pytest.fixture
 def ask(server, tmp_path: Path):
-    """Run a line with a picture, in a shell; return what curl printed."""
+    """Run a command with a picture in a shell; return curl's output."""
 
     def asked(line: str, picture: bytes) -> dict:
         for program in ("curl", "base64"):

@@ -1,4 +1,4 @@
-"""Somebody else's detector in a real server, beside our other networks."""
+"""A third-party detector in a real server, beside our other networks."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.samples import STREET, TEXTS, copy_of, copy_of_models
 
 
 def test_a_street_is_read_while_another_engine_runs_the_other_networks(tmp_path: Path) -> None:
-    """The detector takes pictures of 640x640 alone, as such exports do."""
+    """The detector accepts only pictures of 640x640, like most exports."""
     write_weights(write_export(tmp_path / "theirs.torchscript", (640, 640)), tmp_path / "mine")
     repository = copy_of_models(tmp_path)
     options = ServerOptions(

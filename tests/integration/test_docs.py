@@ -1,4 +1,4 @@
-"""Code blocks of the pages that call a server, each run against one exactly as written.
+"""Code blocks of the pages that call a server; each is run as it is written.
 
 tests/docs/test_code_blocks.py checks all other blocks.
 """
@@ -23,7 +23,7 @@ BOXES = {
     "TO05577": (593, 635, 797, 682),
     "M456OP199": (860, 337, 1061, 383),
 }
-"""Boxes of the street's plates, from the table of the first page, pixels."""
+"""Boxes of the street's plates in pixels, from the table of the first page."""
 ASKING = [
     page
     for page in PAGES
@@ -38,18 +38,18 @@ LINES = sorted(
         if BEGINNING.match(line) and SERVER in line and "$" not in line
     }
 )
-"""Commands that ask a server, but for those with a key, which this one does not know."""
+"""Commands that call a server, except those with a key, which the server does not know."""
 COPIES = (
     *("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"),
     "tests/data/street",
 )
-"""Names of the pictures that the pages name."""
+"""File names of pictures on the pages."""
 IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Folder with the pages' files: pictures, folders of them, crops, a clip, a list of plates."""
+    """Folder with the files that the pages name: pictures, crops, a clip, a list of plates."""
     for name in COPIES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(STREET, tmp_path / f"{name}.jpg")
@@ -65,7 +65,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_clip(picture: cv2.typing.MatLike, file: Path) -> None:
-    """Write four frames of a picture; by its content the file is known, whatever its name."""
+    """Write a clip of four equal frames. FFmpeg recognises its type by the content, not the
+    name."""
     film = cv2.VideoWriter(
         str(file.with_suffix(".avi")), cv2.VideoWriter.fourcc(*"MJPG"), 5, picture.shape[1::-1]
     )
@@ -76,7 +77,7 @@ def write_clip(picture: cv2.typing.MatLike, file: Path) -> None:
 
 
 def here(text: str, gateway: InFront) -> str:
-    """The text with the addresses of the test's gateway, and the programs of this environment."""
+    """Return the text with the test gateway's addresses and this environment's programs."""
     text = text.replace(f"{SERVER}/metrics", f"{gateway.options.metrics}/metrics")
     text = text.replace(SERVER, str(gateway.options.http))
     text = text.replace("localhost:8001", str(gateway.options.grpc))
@@ -97,7 +98,7 @@ def can_run(block: Block) -> bool:
 
 
 def program(page: Path) -> str:
-    """Return a page's Python blocks as one program, each line where it stands on the page."""
+    """Return a page's Python blocks as one program with the page's line numbers."""
     lines: list[str] = []
     for block in filter(can_run, blocks_of(page)):
         lines += [""] * (block.line - 2 - len(lines))
@@ -152,7 +153,7 @@ def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
 
 
 def columns(table: str) -> list[list[str]]:
-    """The words of each line, numbers to one digit, because engines differ a little."""
+    """Return the words of each line. Numbers have one digit, because engines differ a little."""
     return [
         [f"{float(word):.1f}" if re.fullmatch(r"\d\.\d+", word) else word for word in line.split()]
         for line in table.strip().splitlines()

@@ -1,4 +1,4 @@
-"""In process and through Triton, the same pictures give the same figures."""
+"""An evaluation gives the same figures in process and through Triton."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ def report_of(data: Path, out: Path, options: RecognizerOptions) -> Report:
 
 
 def approximately(figures):
-    """Floats within what two runs of the same network differ by."""
+    """Return floats with a tolerance for two runs of the same network."""
     if isinstance(figures, dict):
         return {key: approximately(value) for key, value in figures.items()}
     if isinstance(figures, list | tuple):

@@ -1,4 +1,4 @@
-"""Faults made on purpose in a real service: callers wait, and notice nothing else."""
+"""Deliberate faults in a real service: callers wait, and no call fails."""
 
 import pytest
 

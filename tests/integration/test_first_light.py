@@ -1,4 +1,4 @@
-"""The rehearsal of a GPU's first half hour, on a CPU; all steps run, each in its own process."""
+"""The rehearsal on a CPU of the checks for a new GPU: all steps, each in its own process."""
 
 import subprocess
 import sys

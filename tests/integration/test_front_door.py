@@ -1,4 +1,4 @@
-"""`plates serve` has one door: the gateway. Triton behind it wants a key of every call."""
+"""`plates serve` can be reached only through the gateway; Triton requires a key for every call."""
 
 import json
 import re
@@ -21,7 +21,7 @@ MODULES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """A service of two models, of which the operator has named one."""
+    """A service with two additional models; the operator has allowed one of them."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("double", "hidden"):
         write_doubling(folder, name, "TYPE_INT32")
@@ -48,7 +48,7 @@ def numbers(module, *values: int, name: str = "x") -> object:
 
 
 def triton_of(served: Serving) -> dict[str, str]:
-    """Return where Triton listens, by protocol."""
+    """Return Triton's addresses by protocol."""
     (pid,) = served.tritons()
     line = command_line(pid).decode()
     return {

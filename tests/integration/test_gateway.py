@@ -1,4 +1,4 @@
-"""Clients through the gateway, in front of a real Triton: unchanged, and answered alike."""
+"""Unchanged clients through the gateway: they get the same answers as from Triton itself."""
 
 import json
 import urllib.error

@@ -1,4 +1,4 @@
-"""Our client and a gateway as others reach it: with TLS, and a key for every call."""
+"""Our client and a gateway with TLS that requires a key for every call."""
 
 import os
 import subprocess
@@ -26,17 +26,17 @@ TEXTS = sorted(BEST_FIRST)
 PLATES = (sys.executable, "-c", "from orchestrator.cli.app import app; app()")
 KEY = "plk_of_the_gate"
 GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs": "over_tls"}
-"""The fixture of each scheme."""
+"""Names of the gateway fixtures by URL scheme."""
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
-"""A picture that is on its way still when its key is refused."""
+"""A picture whose upload is not complete when its key is rejected."""
 
 TOO_LARGE = np.zeros((6000, 5000, 3), np.uint8)
-"""90 MB; the gateway takes 80 MiB."""
+"""A picture of 90 MB; the gateway accepts 80 MiB."""
 
 
 @contextmanager
 def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator[GatewayOptions]:
-    """Run a gateway that wants keys in front of the server; gives where it is."""
+    """Run a gateway that requires keys in front of the server; yield its addresses."""
     keys = folder / "keys.toml"
     keys.write_text(f'[gate]\nsha256 = "{hash_of(KEY)}"\n')
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
@@ -82,7 +82,7 @@ def over_tls(
 
 @pytest.fixture(params=["http", "grpc", "https", "grpcs"])
 def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A gateway's, each way that there is; its certificate is trusted."""
+    """The URL of a gateway, for each protocol; its certificate is trusted."""
     scheme: str = request.param
     options: GatewayOptions = request.getfixturevalue(GATEWAYS[scheme])
     monkeypatch.setenv("SSL_CERT_FILE", str(options.certificate or ""))

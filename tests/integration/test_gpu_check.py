@@ -1,4 +1,4 @@
-"""The check of the GPU on a server without one: every tensor is told of, all are on the CPU."""
+"""The check of the GPU on a server without one: it reports all tensors on the CPU."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The gpu image without a GPU: its Triton's place, its models and its options, on this CPU."""
+"""The gpu image's Triton, models and options, tested on a CPU."""
 
 import shutil
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tests.samples import STREET, TEXTS
 
 
 def place(folder: Path) -> Installation:
-    """Put the embedded Triton into a folder as NGC has it, beside a PyTorch backend that is not."""
+    """Lay out the embedded Triton as in NGC's images, with a false PyTorch backend."""
     embedded = find_installation()
     (folder / "bin").mkdir(parents=True)
     shutil.copy(embedded.program, folder / "bin")
@@ -37,7 +37,7 @@ def place(folder: Path) -> Installation:
 
 
 def write_models(folder: Path) -> Path:
-    """Write the repository of a GPU, with every model on the CPU."""
+    """Write the model repository for a GPU, with every model on the CPU."""
     options = prepare(ServerOptions(engine=Engine.TORCHSCRIPT, device="cpu"))
     lay_out(options.source(), folder, fitting_gpu(pictures=1))
     for config in folder.glob("*/config.pbtxt"):

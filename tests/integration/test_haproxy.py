@@ -1,4 +1,4 @@
-"""The shipped configuration of HAProxy before two real services, one of which is lost."""
+"""The shipped configuration of HAProxy, with two real services, one of which is killed."""
 
 import subprocess
 import threading
@@ -29,7 +29,7 @@ ADDRESSES = {
 }
 PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
 PLACED = ("bind ", "server ", "stats socket ")
-"""How the lines begin that say where something is."""
+"""Prefixes of the output lines with an address or a path."""
 
 
 def lines_of(text: str, *, placed: bool) -> list[str]:
@@ -59,7 +59,7 @@ def test_haproxy_takes_the_shipped_configuration() -> None:
 
 @pytest.fixture(scope="module")
 def replicas() -> Iterator[dict[str, Service]]:
-    """Two services; the last of them may be killed."""
+    """Two services; a test may kill the last one."""
     with ExitStack() as stack:
         launch = Launch(flags=("--device=cpu", "--threads=1"))
         yield {name: stack.enter_context(run_service(launch)) for name in ADDRESSES}
@@ -130,7 +130,7 @@ def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer
 
 
 class Callers:
-    """Callers that send one picture again and again, two over each protocol.
+    """Callers that send one picture in a loop, two over each protocol.
 
     Attributes:
         texts: The texts of every answer.

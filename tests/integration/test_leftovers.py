@@ -1,4 +1,4 @@
-"""A service that is killed, and the one that is started in its place at once."""
+"""A service that is killed, and its successor, which is started at once."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ NAMES = ("http-port", "grpc-port", "metrics-port")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch) -> Path:
-    """Give the folder for temporary files, which two services have one after the other."""
+    """Return the folder for temporary files of two successive services."""
     prepare(ServerOptions())
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 @contextmanager
 def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
-    """Run `plates serve` on ports for the length of a `with` block, which may kill it."""
+    """Run `plates serve` on given ports for a `with` block, which may kill it."""
     flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=True)]
     with subprocess.Popen(
         [PLATES, "serve", "--pictures=1", *flags],
@@ -49,7 +49,7 @@ def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
 
 
 def kill_all(process: subprocess.Popen[str]) -> None:
-    """End everything at once, as a machine does that has no memory left for a container."""
+    """Kill all processes at once, as the kernel does when a container has no memory left."""
     for pid in find_tree(process.pid):
         os.kill(pid, signal.SIGKILL)
 

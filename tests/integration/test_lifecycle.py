@@ -1,4 +1,4 @@
-"""Explicit model control as an operator uses it, under load."""
+"""Explicit model control under load."""
 
 import re
 import resource
@@ -34,7 +34,7 @@ KEY = f"barrier-{secrets.token_hex(8)}"
 
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory) -> Iterator[Server]:
-    """A server whose key somebody named, who has it in the environment."""
+    """A server whose key the operator has set in the environment."""
     own = prepare(ServerOptions(pictures=1))
     folder = tmp_path_factory.mktemp("repository")
     lay_out(own.source(), folder, own.capacity())
@@ -47,7 +47,7 @@ def operated(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def mute_weights(tmp_path_factory) -> Path:
-    """Weights of a reader that sees blanks everywhere: whom it answers has no text."""
+    """Weights of a reader that reads no text in any plate."""
     folder = tmp_path_factory.mktemp("weights")
     state = torch.load(WEIGHTS / "lprnet.pth", weights_only=True)
     last = max(
@@ -61,7 +61,7 @@ def mute_weights(tmp_path_factory) -> Path:
 
 
 def post(server: Server, path: str, key: str = KEY) -> int:
-    """Ask Triton's repository API; return the HTTP status."""
+    """Send a request to Triton's repository API; return the HTTP status."""
     url = f"http://{server.options.http_url}/v2/repository/models/{path}"
     request = urllib.request.Request(url, data=b"{}", headers={ADMIN_HEADER: key} if key else {})
     try:
@@ -126,7 +126,7 @@ def test_the_key_is_on_no_command_line_and_in_no_environment(operated) -> None:
 
 
 def read(file: Path) -> bytes:
-    """Return what a process shows of itself; nothing when it has ended."""
+    """Return a process's public data; empty if it has ended."""
     try:
         return file.read_bytes()
     except OSError:
@@ -147,7 +147,7 @@ def test_no_worker_dumps_pictures_when_it_crashes(operated) -> None:
 
 
 def test_the_kernel_would_kill_a_worker_first_and_the_supervisor_last(operated) -> None:
-    """The supervisor is this process; the gateway's are like it."""
+    """In this test the supervisor is this process; those of the gateway are similar."""
     (worker, *_) = find_workers(operated.process.pid, "plate_recognition")
     (network, *_) = find_workers(operated.process.pid, "yolo")
     files = [Path(f"/proc/{pid}/oom_score_adj") for pid in ("self", operated.process.pid, worker)]

@@ -20,12 +20,12 @@ USED = "".join(
     for file in ("rules.yaml", "grafana/dashboards/plates.json")
 )
 OF_TLS = {"plates_gateway_certificate_expires_in_seconds"}
-"""Series of a gateway with a certificate, which this one has not; see tests/serving/gateway."""
+"""Series of a gateway with a certificate. This one has none; tests/serving/gateway covers them."""
 SHOWN = [pytest.param(panel, id=panel.title) for panel in panels() if panel.kind != "row"]
 
 
 def send_one_of_each(gateway: InFront) -> None:
-    """Let every counter count: plates, a picture without one, and what is no picture."""
+    """Send requests for every counter: plates, a picture without plates, and an invalid file."""
     with PlateClient(str(gateway.options.http)) as client:
         client.recognize(STREET)
         client.recognize(GREY)
@@ -40,14 +40,14 @@ def send_one_of_each(gateway: InFront) -> None:
 
 @pytest.fixture(scope="module")
 def prometheus(gateway: InFront) -> Iterator[str]:
-    """URL of a Prometheus that saw requests come."""
+    """URL of a Prometheus that has scraped metrics before and after requests."""
     with watch(gateway.options.metrics.port) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def seen(gateway: InFront, prometheus: str) -> dict[str, float]:
-    """A time in which Prometheus looked at the server before and after requests came."""
+    """A period in which Prometheus scraped the server before and after requests."""
     begin = time.time()
     send_one_of_each(gateway)
     sent = time.time()
@@ -82,7 +82,7 @@ def test_every_panel_has_something_to_show(
 
 
 def test_prometheus_evaluates_every_rule(prometheus: str) -> None:
-    """Asked one by one: Prometheus itself gets to some of them a minute after its start."""
+    """The rules are queried one by one; Prometheus evaluates some only a minute after its start."""
     groups = ask(prometheus, "rules")["data"]["groups"]
     rules = [rule["query"] for group in groups for rule in group["rules"]]
     answers = [ask(prometheus, "query", query=rule) for rule in rules]

@@ -1,4 +1,4 @@
-"""docs/pipelines.md can be followed word for word: a chain from nothing, tested and served."""
+"""The steps of docs/pipelines.md work as written: a new chain is made, tested and served."""
 
 import re
 import signal
@@ -21,14 +21,14 @@ from tests.waiting import until
 from workshop.rendering.scenery import scene
 
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```\w*\n(.*?)^```$", re.M | re.S)
-"""The name of a file, where one stands before a block of code, and the block."""
+"""Pattern: a block of code, and the name of its file if it stands before the block."""
 SERVES, ASKS = "/plates serve ", "/client.py "
 REPOSITORY = "hide_plates/model_repository"
 
 
 @dataclass
 class Reader:
-    """Follows the page, in a folder that looks like a checkout."""
+    """Executes the steps of the page, in a folder that looks like a checkout."""
 
     folder: Path
     served: ServerOptions
@@ -71,13 +71,13 @@ class Reader:
 
 
 def words(line: str) -> list[str]:
-    """Return a command line for this environment."""
+    """Return a command line with the programs of this environment."""
     return line.replace(".venv/bin", str(Path(sys.executable).parent)).split()
 
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    """Reader who has followed the page to its end."""
+    """A reader who has executed all steps of the page."""
     folder = tmp_path_factory.mktemp("checkout")
     tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
     for name in tracked - {"hide_plates"}:

@@ -1,4 +1,4 @@
-"""Traces of a request for an operator: metrics, the log, ids that client and server share."""
+"""Records of a request for operators: metrics, the log, and ids shared with the client."""
 
 import json
 import re
@@ -35,9 +35,9 @@ def scraped(server: Server) -> dict[str, float]:
 
 
 def told(server: Server, request_id: str) -> list[dict[str, str]]:
-    """The lines of the server's log about a request, as soon as the log is past it.
+    """Return the lines of the server's log about a request, once they are complete.
 
-    A thread follows the log; it has come that far when it has told of a request that failed later.
+    A thread reads the log. The lines are complete when those of a later failed request appear.
     """
     fence = uuid.uuid4().hex
     with PlateClient(server.options.http_url) as client, pytest.raises(RequestError):

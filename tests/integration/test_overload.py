@@ -1,4 +1,4 @@
-"""A server that is full says so at once, and answers everybody whom it has let in."""
+"""A full server rejects calls at once, and answers all calls that it has accepted."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +22,7 @@ IN_WORK, QUEUE = 2, 64
 
 
 def call(url: str) -> int | str:
-    """Return the number of plates, or what was said instead."""
+    """Return the number of plates, or the error message."""
     with PlateClient(url, timeout_s=60) as client:
         try:
             return len(client.recognize(GREY, request_id="crowd"))
@@ -32,7 +32,7 @@ def call(url: str) -> int | str:
 
 @contextmanager
 def filled(server: Server, gate: Gate, urls: list[str]) -> Iterator[list[Future[int | str]]]:
-    """Hold as many calls as can be in work and as the queue has room for."""
+    """Fill the server: hold the greatest number of calls in work and in the queue."""
     with ThreadPoolExecutor(IN_WORK + QUEUE) as pool:
         try:
             calls = [pool.submit(call, url) for url in urls]

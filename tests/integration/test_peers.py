@@ -1,4 +1,4 @@
-"""A second of load on every server of `plates bench --peers`; all of them are started here."""
+"""One second of load on every server of `plates bench --peers`; the test starts all of them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The ensemble `plate_reader`: crops of plates that somebody else has found."""
+"""The ensemble `plate_reader`: crops of plates from another detector."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,19 +23,19 @@ from workshop.rendering.samples.photos import Photo, photograph_plate
 
 TILE_WH = (320, 160)
 NEAR_PX = 90
-"""Width of a plate from which on each of its characters has ten pixels."""
+"""Smallest width of a plate whose characters have ten pixels each."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def without_long_smears() -> Iterator[None]:
-    """Draw plates without the long smears of the training, which the ensemble does not remove."""
+    """Draw plates without long motion blur, which the ensemble does not remove."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(camera, "SMEARED", 0.0)
         yield
 
 
 def mosaic(rng: np.random.Generator) -> np.ndarray:
-    """A picture of twenty photographed plates."""
+    """One picture, composed of twenty photographed plates."""
     columns, rows = 5, 4
     tiles = [photograph_plate(rng).picture for _ in range(columns * rows)]
     return np.vstack(
@@ -44,7 +44,7 @@ def mosaic(rng: np.random.Generator) -> np.ndarray:
 
 
 def fit(picture: np.ndarray) -> np.ndarray:
-    """Put a picture, or its middle, on a grey tile."""
+    """Put a picture, or its middle if it is too large, on a grey tile."""
     width, height = TILE_WH
     tile = np.full((height, width, 3), 114, np.uint8)
     high, wide = min(height, picture.shape[0]), min(width, picture.shape[1])

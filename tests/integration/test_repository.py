@@ -1,4 +1,4 @@
-"""A repository that `plates export --out` writes is served as it is, by each engine."""
+"""A repository from `plates export --out` is served without changes, with each engine."""
 
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.samples import PLATES, STREET, TEXTS
 def test_every_engine_serves_the_same_plates(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The repository's path is relative, not ASCII and not fit for a list."""
+    """The repository's path is relative, not ASCII, and has characters that separate lists."""
     monkeypatch.chdir(tmp_path)
     out = Path("модели a;b")
     command = [PLATES, "export", "--engine", engine.value, "--out", out, "--pictures", "1"]

@@ -1,4 +1,4 @@
-"""A server whose callers have another by now ends when the last of them is answered."""
+"""A server with a successor ends after its last call is answered."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The real gateway against the API's description: what schemathesis makes of it."""
+"""The real gateway, tested by schemathesis against the API's description."""
 
 import json
 from collections.abc import Callable

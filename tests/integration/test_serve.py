@@ -1,4 +1,4 @@
-"""`plates serve` as an operator runs it: it says where it is, heals itself, and leaves no trace."""
+"""`plates serve` as an operator runs it: its messages, its recovery, and its clean end."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from workshop.benchmarks.processes import find_tree
 
 
 def wait_for_answer(url: str, timeout_s: float) -> None:
-    """Return when a request is answered."""
+    """Wait until a request is answered."""
     begin = time.monotonic()
     while time.monotonic() - begin < timeout_s:
         try:
@@ -39,10 +39,10 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
 
 @pytest.fixture(scope="module")
 def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """One for the tests that it outlives; killed at last, it takes everything along.
+    """A service for the tests that do not end it. Killed at the end, it leaves no processes behind.
 
-    It has a folder for temporary files of its own: the next service in the same folder would speak
-    of it, and tests that run at the same time read every word of theirs.
+    It has its own folder for temporary files. Otherwise the next service would report its remains,
+    and other tests check each line of the output.
     """
     prepare(ServerOptions())
     own = tmp_path_factory.mktemp("killed")
@@ -56,7 +56,7 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 @pytest.fixture
 def systemd(tmp_path: Path, monkeypatch) -> Iterator[socket.socket]:
-    """A socket that receives what systemd would."""
+    """A socket that stands in for systemd's."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as notified:
         notified.bind(str(tmp_path / "notify"))
         monkeypatch.setenv(SOCKET, str(tmp_path / "notify"))

@@ -1,4 +1,4 @@
-"""A client of Plate Recognizer's snapshot API, with the gateway's address in place of theirs."""
+"""A client of Plate Recognizer's snapshot API that calls the gateway instead."""
 
 import json
 from base64 import b64encode
@@ -24,7 +24,7 @@ PLATES = sorted(text.lower() for text in TEXTS)
 
 @pytest.fixture
 def guarded(gateway: InFront, tmp_path: Path) -> Iterator[InFront]:
-    """A gateway that wants keys, and takes bodies of 1 MiB."""
+    """A gateway that requires keys, and accepts bodies of up to 1 MiB."""
     with started(
         gateway,
         wants_keys=True,
@@ -37,14 +37,14 @@ def guarded(gateway: InFront, tmp_path: Path) -> Iterator[InFront]:
 
 @pytest.fixture
 def keyless(gateway: InFront) -> Iterator[InFront]:
-    """A gateway that knows no keys."""
+    """A gateway without keys."""
     with started(gateway, keys=None) as another:
         yield another
 
 
 @contextmanager
 def started(gateway: InFront, **changes: Any) -> Iterator[InFront]:
-    """Another gateway before the same server, with some options changed."""
+    """Start another gateway for the same server, with changed options."""
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
     options = replace(gateway.options, http=http, grpc=grpc, metrics=metrics, **changes)
     running = start(options)

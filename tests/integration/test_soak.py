@@ -1,4 +1,4 @@
-"""A short soak of a real service: every answer is right, and the report is there."""
+"""A short soak test of a real service: all answers are correct, and a report is written."""
 
 import csv
 from functools import partial
@@ -24,7 +24,7 @@ DRAWN = {
     "1 plate, too large for pixels, BMP": Drawn(1, (640, 480), ".bmp", 4),
     "2 plates, WebP": Drawn(2, (640, 480), ".webp"),
 }
-"""The streets of a run, smaller than usual."""
+"""Sizes of the drawn streets of a run, smaller than usual."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Starts that fail say why at once, and starts where others fail succeed; with a real server."""
+"""Starts of a real server: failures are explained at once, and unusual conditions are handled."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def options() -> ServerOptions:
 
 
 def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> RepositoryWriter:
-    """Lay our models out with one file changed."""
+    """Write our model repository with one file changed."""
 
     def models(options: ServerOptions, target: Path) -> Path:
         folder = lay_out_ours(options, target)
@@ -50,7 +50,7 @@ def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> Reposi
 
 
 def alone(model: str, write: RepositoryWriter = lay_out_ours) -> RepositoryWriter:
-    """Lay a model out without the others, for which a start that fails would only wait."""
+    """Write a repository with one model only, because a failing start would wait for the others."""
 
     def models(options: ServerOptions, target: Path) -> Path:
         folder = write(options, target)
@@ -62,7 +62,7 @@ def alone(model: str, write: RepositoryWriter = lay_out_ours) -> RepositoryWrite
 
 
 def refused(options: ServerOptions, models: RepositoryWriter | None = None) -> str:
-    """Return why a start failed: on one line, long before its time was up, with nothing left."""
+    """Return the error of a failed start, after checking that it was one line, early, and clean."""
     before, begin = left_behind(), time.monotonic()
     with pytest.raises(ServerError) as raised:
         start(options, models)
@@ -73,7 +73,7 @@ def refused(options: ServerOptions, models: RepositoryWriter | None = None) -> s
 
 
 def left_behind() -> set[str]:
-    """Processes and shared memory of this process's servers; another test's may be running."""
+    """Return the processes and the shared memory of this process's servers, not of other tests'."""
     regions = Path("/dev/shm").glob(f"plates_{os.getpid()}_*")
     return {*map(str, find_tree(os.getpid())), *map(str, regions)}
 
@@ -127,7 +127,7 @@ def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None
 
 
 def kill_worker(model: str, others: frozenset[int]) -> None:
-    """Kill a model's first worker some moments after it has begun; not one of another server."""
+    """Kill the first worker of a model of this server, shortly after it has started."""
     while not (found := set(find_workers(os.getpid(), model)) - others):
         time.sleep(0.1)
     time.sleep(0.5)  # it is seen alive
@@ -144,7 +144,7 @@ def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options) -
 
 @pytest.fixture
 def silent_proxy(monkeypatch) -> Iterator[list[bytes]]:
-    """A proxy for everything that accepts connections and never answers; gives what it was told."""
+    """A proxy that accepts connections and never answers; yields the bytes that it received."""
     told: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as proxy, ExitStack() as callers:
 
@@ -170,7 +170,7 @@ def silent_proxy(monkeypatch) -> Iterator[list[bytes]]:
 def test_a_server_starts_whatever_its_surroundings(
     options, silent_proxy, tmp_path, monkeypatch
 ) -> None:
-    """A dead proxy, a module of Python's name in the working folder, Triton named by its path."""
+    """A start with a dead proxy, a module `random` in the working folder, and Triton's path."""
     (tmp_path / "random.py").write_text("raise RuntimeError('a stranger')")
     monkeypatch.chdir(tmp_path)
     program = find_installation().program
@@ -184,7 +184,7 @@ def test_a_server_starts_whatever_its_surroundings(
 
 
 def test_a_checkout_serves_whatever_its_path(tmp_path: Path) -> None:
-    """Its code, weights, models, temporary folder and working folder all lie there."""
+    """All files of the service lie in a folder whose name is hard to handle."""
     checkout = tmp_path / "мой проект" / "номера: a;b"
     for part in ("orchestrator", "model_repository", "weights"):
         copy_of(part, checkout)
@@ -239,7 +239,7 @@ mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /dev/shm
 cp -r "$BACKEND" "$COPY" && mount --bind "$COPY" "$BACKEND"
 exec "$@"
 """
-"""A root that can be changed here without anybody else seeing it, and nothing to run elsewhere."""
+"""Command for a private mount namespace, with other disks mounted noexec."""
 
 
 def may_mount() -> bool:

@@ -45,9 +45,9 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    """All that a server and its callers told of three kinds of calls over each protocol.
+    """The spans of a server and its callers, for three kinds of calls over each protocol.
 
-    Only one request of a million is traced for the server's own sake.
+    Without a caller's trace, the server traces only one request of a million.
     """
     with collecting() as collector:
         traced = ServerOptions(traces=collector.url, trace_rate=1_000_000, pictures=1)

@@ -27,7 +27,7 @@ def street() -> Scene:
 
 @pytest.fixture(scope="module")
 def clip(street: Scene, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two parked cars for three seconds, with the noise of a camera."""
+    """A clip of three seconds: two parked cars, with the noise of a camera."""
     rng = np.random.default_rng(5)
     shape = street.picture.shape
     noisy = [

@@ -1,4 +1,4 @@
-"""`plates watch` opens a gate: a real server, a live stream, a real database and an HTTP relay."""
+"""`plates watch` opens a gate, with a real server, stream, database and HTTP relay."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ options = {{ body = '{{"plate": "$text"}}' }}
 
 @contextmanager
 def http_relay() -> Iterator[tuple[int, list[bytes]]]:
-    """Serve a relay; yield its port and the bodies that it got."""
+    """Serve an HTTP relay; yield its port and the bodies that it received."""
     bodies: list[bytes] = []
 
     class Relay(BaseHTTPRequestHandler):

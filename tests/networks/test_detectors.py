@@ -1,4 +1,4 @@
-"""Somebody else's detector: told from ours, tried before it is served, run as TorchScript."""
+"""Third-party detectors: recognised as such, tested before serving, and run as TorchScript."""
 
 import pickle
 import zipfile
@@ -22,7 +22,7 @@ Detector = Callable[[Tensor], Tensor]
 
 
 class Quarters(nn.Module):
-    """A detector whose plates are a picture's quarters, the brighter the surer."""
+    """A detector that finds the four quarters of a picture; brighter ones have higher scores."""
 
     def forward(self, pictures: Tensor) -> Tensor:
         count, height, width = pictures.size(0), pictures.size(1) / 2, pictures.size(2) / 2
@@ -40,7 +40,7 @@ def quarters(pictures: Tensor) -> Tensor:
 
 
 def with_column(column: int, value: float) -> Detector:
-    """Return the detector of quarters with a wrong number in its second row."""
+    """Return the detector of quarters with an invalid number in its second row."""
 
     def detect(pictures: Tensor) -> Tensor:
         rows = quarters(pictures)
@@ -51,7 +51,7 @@ def with_column(column: int, value: float) -> Detector:
 
 
 def fixed(pictures: Tensor) -> Tensor:
-    """Take pictures of 160x96 alone, as a traced network may."""
+    """Accept only pictures of 160x96, as a traced network may."""
     return quarters(pictures.reshape(len(pictures), 96, 160, 3))
 
 
@@ -127,7 +127,7 @@ def test_a_detector_that_breaks_the_contract_is_refused(detector, message: str) 
 class TestFiles:
     @pytest.fixture
     def weights(self, tmp_path: Path) -> Path:
-        """Our weights, with another detector."""
+        """A folder with our weights and another detector."""
         folder = copy_of("weights", tmp_path)
         torch.jit.save(torch.jit.script(Quarters()), folder / "yolo.pt")
         list_sums(folder)

@@ -1,4 +1,4 @@
-"""Which engine runs the networks, and that all of them answer alike."""
+"""The choice of the engine for the networks, and equal answers of all engines."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,7 +63,7 @@ def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, tmp_path, monkeypatch
 
 
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
-    """Compile a network for a CPU that has bfloat16 or not; return what it would run in."""
+    """Return the precision of a network that is compiled for a CPU with or without bfloat16."""
     asked = []
 
     def note(core: object, model: object, device: str, options: dict[str, object]) -> object:
@@ -129,7 +129,7 @@ def detector_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def detectors(detector_file: Path) -> tuple[torch.nn.Module, openvino_ir.Compiled]:
-    """Return the network, and the same compiled for one thread."""
+    """Return the network and its compiled form for one thread."""
     return load("yolo"), openvino_ir.Compiled(detector_file)
 
 
@@ -146,7 +146,7 @@ def test_openvino_detects_like_the_network_at_every_size(detectors, size_hw) -> 
 def test_pictures_of_sizes_that_the_detector_cannot_take_are_refused(
     detectors, detector_file: Path
 ) -> None:
-    """With one thread, OpenVINO answers them with numbers that mean nothing."""
+    """With one thread, OpenVINO gives meaningless numbers for them."""
     for compiled in (detectors[1], openvino_ir.Compiled(detector_file, threads=2)):
         for size_hw in ((50, 70), (32, 70), (208, 640), (640, 350)):
             with pytest.raises(ValueError, match=r"^wanted height and width in multiples of 32$"):
@@ -182,7 +182,7 @@ def test_one_thread_and_all_threads_answer_alike(name: str) -> None:
 
 
 def test_the_threads_follow_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both copies are told apart by the core's record of them, not by their answers."""
+    """Test programs distinguish the two copies by the core's record of them, not by answers."""
     threads = []
     compiled = openvino_ir.Compiled(represent("stn"), threads=2, is_busy=lambda: bool(threads))
     ask = compiled._request
@@ -200,7 +200,7 @@ def test_the_threads_follow_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_thread_has_a_copy_for_the_frequent_size(threads: int, monkeypatch) -> None:
-    """Copies are told apart by the core's record of their inputs; the answers are the same."""
+    """The core's record of their inputs tells the copies apart; their answers are equal."""
     compiled = openvino_ir.Compiled(represent("yolo"), threads=threads, is_busy=lambda: True)
     asked, ask = [], compiled._request
 

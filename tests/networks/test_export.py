@@ -1,4 +1,4 @@
-"""Exported networks answer like the trained ones."""
+"""Exported networks give the same answers as the trained ones."""
 
 import resource
 import shutil

@@ -1,4 +1,4 @@
-"""Networks of OpenVINO: the copy for the size of pictures that comes most often."""
+"""OpenVINO networks: the copy for the most frequent size of pictures."""
 
 import threading
 

@@ -12,7 +12,7 @@ def crops(count: int) -> Tensor:
 
 
 def turned(degrees: float) -> STN:
-    """Return a transformer that always answers with the same turn."""
+    """Return a transformer that always returns the same rotation."""
     stn, angle = STN().eval(), torch.deg2rad(torch.tensor(degrees))
     with torch.no_grad():
         turn = [torch.cos(angle), -torch.sin(angle), 0.0, torch.sin(angle), torch.cos(angle), 0.0]

@@ -1,4 +1,5 @@
-"""The detector: the published network's numbers, in order, from a file that is safe to load."""
+"""The detector: the outputs of the published network, in order, from a file that is safe to
+load."""
 
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.networks.yolo import Detect, Yolo, all_priors, decode_boxes
 
 REFERENCE = np.load(Path(__file__).parents[1] / "data" / "yolo_reference.npz")
-"""Raw boxes of the yolov5 package with our weights; with_yolov5/test_yolo_parity.py writes them."""
+"""Raw boxes of the yolov5 package with our weights, written by with_yolov5/test_yolo_parity.py."""
 
 CELLS = {(64, 96): (96, 24, 6), (160, 96): (240, 60, 15)}
-"""Cells at strides 8, 16 and 32 of the pictures in the reference, by height and width."""
+"""Numbers of cells at strides 8, 16 and 32, by height and width of the reference pictures."""
 
 torchscript = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
 
@@ -28,7 +29,7 @@ def yolo() -> Yolo:
 
 
 def noise(*shape: int) -> Tensor:
-    """The same uint8 noise at every call."""
+    """Return the same uint8 noise at every call."""
     return torch.from_numpy(np.random.default_rng(7).integers(0, 256, shape, dtype=np.uint8))
 
 
@@ -46,7 +47,7 @@ ANCHORS_OF_THESE = torch.tensor([[[8.0, 4], [6, 2]], [[8, 4], [8, 4]]])
 
 
 class Answering(Yolo):
-    """A network whose heads see TWO_CELLS: the first at stride 8, the second at stride 16."""
+    """A network whose heads return TWO_CELLS: the first at stride 8, the second at stride 16."""
 
     def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         offsets = (TWO_CELLS[..., :2] - CELLS_OF_THESE[:, :2]) / CELLS_OF_THESE[:, 2:]

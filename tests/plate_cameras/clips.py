@@ -17,7 +17,7 @@ RATE = 25
 
 @cache
 def street(count: int, *, box_from: int = 0, noise: float = 1.5) -> tuple[np.ndarray, ...]:
-    """Return frames of a street in which a box drives from a frame on, 6 pixels a frame."""
+    """Return frames of a street in which a box moves 6 pixels a frame, from a given frame on."""
     rng = np.random.default_rng(7)
     coarse = rng.integers(60, 160, (23, 40, 3), dtype=np.uint8)
     empty = cv2.resize(coarse, SIZE_WH, interpolation=cv2.INTER_CUBIC)
@@ -38,7 +38,7 @@ def encode(
     form: str = "mp4",
     rotation: int = 0,
 ) -> bytes:
-    """Return a clip of 25 frames a second, to be rotated counterclockwise when it is shown."""
+    """Return a clip of 25 frames a second; players rotate it counterclockwise by an angle."""
     file = io.BytesIO()
     with av.open(file, "w", format=form) as container:
         stream = container.add_stream(codec, rate=RATE)
@@ -58,14 +58,14 @@ def encode(
 
 
 def announce_png(width: int, height: int) -> bytes:
-    """Return a small PNG file that says that it is larger."""
+    """Return a small PNG file whose header gives a larger size."""
     png = cv2.imencode(".png", np.zeros((16, 16), np.uint8))[1].tobytes()
     head = b"IHDR" + struct.pack(">II", width, height) + png[24:29]
     return png[:12] + head + struct.pack(">I", zlib.crc32(head)) + png[33:]
 
 
 def announce_jpeg(width: int, height: int) -> bytes:
-    """Return a small JPEG file that says that it is larger."""
+    """Return a small JPEG file whose header gives a larger size."""
     jpeg = cv2.imencode(".jpg", np.zeros((16, 16), np.uint8))[1].tobytes()
     at = jpeg.index(b"\xff\xc0") + 5
     return jpeg[:at] + struct.pack(">HH", height, width) + jpeg[at + 4 :]

@@ -11,7 +11,7 @@ WITHIN_S = 60.0
 
 
 async def wait(condition: Callable[[], object], what: str) -> None:
-    """Return when it is so; fail if it was not for so long."""
+    """Wait until a condition is true; fail after a time."""
     deadline = time.monotonic() + WITHIN_S
     while not condition():
         assert time.monotonic() < deadline, f"wanted {what}"

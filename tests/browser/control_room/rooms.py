@@ -108,7 +108,7 @@ def make_pass(id_: str, kind: str = "closed", *, at_s: float = NOW_S, **changes:
 
 
 def fill(store: PassStore) -> None:
-    """Write passes of two cameras, a list, and what the cameras' watcher tells."""
+    """Write passes of two cameras, a list, and the status of the cameras' watcher."""
     store.lists.create("residents", "House 5")
     store.lists.put(
         "residents", [ListEntry("A123BC77", "flat 12", edits=1)], Requester("anna", "-")

@@ -1,4 +1,4 @@
-"""Every dialog and the login for every reader: axe, Escape, and where the focus goes."""
+"""Accessibility of every dialog and of the login: axe, the Escape key, and the focus."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DIALOGS = [
     pytest.param("passes/pass-0", "#delete", POCKET, id="deletion of a plate"),
     pytest.param("cameras", ".camera button", POCKET, id="areas of a camera"),
 ]
-"""The page of a dialog, its button, and the view. One module makes the dialogs."""
+"""Page, button and view of each dialog."""
 OPEN = "dialog[open]"
 
 

@@ -15,7 +15,7 @@ LATER_S = NOW_S + 10_000
 
 
 def follow(page: Any) -> None:
-    """Wait until the page gets passes as they are written, and shows the earlier ones."""
+    """Wait until the page shows the earlier passes and receives new ones."""
     page.locator("#connection[data-state=open]").wait_for()
     page.locator(".pass-row[data-id=pass-0]").wait_for()
 

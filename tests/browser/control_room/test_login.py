@@ -1,4 +1,4 @@
-"""The login, roles, and the reason that searches want."""
+"""The login, the roles, and the reason that a search must have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page for every reader: axe, both languages, and a phone."""
+"""Accessibility of every page: axe, both languages, and the width of a phone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READY = {
     "gates": "#openings tr",
     "people": "#audit tr",
 }
-"""Elements that a page shows when it is complete. The login is seen in its own room."""
+"""Elements that each page shows when it is complete; the login page is tested elsewhere."""
 
 
 def open_ready(open_quiet: Open, path: str, **options: Any) -> Any:

@@ -14,7 +14,7 @@ DAY = "from=2025-06-15T00:00:00Z&until=2025-06-16T00:00:00Z"
 
 
 def shown_ids(page: Any, count: int) -> list[str]:
-    """Wait for so many rows, and return the ids of their passes."""
+    """Wait for a number of rows, and return the ids of their passes."""
     page.locator(f"#rows:not(.old):has(> :nth-child({count}):last-child)").wait_for()
     return page.evaluate("[...document.querySelectorAll('.pass-row')].map((row) => row.dataset.id)")
 

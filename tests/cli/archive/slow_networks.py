@@ -1,4 +1,4 @@
-"""Networks that take their time and say which process they are in, for actors to load."""
+"""Slow networks for Ray's actors; their answers name the process."""
 
 import os
 import time
@@ -12,7 +12,7 @@ BROKEN, UNANSWERED = b"broken", b"unanswered"
 
 
 class SlowNetworks:
-    """Finds a plate in each picture: the number of its process."""
+    """Finds one plate in each picture; its text is the id of the process."""
 
     def __init__(self, *_: object, pause_s: float = 0.2) -> None:
         self.pause_s = pause_s

@@ -1,4 +1,4 @@
-"""An S3 server of moto's, in this process, and what reaches it."""
+"""Moto's S3 server in this process, and clients for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCOUNT = {
 
 @contextmanager
 def s3_server() -> Iterator[Mapping[str, str]]:
-    """Give the variables that lead to an S3 server, for the length of a `with` block."""
+    """Run an S3 server for a `with` block; yield the environment variables of its clients."""
     server = pytest.importorskip("moto.server", exc_type=ImportError).ThreadedMotoServer(
         "127.0.0.1", port=0, verbose=False
     )
@@ -30,7 +30,7 @@ def s3_server() -> Iterator[Mapping[str, str]]:
 
 
 def open_s3(environ: Mapping[str, str]) -> Any:
-    """Return the storage as PyArrow sees it, with leave to make buckets."""
+    """Return PyArrow's file system of the storage, which may create buckets."""
     fs = pytest.importorskip("pyarrow.fs", exc_type=ImportError)
     return fs.S3FileSystem(
         access_key=environ["AWS_ACCESS_KEY_ID"],

@@ -1,4 +1,4 @@
-"""A run without Ray: what is done, what is left out, what is told."""
+"""A run of the archive without Ray: its partitions, the ones that it skips, and its messages."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ PICTURES = 24
 
 
 class Here:
-    """Works in this process, on so many partitions until it is stopped."""
+    """An executor in this process, which stops after a number of partitions."""
 
     def __init__(self, most: int = 1000) -> None:
         self.most, self.done = most, 0
@@ -39,7 +39,7 @@ class Here:
 
 
 class Told(list[str]):
-    """A screen that keeps what it is told."""
+    """A screen that records its messages."""
 
     report = list.append
 

@@ -1,4 +1,4 @@
-"""Partitions whose actors died, without Ray."""
+"""Partitions whose actors have died; no Ray is needed."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ PARTITIONS = [Partition(name, ()) for name in "abc"]
 
 
 class Dying:
-    """Does partitions, but for some as often as is said."""
+    """An executor that fails for some partitions, each a given number of times."""
 
     def __init__(self, **deaths: int) -> None:
         self.deaths, self.asked = deaths, list[str]()

@@ -1,4 +1,4 @@
-"""The command as it is used, with Ray: object storage, and an actor that is killed."""
+"""The command `plates archive` with Ray, on object storage, also after an actor is killed."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ FEW = ("--partition", "1", "--actors", "1", "--in-flight", "1")
 
 @pytest.fixture
 def parquet() -> Any:
-    """PyArrow's module; Ray is looked for, too. Their imports take a second of each collection."""
+    """PyArrow's module, imported late: its import takes a second. Skips the test without Ray."""
     pytest.importorskip("ray.data", exc_type=ImportError)
     return pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 

@@ -55,9 +55,9 @@ def test_other_files_are_not_ours(parts: ResultParts, tmp_path: Path) -> None:
 
 
 class Disk:
-    """Notes what is synced: the names in a folder, or the size of a file.
+    """Records what is synced to the disk: the names in a folder, or the size of a file.
 
-    A file that was not synced, or whose name was not, may be empty or gone after a power cut.
+    After a power cut, a file that was not synced may be empty. It is gone if its name was not.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:

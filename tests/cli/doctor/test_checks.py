@@ -20,14 +20,14 @@ from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
 
 @pytest.fixture
 def options() -> ServerOptions:
-    """Options of a server on ports that nobody has."""
+    """Options of a server on free ports."""
     http, grpc, metrics = free_ports(3)
     return ServerOptions(device="cpu", http_port=http, grpc_port=grpc, metrics_port=metrics)
 
 
 @pytest.fixture
 def write(tmp_path: Path):
-    """Write a program of the shell."""
+    """Write a shell script that can be executed."""
 
     def program(path: str, code: str) -> Path:
         file = tmp_path / path

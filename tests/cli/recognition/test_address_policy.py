@@ -1,4 +1,4 @@
-"""Where URLs may lead."""
+"""Addresses to which the URLs of pictures may lead."""
 
 import socket
 from typing import Any
@@ -13,7 +13,7 @@ PUBLIC, OTHER = "93.184.215.14", "1.1.1.1"
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Addresses by name, which tests put there; nothing is asked of a network."""
+    """Addresses by host name, filled by tests in place of DNS."""
     known: dict[str, list[str]] = {}
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:
@@ -25,7 +25,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Addresses that were connected to."""
+    """Addresses to which connections were made."""
     tried: list[str] = []
 
     def connect(address: tuple[str, int], _timeout_s: float | None) -> str:

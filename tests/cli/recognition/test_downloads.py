@@ -1,4 +1,4 @@
-"""Pictures of a web server, a real one on this machine."""
+"""Pictures from a real web server on this machine."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Pictures made of a picture, without a server."""
+"""Pictures that the command draws from a picture, without a server."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of results, written and read again."""
+"""Result files, written and read back."""
 
 import csv
 from pathlib import Path

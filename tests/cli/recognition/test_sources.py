@@ -21,7 +21,7 @@ def fill(folder: Path, *names: str) -> Path:
 
 
 def found(*named: Path, **options: bool) -> list[str]:
-    """Return the sources that are found below the named folder."""
+    """Return the pictures that the command finds below a folder."""
     told: list[str] = []
     finder = PictureFinder(report=told.append, **options)
     sources = [*finder.find(map(str, named))]
@@ -45,7 +45,7 @@ class TestFind:
     def test_urls_of_a_list_lead_to_public_addresses_alone(
         self, options: dict[str, bool], is_list: bool, reason: str
     ) -> None:
-        """Nothing listens there: that the connection is refused shows that it was tried."""
+        """No server listens at the address: the refused connection shows the attempt."""
         (source,) = PictureFinder(**options).find(["http://127.0.0.1:1/car.jpg"], is_list=is_list)
         with pytest.raises(PictureError, match=reason):
             source.read()

@@ -1,4 +1,4 @@
-"""`plates people` adds people, changes and removes them."""
+"""The command `plates people`: people are added, changed and removed."""
 
 import shutil
 from contextlib import closing
@@ -26,7 +26,7 @@ def find(folder: Path, name: str) -> StoredPerson | None:
 
 @pytest.fixture(scope="module")
 def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose store has the administrator Anna, for tests that change nothing."""
+    """A folder with a store that has the administrator Anna; tests must not change it."""
     folder = tmp_path_factory.mktemp("store")
     added = run("add", folder, "anna", "--role", "administrator", typed=f"{PASSWORD}\n")
     assert added.exit_code == 0, added.output

@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass
 class Server:
-    """Gives each request the next answer, and remembers what was asked."""
+    """Gives each request the next answer, and records the requests."""
 
     answers: list[Answer]
     asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
@@ -93,7 +93,7 @@ def serving(*answers: Answer) -> Iterator[Server]:
 
 
 class Unhurried(CamerasClient):
-    """A client that notes its pauses, and does not wait."""
+    """A client that records its pauses instead of waiting."""
 
     def __init__(self, url: str) -> None:
         self.pauses = list[float]()
@@ -188,7 +188,7 @@ def test_without_a_server_the_first_connection_fails() -> None:
 
 
 def test_a_client_that_is_closed_ends_its_events() -> None:
-    """The other thread waits for the next piece, which never comes."""
+    """Another thread waits for the next piece, which never arrives."""
     opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
     with serving(opened) as server, CamerasClient(server.url) as client:
         events = client.events()

@@ -46,7 +46,7 @@ PAGES = {
 
 
 class Server:
-    """Answers every request with a status and a document; a page by its cursor without them."""
+    """Answers every request with a status and a document, or with the page of its cursor."""
 
     def __init__(self, status: int = 200, document: Any = None) -> None:
         self.status, self.document = status, document

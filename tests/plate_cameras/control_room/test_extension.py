@@ -1,4 +1,4 @@
-"""What the control room tells of its tasks and its database."""
+"""The control room's reports about its tasks and its database."""
 
 from __future__ import annotations
 

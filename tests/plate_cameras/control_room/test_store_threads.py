@@ -1,4 +1,4 @@
-"""Calls of the store in threads: slow ones keep no others from being made."""
+"""Calls of the store in threads: slow calls do not block others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PreparedStore:
 
 
 class Hold:
-    """A call that runs until it is let go."""
+    """A call that runs until it is released."""
 
     def __init__(self) -> None:
         self.begun, self.goes_on = threading.Event(), threading.Event()
@@ -121,7 +121,7 @@ def test_a_call_that_takes_too_long_is_given_up_and_keeps_its_thread() -> None:
 
 
 async def give_up(threads: StoreThreads, hold: Hold) -> str:
-    """Wait for a call that does not end, until it has begun before that; return the error."""
+    """Wait with a timeout for a call that does not end; return the error."""
     error = ""
     while not hold.begun.is_set():
         with pytest.raises(StoreUnavailable) as raised:

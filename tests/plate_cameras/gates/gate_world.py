@@ -1,7 +1,7 @@
-"""A driveway with gates in virtual time: the world around the gates, and what is true in it.
+"""Simulates a driveway with gates in virtual time, and knows the truth about it.
 
-The world keeps its own record of who stands where and who may come in. So its judgement of an
-opening comes from other code than that of the gates.
+The simulation keeps its own record of vehicles, places and rights. So it judges openings without
+the code of the gates.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOOK_EVERY_S = 0.5
 OLDEST_FRAME_S = 10.0
 """Greatest age of the last frame that shows a vehicle."""
 ROUNDING_S = 1e-6
-"""Sums of times may differ by so much."""
+"""Rounding error of sums of times, in seconds."""
 CAMERAS = (Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard"))
 TEXTS = ("A123BC77", "A128BC77", "M456OP199")
 DAY, NIGHT = Schedule(start="06:00", end="22:00"), Schedule(start="22:00", end="06:00")
@@ -100,11 +100,12 @@ class WorldRelay:
 
 
 class WorldStore:
-    """Lists and openings. Nothing can be read while the database is away; records wait in a file.
+    """A store of lists and openings. While the database is away, reads fail and records wait in a
+    file.
 
     Attributes:
-        requested_s: True times of the requests, by their passes.
-        read: The entries that the gates have read last.
+        requested_s: True times of the requests to the relay, by pass.
+        read: The list entries that the gates have read last.
     """
 
     def __init__(self) -> None:
@@ -155,7 +156,7 @@ class Request:
 
 
 class GateWorld:
-    """The world. Each rule of the test calls one of its methods, and then lets time pass."""
+    """The simulation. Each rule of the state machine calls one method, and then time passes."""
 
     def __init__(self) -> None:
         self.loop = VirtualLoop()
@@ -182,7 +183,7 @@ class GateWorld:
         return vehicle.pass_id
 
     def change(self, pass_id: str, **changes: Any) -> None:
-        """Change what is known of a vehicle. Frames that have agreed on a text stay known."""
+        """Change the readings of a vehicle. Frames that agreed on an earlier text still count."""
         before = self.vehicles[pass_id]
         earlier = {**before.earlier, before.text: before.agreeing}
         vehicle = replace(before, earlier=earlier, **changes)
@@ -211,7 +212,7 @@ class GateWorld:
         self.run(self._reload(replace(self.gate, **changes)))
 
     async def _reload(self, gate: Gate) -> None:
-        """Follow another gate. What already runs has no turn in between."""
+        """Reload the gate's settings; no other task runs in between."""
         self.gate = gate
         relays = {"north": WorldRelay(self, gate)}
         await self.controller.apply(Configuration(CAMERAS, gates=(gate,)), relays)
@@ -252,7 +253,7 @@ class GateWorld:
         return self.loop.time()
 
     def obstacle(self, gate: Gate, vehicle: Vehicle, entries: dict[str, ListEntry]) -> str:
-        """Return why a vehicle may not come in now; empty if it may."""
+        """Return the reason why a vehicle may not enter now; empty if it may."""
         checks = {
             "camera": vehicle.camera in gate.cameras,
             "zone": not gate.zones or bool({*gate.zones} & {*vehicle.zones}),
@@ -268,7 +269,7 @@ class GateWorld:
         return next((name for name, holds in checks.items() if not holds), "")
 
     def is_hour_of(self, schedule: Schedule) -> bool:
-        """Tell whether it is an hour of a schedule that has all days."""
+        """Tell whether the time is within the schedule's hours; the schedule has all days."""
         now = f"{datetime.fromtimestamp(self.store.unix_s_now()):%H:%M}"
         if schedule.start < schedule.end:
             return schedule.start <= now < schedule.end
@@ -296,7 +297,7 @@ class GateWorld:
         return any(self.now_s - request.at_s < open_s for request in self.requests)
 
     def judge_attempt(self, gate: Gate, request: OpeningRequest) -> None:
-        """Note what is wrong with an attempt to open a gate now."""
+        """Record the faults of an attempt to open a gate now."""
         vehicle = self.vehicles.get(request.pass_id)
         if vehicle is None:
             self.faults.append(f"opened for {request.pass_id}, which is not there")

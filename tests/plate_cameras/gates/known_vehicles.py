@@ -1,4 +1,4 @@
-"""Gates, passes and relays as the tests of gates use them."""
+"""Gates, passes and relays for the tests of gates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def make_pass_event(kind: Any = "agreed", text: str = TEXT, **changes: Any) -> P
 
 
 def make_list(*entries: ListEntry, revision: int = 1) -> LoadedList:
-    """Return the list `residents`; without entries, with the vehicle of the tests."""
+    """Return the list `residents`; by default it has the vehicle of the tests."""
     known = entries or (ListEntry(TEXT),)
     exact = {one.text: one for one in known}
     return LoadedList(1, "residents", revision, exact, tuple(one for one in known if one.edits))
@@ -59,7 +59,7 @@ def make_opening(**changes: Any) -> GateOpening:
 
 
 def remember_opening(age_s: float = 0.0, **changes: Any) -> HoldOffs:
-    """Return what is remembered of an opening that was so long ago."""
+    """Return the stored record of an opening, by its age."""
     hold_offs = HoldOffs()
     hold_offs.add(make_opening(**changes), NOW_S - age_s)
     return hold_offs
@@ -67,7 +67,7 @@ def remember_opening(age_s: float = 0.0, **changes: Any) -> HoldOffs:
 
 @dataclass
 class ScriptedRelay:
-    """Fails as often as it is told to, and then works. `None` in the script hangs.
+    """A relay that fails by a script, and then works. `None` in the script hangs.
 
     Attributes:
         script: Failures of the calls, in turn. A text is one after which the relay may have
@@ -139,7 +139,7 @@ class ListsInMemory:
 
 
 async def reached(condition: Callable[[], object], what: str) -> None:
-    """Return when it is so; fail if it was not for so long."""
+    """Wait until a condition is true; fail after a time."""
     deadline = time.monotonic() + WITHIN_S
     while not condition():
         assert time.monotonic() < deadline, f"wanted {what}"

@@ -1,4 +1,4 @@
-"""An ONVIF device with relay outputs, which checks what it is sent as a real one does."""
+"""A fake ONVIF device with relay outputs; it checks requests as a real one does."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class OnvifDevice:
 
     Attributes:
         mode: `Monostable` or `Bistable`.
-        has_io: True if it has the service DeviceIO; else the management service has the outputs.
+        has_io: True if it has the service DeviceIO; otherwise the management service has the
+            outputs.
         states: States that were set, with the path of the service.
         rejected: Reasons of requests that were not accepted.
-        hostile: Answers that stand in for the right ones, by operation. It does what it was asked
-            all the same. None ends the connection without an answer.
+        hostile: Answers that stand in for the right ones, by operation. The device still switches.
+            None ends the connection without an answer.
     """
 
     mode: str = "Bistable"
@@ -65,7 +66,7 @@ class OnvifDevice:
         return web.Response(status=instead[0], body=instead[1])
 
     def check(self, request: web.Request, envelope: etree._Element, name: str) -> str:
-        """Return why a request is not accepted."""
+        """Return the reason why a request is rejected."""
         if etree.QName(envelope).namespace != SOAP:
             return "wanted SOAP 1.2"
         if not request.headers["Content-Type"].startswith("application/soap+xml"):
@@ -116,7 +117,7 @@ class OnvifDevice:
 
 
 def check_login(envelope: etree._Element) -> str:
-    """Return why a login is not accepted: the digest is computed as WS-Security says."""
+    """Return the reason why a login is rejected; the digest is computed by WS-Security."""
     found = {
         name: envelope.findtext(f".//{{{space}}}{name}") or ""
         for space, name in (

@@ -1,4 +1,4 @@
-"""When a gate opens, worked out by hand."""
+"""Conditions for the opening of a gate, with results worked out by hand."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def make_present(seen_s: float = NOW_S, **changes: Any) -> PresentPass:
 
 
 def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
-    """Return circumstances in which the vehicle of the tests may come in."""
+    """Return circumstances in which the vehicle of the tests may enter."""
     return replace(
         Circumstances(
             steady_s=NOW_S,

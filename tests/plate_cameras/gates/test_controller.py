@@ -1,4 +1,4 @@
-"""Which vehicles the controller hands to which gates, with lists in memory."""
+"""The controller's choice of gates for each vehicle, with lists in memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FRAME_AGE_S = 0.5
 
 
 class WatchedGates(GateController):
-    """Gates whose vehicles stand there, and are seen, until their passes are closed.
+    """Gates whose vehicles are seen in each frame until their passes are closed.
 
     Attributes:
         is_blind: True while the camera sees nothing.
@@ -63,7 +63,7 @@ class WatchedGates(GateController):
         super().offer(event)
 
     def look(self) -> None:
-        """Show all vehicles in a frame of this moment."""
+        """Report all vehicles as seen in a frame of this moment."""
         for present in [] if self.is_blind else self._present.values():
             passed = present.passed
             self.see(Sighting(passed.camera, (passed.id,), self._clock()))
@@ -135,7 +135,7 @@ class Site:
         asyncio.run(main())
 
     def offer(self, *events: PassEvent, records: int = 0) -> list[tuple[str, str]]:
-        """Offer events; return what was recorded when the gates have stopped."""
+        """Offer events to the controller; return the records after the gates have stopped."""
 
         async def act(controller: GateController, _: KnownLists) -> None:
             for event in events:
@@ -151,7 +151,7 @@ class Site:
             self.controller.look()
 
     async def _look_on(self) -> None:
-        """Look again and again: a script may have its own clock."""
+        """Look repeatedly: a script may have its own clock."""
         while True:
             self._look()
             await asyncio.sleep(0.02)

@@ -1,6 +1,6 @@
-"""Histories of a gate that nobody has thought of: whatever happens, who may not come in does not.
+"""Random histories of a gate: no vehicle without permission enters, whatever happens.
 
-HISTORIES=20000 tries so many histories instead of a few hundred, and shortens one that fails.
+HISTORIES=20000 tries 20,000 histories instead of a few hundred, and shortens a failing one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.plate_cameras.gates.gate_world import DAY, NIGHT, TEXTS, GateWorld
 
 HISTORIES = int(os.environ.get("HISTORIES", "0"))
 SHORTENED = Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink
-"""A history that fails is shortened where many are tried; else it is told as it is."""
+"""True if a failing history is shortened, which is done if many are tried."""
 HOUR_S = 3600.0
 GETS_IN_S = 6.0
 """Longest wait of a vehicle that may come in, once all faults have ended."""
@@ -30,7 +30,7 @@ moods = st.sampled_from(["well", "well", "slow", "silent", "lost", "away", "brok
 
 
 class GateMachine(RuleBasedStateMachine):
-    """Vehicles, lists, clocks, cameras and relays do what they like."""
+    """A state machine: vehicles, lists, clocks, cameras and relays change at random."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class GateMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.store.entries)
     @rule(data=st.data())
     def drive_through(self, data: st.DataObject) -> None:
-        """Others wait while the gate is open for a vehicle that has gone."""
+        """Other vehicles wait while the gate is open for a vehicle that has left."""
         pass_id = self.world.appear(data.draw(st.sampled_from([*self.world.store.entries])))
         self.world.wait(0.1)
         self.world.leave(pass_id)
@@ -155,7 +155,7 @@ class GateMachine(RuleBasedStateMachine):
 
     @rule()
     def recover(self) -> None:
-        """Without faults, vehicles that may come in do, one after the other."""
+        """Without faults, all vehicles with permission enter, one after the other."""
         world, gate = self.world, self.world.gate
         world.recover()
         turns_s = len(world.vehicles) * max(gate.open_s, gate.pulse_s)

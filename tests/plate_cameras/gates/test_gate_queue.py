@@ -36,17 +36,16 @@ AWAY = NotSwitchedError("cannot connect")
 
 @dataclass
 class Driveway:
-    """A gate with what surrounds it. The steady time is that of the loop.
+    """A gate with its relay, lists and records. The steady time is that of the loop.
 
     Attributes:
         relay: Its relay.
-        refusals: Codes of the reasons why vehicles may not come in, by their passes. `None` is a
-            vehicle that may.
+        refusals: Codes of the reasons for refusals, by pass. `None` permits the vehicle.
         openings: The recorded openings.
         recorded_at_s: Steady times of the records.
         decided_at_s: Steady times of the decisions.
         hold_offs: The last openings.
-        told: Passes and reasons that were recorded.
+        told: Recorded passes and reasons.
         serving: The task that serves the vehicles.
     """
 

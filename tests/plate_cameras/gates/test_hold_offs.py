@@ -1,4 +1,4 @@
-"""What is remembered of the last openings, in steady time."""
+"""The memory of the last openings, in steady time."""
 
 from __future__ import annotations
 

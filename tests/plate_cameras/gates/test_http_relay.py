@@ -25,7 +25,7 @@ REQUEST = OpeningRequest("north", 'the "yard"', "p1", TEXT, "residents", TEXT)
 
 @dataclass
 class RelayServer:
-    """A relay that answers with a status and keeps what it was asked."""
+    """An HTTP relay that answers with a given status and records the requests."""
 
     status: int = 200
     requests: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
@@ -103,14 +103,14 @@ def test_after_any_other_answer_the_relay_may_have_opened(status: int) -> None:
 
 
 def may_have_opened(switch_on: Callable[[], None], message: str) -> bool:
-    """Tell whether it fails so that the relay may have opened all the same."""
+    """Tell whether a request fails with a possible opening of the relay."""
     with pytest.raises(RelayError, match=message) as caught:
         switch_on()
     return not isinstance(caught.value, NotSwitchedError)
 
 
 def switch_on(url: str) -> None:
-    """Send a request with the method that aiohttp repeats by itself."""
+    """Send a request with a method that aiohttp retries automatically."""
 
     async def run() -> None:
         relay = HttpRelay(make_gate(url=url, options={"method": "GET"}), {})
@@ -124,9 +124,7 @@ def switch_on(url: str) -> None:
 
 @contextmanager
 def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Serve one connection after the other; each gets its answer, and is cut off.
-
-    Gives:
+    """Serve connections in turn; each gets its answer, and is closed. Yields:
         The address, and what the connections have sent.
     """
     received: list[bytes] = []

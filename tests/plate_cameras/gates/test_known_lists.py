@@ -17,16 +17,16 @@ from tests.virtual_time import run_virtually
 
 
 class Shelf:
-    """A store with one list, whose calls take time.
+    """A store with one list and slow calls.
 
     Attributes:
         now_s: The steady time.
         takes_s: Time that each call takes.
         revision: State of the list.
         failure: The error of each call; None if they work.
-        within_s: Ages of openings that were asked for.
+        within_s: Ages of openings in the requests.
         aged: Openings with their ages.
-        changes: Number of changes that were told.
+        changes: Number of changes that were reported.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Reasons of refusals: what is written can be read back."""
+"""Reasons of refusals: written codes can be read back."""
 
 from __future__ import annotations
 

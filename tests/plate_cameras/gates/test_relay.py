@@ -1,4 +1,4 @@
-"""The relay of a gate is asked now and then whether it is there, in virtual time."""
+"""Periodic checks whether the relay of a gate can be reached, in virtual time."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.virtual_time import run_virtually
 
 
 class Broken(ScriptedRelay):
-    """A relay whose script is that of the checks."""
+    """A relay whose checks follow a script."""
 
     async def prepare(self) -> None:
         await self._follow()
 
 
 def watch(relay: ScriptedRelay, *waits_s: float) -> list[str]:
-    """Watch a relay; return what its gate's status tells after each wait."""
+    """Watch a relay; return the gate's status after each wait."""
 
     async def main() -> list[str]:
         status, told = GateStatus("north"), []

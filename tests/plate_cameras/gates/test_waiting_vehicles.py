@@ -19,7 +19,7 @@ HOUR_S = 3600.0
 
 @pytest.fixture
 def world() -> Iterator[GateWorld]:
-    """A gate that is open for two seconds; its list has another vehicle."""
+    """A simulation with a gate that opens for two seconds; its list has another vehicle."""
     with closing(GateWorld()) as made:
         made.put_entry(ListEntry(OTHER))
         made.wait(1.5)

@@ -203,7 +203,7 @@ def test_logins_with_any_password_work(
 
 
 def fail(still: Still, answer: Callable[[Handler], None], *, user: str = WRITTEN) -> str:
-    """Return how a request fails."""
+    """Return the error of a request."""
     still.answer = answer
     address = address_of(Camera("gate", still.url("picture?token=s3cret", user)), QUICK)
     with (

@@ -1,4 +1,4 @@
-"""A control room of a gateway that wants keys."""
+"""A control room of a gateway that requires keys."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -28,7 +28,7 @@ from tests.serving.gateway.http.service import lasting_app
 
 PASSWORD = "correct horse battery"
 HASH = PasswordHasher(1, 8, 1).hash(PASSWORD)
-"""Made with parameters that cost nothing."""
+"""Hash of the password, made with the cheapest parameters."""
 TESTER = Requester("tester", "test")
 ANNA, BORIS = Person("anna", "administrator"), Person("boris", "viewer", ("north",))
 OTHERS = Address("0.0.0.0", 8000)
@@ -96,7 +96,7 @@ def open_room(
 
 @contextmanager
 def open_with_keys(folder: Path) -> Iterator[Room]:
-    """Open a room of a gateway that wants keys; those of an entry are its name."""
+    """Open a room of a gateway that requires keys; the key of each entry is its name."""
     keys = write_keys(
         folder,
         gate="",

@@ -1,4 +1,4 @@
-"""Passwords: rules, and hashes that few threads make."""
+"""Passwords: their rules, and their hashes, for which there are few threads."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Callers, known by key, session or place; and those that are refused."""
+"""Callers, identified by key, session or address, and callers that are rejected."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ def unchanged_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
 
 
 def asker(room: Room, **headers: str) -> tuple[int, str]:
-    """Return the status of the question who asks, and the answer or the error."""
+    """Return the status, and the answer or error, of a request for the caller's identity."""
     answer = room.client.get("/v1/session", headers=headers)
     told = answer.json()
     return answer.status_code, told.get("name") or told["detail"]
@@ -273,7 +273,7 @@ def test_a_browser_with_all_its_headers_is_local(loopback_room: Room) -> None:
 
 
 def test_headers_that_our_pages_and_clients_set_are_no_proxys() -> None:
-    """They stand in the scripts of both rooms, in the client and in the API's description."""
+    """These names also appear in the pages' scripts, in the client and in the API's description."""
     folders = (
         "orchestrator/serving/gateway/http/page",
         "orchestrator/client",
@@ -296,7 +296,7 @@ def test_headers_that_our_pages_and_clients_set_are_no_proxys() -> None:
 
 
 def test_a_request_by_http_1_0_is_not_local() -> None:
-    """The proxy nginx forwards requests so, and shows nothing else of itself, by default."""
+    """By default, nginx forwards requests in this form, and adds no other headers."""
     scope: dict[str, Any] = {"type": "http", "headers": [(b"host", b"127.0.0.1:8000")]}
     assert is_direct(Request({**scope, "http_version": "1.1"}))
     assert not is_direct(Request({**scope, "http_version": "1.0"}))

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.server
 
 PROCESSES = 2
 ENOUGH = 12
-"""Connections after which each process has surely had one: the kernel spreads them by chance."""
+"""Number of connections by which each process has almost surely had one: the kernel picks at
+random."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Tokens of nobody cost one look into the database for all of them."""
+"""Unknown tokens: one read of the database serves all of them."""
 
 from __future__ import annotations
 

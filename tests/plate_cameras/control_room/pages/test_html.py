@@ -1,4 +1,4 @@
-"""The HTML of the pages: complete in both languages, guarded, and free of inline code."""
+"""The HTML of the pages: complete in both languages, with security headers, without inline code."""
 
 from __future__ import annotations
 

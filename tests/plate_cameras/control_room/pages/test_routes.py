@@ -1,4 +1,4 @@
-"""The pages as they are served: public, guarded, in the reader's language."""
+"""The served pages: public ones, guarded ones, and the reader's language."""
 
 from __future__ import annotations
 

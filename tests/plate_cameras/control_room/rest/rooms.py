@@ -49,7 +49,7 @@ OF_THE_EAST = Principal("anna", Role.ADMINISTRATOR, ("east",))
 
 
 class ChosenPrincipal:
-    """Lets everybody in as one principal."""
+    """Admits every caller as the same principal."""
 
     def __init__(self, principal: Principal) -> None:
         self.principal, self.has_rights = principal, True
@@ -101,7 +101,7 @@ class Room:
         self._access.principal = principal
 
     def withdraw_rights(self) -> None:
-        """Let callers that have begun a request lose their rights."""
+        """Withdraw the rights of callers whose requests are being answered."""
         self._access.has_rights = False
 
     def require_reasons(self) -> None:
@@ -115,7 +115,7 @@ class Room:
         return answer.json()
 
     def kinds(self) -> list[tuple[str, str, str, int]]:
-        """Return who, why, kind and count of the audit, the newest first."""
+        """Return caller, reason, kind and count of each audit entry, newest first."""
         entries = self.get("/v1/audit")["searches"]
         return [(entry["who"], entry["why"], entry["kind"], entry["count"]) for entry in entries]
 

@@ -1,4 +1,4 @@
-"""Listeners of the feed in one process, over a real database."""
+"""Listeners of the change feed in one process, with a real database."""
 
 from __future__ import annotations
 

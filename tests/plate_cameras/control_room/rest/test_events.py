@@ -1,4 +1,4 @@
-"""Streams of events in one process: what a listener missed, and what it cannot get any more."""
+"""Streams of events in one process: events that a listener missed, and lost ones."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ HTTP: dict[str, Any] = {"type": "http", "method": "GET", "path": "/v1/events"}
 
 
 class Caller:
-    """Reads a stream until something has come often enough, and disconnects.
+    """Reads a stream until a text has come a number of times, and disconnects.
 
     Attributes:
-        content: What has come so far.
+        content: The bytes received so far.
     """
 
     def __init__(self, wanted: bytes, count: int) -> None:
@@ -49,7 +49,7 @@ class Caller:
 
 
 def listen(room: Room, query: str, wanted: bytes, count: int = 1) -> list[dict[str, str]]:
-    """Return the events of a stream, as soon as a caller has got something so many times."""
+    """Return the events of a stream, once a text has come a number of times."""
 
     async def act() -> bytes:
         feed = ChangeFeed(room.room)
@@ -119,7 +119,7 @@ def test_a_caller_that_reads_nothing_loses_its_place() -> None:
 
 
 def run_stream(streams: OpenStreams, stall: Callable[[Message], Awaitable[None]]) -> list[str]:
-    """Send a stream to a caller who takes its headers alone; return what was made."""
+    """Send a stream to a caller that reads only the headers; return the created streams."""
     made: list[str] = []
 
     async def chunks() -> Any:

@@ -1,4 +1,4 @@
-"""The description of the control room in the gateway's document, and the room against it."""
+"""The control room's part of the OpenAPI document, and its answers compared with it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def test_the_page_shows_the_operations(room: Room) -> None:
 
 
 def is_checked(path: str) -> bool:
-    """Tell whether an operation is one of ours that ends; the stream of events does not."""
+    """Tell whether an operation is tested: one of the room's, except the endless stream of
+    events."""
     return path in PART_OF_THE_ROOM and path != "/v1/events"
 
 

@@ -26,7 +26,7 @@ CHANGE = {"old_password": PASSWORD, "password": NEW}
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    """A room that strangers can reach."""
+    """A room that can be reached from other machines."""
     with open_room(tmp_path, http=OTHERS) as opened:
         yield opened
 

@@ -161,7 +161,7 @@ def test_an_export_that_ends_early_stands_in_the_audit_with_its_count(
 
 
 async def hang_up_amid(path: str, query: bytes, app: ASGIApp) -> None:
-    """Ask for a file, and hang up after the first page."""
+    """Request a file, and disconnect after the first page."""
     has_page = asyncio.Event()
     sent: list[Message] = [{"type": "http.request"}]
 

@@ -1,4 +1,4 @@
-"""People over HTTP: who may change whom, and what is refused."""
+"""People over HTTP: rights to change others, and rejected requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The control room in a real gateway process: live events, and a database that is away."""
+"""The control room in a real gateway process: live events, and an unreachable database."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Events:
         self.number = begin["id"]
 
     def read_block(self) -> dict[str, str]:
-        """Return the fields of the next event that is not a comment; none at the end."""
+        """Return the fields of the next event, without comments; empty at the end."""
         lines = iter(self.answer.readline, b"")
         block: dict[str, str] = {}
         for line in (one.decode().rstrip("\n") for one in lines):

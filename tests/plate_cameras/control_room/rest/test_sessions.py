@@ -26,21 +26,21 @@ WRONG = {"name": "anna", "password": "wrong horse battery"}
 
 @pytest.fixture
 def room(tmp_path: Path) -> Iterator[Room]:
-    """A room that strangers can reach."""
+    """A room that can be reached from other machines."""
     with open_room(tmp_path, http=OTHERS) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def open_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Room, dict[str, str]]]:
-    """A room with a session of Anna's, for tests that end and change nothing."""
+    """A room with a session of Anna; tests must not end or change it."""
     options = {"http": OTHERS, "cors_origins": ("https://shop.example",)}
     with open_room(tmp_path_factory.mktemp("room"), **options) as room:
         yield room, room.log_in()
 
 
 def cookie_of(room: Room, **headers: str) -> tuple[str, dict[str, str]]:
-    """Log in, and return the name of the cookie and its attributes that are set."""
+    """Log in, and return the cookie's name and attributes."""
     answer = room.client.post("/v1/session", json=RIGHT, headers=headers)
     assert answer.status_code == 200, answer.text
     ((name, morsel),) = SimpleCookie(answer.headers["set-cookie"]).items()
@@ -250,7 +250,7 @@ CROSS_SITE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
 def test_a_page_of_another_site_gets_nothing_by_the_cookie(
     open_session: tuple[Room, dict[str, str]], method: str, path: str, headers: dict[str, str]
 ) -> None:
-    """The page may even know the CSRF token."""
+    """This holds even if the other page knows the CSRF token."""
     room, changes = open_session
     body = {"role": "viewer"}
     answer = room.client.request(method, path, headers={**changes, **headers}, json=body)

@@ -1,4 +1,4 @@
-"""Requests whose caller loses all rights while they are answered."""
+"""Requests whose caller loses all rights during the answer."""
 
 from __future__ import annotations
 

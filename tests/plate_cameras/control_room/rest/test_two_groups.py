@@ -1,4 +1,4 @@
-"""Groups are walls: every operation, as each role of one group, tells nothing of the other."""
+"""No operation, in any role of one group, reveals data of the other group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = {
     "/v1/people/": ("zq7-person", "zq7-clara"),
     "/v1/passes/": ("zq7-1",),
 }
-"""What is there in zq7, by the starts of paths."""
+"""Names of existing things in zq7, by prefixes of paths."""
 QUERIES = {
     "camera": ["zq7-gate"],
     "list": ["zq7-cars", "zq7-unused", "zq7-made"],
@@ -61,10 +61,10 @@ QUERIES = {
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
 }
-"""Values of all parameters of queries; those that name nothing have none."""
+"""Values for the query parameters that can name something."""
 CREATING = {"/v1/lists/{name}", "/v1/people/{name}"}
-"""Names are unique in the service: cameras name lists, and people log in by theirs. So a caller who
-adds one that is taken learns this, and nothing else."""
+"""Names are unique in the service: cameras name lists, and people log in by theirs. So a caller
+that adds an existing name learns that it is taken, and nothing else."""
 BODIES = {
     "/v1/people/{name}": {"role": "viewer", "groups": ["south"], "password": "long enough for all"},
     "/v1/session": {"name": "zq7-person", "password": "not the password"},
@@ -83,15 +83,16 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
 
 
 def unknown(text: str) -> str:
-    """Return a text with names and plates that nobody has, in the place of those of zq7."""
+    """Return a text in which unknown names and plates replace those of zq7."""
     replaced = text.replace("zq7", "qz9").replace("B234", "X987")
     return replaced.replace(LISTED, "X345EK77")
 
 
 def paths_of(route: RoomRoute) -> list[str]:
-    """Return the paths to what there is in zq7, with the values of each parameter.
+    """Return the paths of all existing things in zq7, with values for each parameter.
 
-    A new operation comes here by itself. One with new names fails until `NAMES` has some.
+    New operations are included automatically. With new parameters, they fail until `NAMES` has
+    values.
     """
     texts = (TEXT, LISTED) if "{text}" in route.path else ("",)
     parameters = route.path.replace("{id}", "{name}")
@@ -157,7 +158,7 @@ def test_what_is_not_theirs_is_answered_as_what_is_not_there(
 
 
 def test_no_call_of_the_south_has_changed_anything_elsewhere(room: Room) -> None:
-    """This walks all operations again, between two looks of an administrator of all groups."""
+    """All operations are called between two reads by an administrator of all groups."""
     before = everything_of_zq7(room)
     for route in (one for one in ROUTES if one.path != EVENTS and one.method != "GET"):
         for path, role in product(paths_of(route), ROLES):
@@ -187,7 +188,7 @@ def test_answers_stay_the_same_whatever_the_other_group_has(tmp_path: Path) -> N
 
 
 def everything_of_the_south(room: Room) -> list[tuple[str, str, Any]]:
-    """Return what all roles read. The audit is left out: it names these calls, too."""
+    """Return the answers that all roles get, except the audit, which records these calls, too."""
     answers = []
     for route in ROUTES:
         if route.method == "GET" and route.path not in (EVENTS, "/v1/audit"):

@@ -1,4 +1,4 @@
-"""Whatever a caller may choose has an upper number: a walk over all operations of the room."""
+"""Every value that a caller may choose has a limit, in all operations of the room."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPERATIONS = [
 
 
 def without_limit(schema: dict[str, Any], name: str) -> Iterator[str]:
-    """Return the parts of a schema that may have any size."""
+    """Return the parts of a schema without a limit of size."""
     if "$ref" in schema:
         schema = SCHEMAS[schema["$ref"].rsplit("/", 1)[1]]
     kind = schema.get("type")
@@ -62,7 +62,7 @@ def test_each_value_that_a_caller_chooses_has_a_limit(path: str, operation: dict
 
 
 def is_collection(schema: dict[str, Any]) -> bool:
-    """Tell whether an answer is nothing but things of one kind."""
+    """Tell whether an answer is a list of one kind of things."""
     kinds = [one.get("type") for one in schema["properties"].values()]
     return kinds.count("array") == 1 and len(kinds) <= 3
 

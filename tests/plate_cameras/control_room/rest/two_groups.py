@@ -1,4 +1,4 @@
-"""A control room with two groups, south and zq7, and everything that the store may hold of zq7."""
+"""A control room with two groups, south and zq7; zq7 has data of every kind."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.plate_cameras.control_room.access.rooms import HASH, TESTER, Room, op
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 TEXT, LISTED = "B234CD77", "C345EK77"
-"""Plates of zq7 alone."""
+"""Plates that only zq7 has."""
 SECRETS = re.compile(rf"zq7|{TEXT}|{LISTED}", re.IGNORECASE)
-"""What nobody else may read."""
+"""Texts that only members of zq7 may read."""
 ROLES = ("viewer", "editor", "administrator")
 ALL, NORTH = {"X-API-Key": "office"}, {"X-API-Key": "zq7-key", "X-Reason": "case zq7"}
 
@@ -81,7 +81,7 @@ def open_two_groups(folder: Path) -> Iterator[Room]:
 
 
 def fill(room: Room, group: str, text: str, listed: str) -> None:
-    """Put everything that there can be into a group."""
+    """Add data of every kind to a group."""
     store, camera = room.store, f"{group}-gate"
     zone = Zone(f"{group}-zone", ((0.0, 0.5), (1.0, 0.5), (1.0, 1.0)))
     for name in ("cars", "gate-list", "unused"):
@@ -129,13 +129,13 @@ def _opening(group: str, camera: str, text: str) -> GateOpening:
 
 @dataclass
 class OpenStream:
-    """A request whose answer goes on.
+    """A request whose answer is a stream.
 
     Attributes:
         room: The control room.
         path: Path of the request.
         headers: Headers of the request.
-        content: What has come so far.
+        content: The bytes received so far.
     """
 
     room: Room
@@ -151,7 +151,7 @@ class OpenStream:
 
     @property
     def has_ended(self) -> bool:
-        """True if the answer has ended, or has broken off."""
+        """True if the answer has ended or was interrupted."""
         return self._running.done()
 
     def leave(self) -> None:
