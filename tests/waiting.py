@@ -1,4 +1,4 @@
-"""Waiting for what comes by itself, however quick the machine is."""
+"""Waiting for conditions, independent of the machine's speed."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ def until(
     """Return when it is so; fail where it was not for so long.
 
     Args:
-        condition: Tells whether it is so.
+        condition: Function that tells whether the condition is true.
         what: The name of the condition.
         within_s: The longest wait.
         every_s: The pause after each look; a look at all processes takes some milliseconds.

@@ -90,8 +90,10 @@ def test_python_compiles_and_imports_what_there_is(block: Block) -> None:
 
 
 def has(module: str, name: str) -> bool:
-    """Tell whether a module defines a name. Modules that only workers can import are read as
-    text."""
+    """Tell whether a module defines a name.
+
+    Modules that only workers can import are read as text.
+    """
     if module.startswith("orchestrator.triton"):
         text = Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8")
         return re.search(rf"^(?:async )?(?:def|class) {name}\b|^{name}\b", text, re.M) is not None

@@ -17,8 +17,10 @@ CALL_S = 0.3
 
 
 class Span(NamedTuple):
-    """The fields of a span that tests use. Ids are hexadecimal; without a parent, its id is
-    empty."""
+    """The fields of a span that tests use.
+
+    Ids are hexadecimal; without a parent, its id is empty.
+    """
 
     name: str
     trace: str

@@ -16,7 +16,9 @@ from workshop.benchmarks.processes import find_tree, find_workers
 
 @dataclass(frozen=True)
 class Serving:
-    """A running `plates serve`. Attributes:
+    """A running `plates serve`.
+
+    Attributes:
         process: The command.
         url: URL of its HTTP port.
         grpc: Address of its gRPC port.

@@ -65,8 +65,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_clip(picture: cv2.typing.MatLike, file: Path) -> None:
-    """Write a clip of four equal frames. FFmpeg recognises its type by the content, not the
-    name."""
+    """Write a clip of four equal frames.
+
+    FFmpeg recognises its type by the content, not the name.
+    """
     film = cv2.VideoWriter(
         str(file.with_suffix(".avi")), cv2.VideoWriter.fourcc(*"MJPG"), 5, picture.shape[1::-1]
     )

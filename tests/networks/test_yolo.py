@@ -1,5 +1,4 @@
-"""The detector: the outputs of the published network, in order, from a file that is safe to
-load."""
+"""The detector: outputs of the published network, loaded from a safe file."""
 
 from pathlib import Path
 

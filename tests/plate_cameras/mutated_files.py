@@ -1,4 +1,4 @@
-"""CAMERAS.toml with mutations: of bytes, of values, of keys and of tables."""
+"""Mutates a CAMERAS.toml: its bytes, values, keys and tables."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _replace_value(content: bytes, random_: random.Random) -> bytes:
 
 
 def _replace_inner(content: bytes, random_: random.Random) -> bytes:
-    """Replace one text in quotes, wherever it stands."""
+    """Replace one quoted text at random."""
     parts = content.split(b'"')
     at = random_.randrange(1, max(2, len(parts) - 1), 2)
     odd = random_.choice([one for one in ODD_VALUES if one.startswith('"')]).strip('" ')
@@ -159,8 +159,8 @@ def try_all(folder: Path, count: int, seed: int) -> tuple[list[str], list[str], 
     """Use many mutated files as `plates watch` does.
 
     Returns:
-        Exceptions that are no errors of settings, with their files; messages of all errors; the
-        number of files that were accepted.
+        Exceptions other than settings errors, with their files; messages of all errors; the number
+        of accepted files.
     """
     random_, file = random.Random(seed), folder / "CAMERAS.toml"
     escaped, messages, accepted = list[str](), list[str](), 0
@@ -178,7 +178,7 @@ def try_all(folder: Path, count: int, seed: int) -> tuple[list[str], list[str], 
 
 
 def use(file: Path) -> None:
-    """Read a file, and make of it what can be made without a connection."""
+    """Read a file, and create all objects that need no connection."""
     configuration = read_configuration(file)
     make_receivers(configuration, {})
     for gate in configuration.gates:

@@ -1,4 +1,4 @@
-"""Vehicles for the tests of passes: plates whose boxes and readings are given by hand."""
+"""Plates with given boxes and readings, for the tests of passes."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def frame(time_s: float, size_wh: tuple[int, int] = SIZE_WH) -> Frame:
 
 
 def live_frame(moment_s: float, time_s: float) -> Frame:
-    """Return a frame of a stream, with a steady moment and a Unix time."""
+    """Return a frame of a stream, with its steady time and its Unix time."""
     number = round(moment_s * 100)
     return Frame("gate", number, time_s, "wall", b"a picture", SIZE_WH, steady_s=moment_s)
 
 
 def look(time_s: float, seen: Plate, size_wh: tuple[int, int] = SIZE_WH) -> Look:
-    """Return the look at the only plate of a frame of a file."""
+    """Return the look at the only plate in a frame of a clip."""
     return look_at(frame(time_s, size_wh), seen)
 
 
 def look_at(shot: Frame, seen: Plate) -> Look:
-    """Return the look at the only plate of a frame."""
+    """Return the look at the only plate in a frame."""
     [only] = take_looks(CAMERA, shot, Plates((seen,)), KnownSharpness())
     return only
 
@@ -62,7 +62,7 @@ def observation(time_s: float, seen: Plate, sharpness: float = 1.0) -> Observati
 
 @dataclass
 class KnownSharpness:
-    """Pixels whose sharpness is given by the left side of a box; 1 for the others.
+    """Pixels with a given sharpness for boxes by their left side; 1 for others.
 
     Attributes:
         by_left: Sharpness by left side, pixels.
@@ -83,7 +83,7 @@ class KnownSharpness:
 
 
 def new_tracker(camera: Camera = CAMERA, pixels: KnownSharpness | None = None) -> PassTracker:
-    """Return a tracker whose ids are the numbers of the passes."""
+    """Return a tracker that numbers the passes as their ids."""
     return PassTracker(
         camera, pixels=pixels or KnownSharpness(), new_id=lambda _, number: str(number)
     )

@@ -1,4 +1,4 @@
-"""A camera: plays the pictures of a folder over RTSP, in a loop. Runs with Debian's Python.
+"""A fake camera: plays the pictures of a folder over RTSP in a loop. Needs Debian's Python.
 
     /usr/bin/python3 rtsp_server.py FOLDER PORT [CERTIFICATE KEY]
 
@@ -28,7 +28,7 @@ VIEWER = "viewer"
 
 
 class Camera:
-    """The RTSP server and what it plays."""
+    """The RTSP server and its stream."""
 
     def __init__(self, folder: str, port: str, *certificate: str) -> None:
         self.media = None
@@ -44,7 +44,7 @@ class Camera:
         self.server.attach(None)
 
     def encrypt(self, factory: object, certificate: str, key: str) -> None:
-        """Speak TLS, and let everybody see what is played."""
+        """Switch TLS on, and permit access without a login."""
         auth, token = GstRtspServer.RTSPAuth(), GstRtspServer.RTSPToken()
         auth.set_tls_certificate(Gio.TlsCertificate.new_from_files(certificate, key))
         token.set_string(GstRtspServer.RTSP_TOKEN_MEDIA_FACTORY_ROLE, VIEWER)
@@ -57,7 +57,7 @@ class Camera:
         self.server.set_auth(auth)
 
     def configure(self, _: object, media: object) -> None:
-        """Keep what is played, to change it later."""
+        """Keep the stream, to change it later."""
         self.media = media
 
     def resize(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Cameras that tests may kill, stop and disturb: over RTSP by GStreamer, and over HTTP."""
+"""Fake cameras that tests may kill, stop and disturb: over RTSP (GStreamer) and over HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOUNDARY = "picture"
 
 
 def check_gstreamer() -> None:
-    """Skip the test where Debian's packages are missing."""
+    """Skip the test if Debian's packages are missing."""
     if not is_installed():
         pytest.skip(MISSING)
 
@@ -77,7 +77,7 @@ def rtsp_camera(folder: Path, *certificate: Path) -> Iterator[RtspCamera]:
 
 @dataclass
 class HttpCamera:
-    """Sends JPEG pictures one after the other, and files.
+    """A camera over HTTP that sends JPEG pictures in turn, and files.
 
     Attributes:
         frames: The pictures.
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
             self._send_pictures()
 
     def _send_file(self, body: bytes) -> None:
-        """Send a file from the byte that is asked for: an MP4's index may lie at its end."""
+        """Send a file from the requested byte on: an MP4's index may be at its end."""
         start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")[0])
         self.send_response(206 if start else 200)
         self.send_header("Content-Type", "video/mp4")

@@ -19,7 +19,7 @@ async def wait(condition: Callable[[], object], what: str) -> None:
 
 
 async def take(stream: CameraStream, count: int) -> list[Frame]:
-    """Return some frames; ones that were lost are waited for again."""
+    """Return a number of frames; replacements of lost frames are awaited."""
     frames: list[Frame] = []
     while len(frames) < count:
         assert await asyncio.wait_for(stream.ready(), WITHIN_S)
@@ -29,7 +29,7 @@ async def take(stream: CameraStream, count: int) -> list[Frame]:
 
 
 async def take_until(stream: CameraStream, condition: Callable[[Frame], bool]) -> Frame:
-    """Return the first frame for which it is so."""
+    """Return the first frame that meets a condition."""
     deadline = time.monotonic() + WITHIN_S
     while True:
         (frame,) = await take(stream, 1)

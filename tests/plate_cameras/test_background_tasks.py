@@ -1,4 +1,4 @@
-"""Tasks that fail, return or are stopped, and what their owner makes of it."""
+"""Tasks that fail, return or are stopped, and the reaction of their owner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Failing:
 
 
 class Sleeps:
-    """Sleeps for no time, and remembers for how long."""
+    """A sleep that returns at once and records its duration."""
 
     def __init__(self) -> None:
         self.pauses_s: list[float] = []
@@ -189,7 +189,7 @@ def test_a_task_that_loses_its_cancellation_is_not_started_again(
 
 
 def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
-    """Such as that of a future that somebody else has cancelled."""
+    """This may come from a future that other code has cancelled."""
 
     async def act(tasks: BackgroundTasks) -> None:
         starts = []

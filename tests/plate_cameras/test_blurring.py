@@ -29,7 +29,7 @@ def part(picture: Bgr, box: Xyxy) -> Bgr:
 
 
 def spread(picture: Bgr) -> float:
-    """Return how much neighbouring pixels differ: letters and faces are such differences."""
+    """Return the mean difference of neighbouring pixels, which is large for letters and faces."""
     return float(np.abs(np.diff(picture.astype(float), axis=1)).mean())
 
 

@@ -1,4 +1,4 @@
-"""URLs of cameras whose passwords hold what URLs are made of."""
+"""URLs of cameras whose passwords contain characters with a meaning in URLs."""
 
 from pathlib import Path
 

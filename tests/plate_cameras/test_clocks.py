@@ -1,4 +1,4 @@
-"""The clocks of the cameras, and the rule that nobody else asks for the time."""
+"""The clocks of the cameras, and the rule that no other module reads the time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = sorted(
 
 
 def find_clocks(code: str) -> list[str]:
-    """Return the places of a module that ask the system for the time."""
+    """Return the places of a module that read the system's time."""
     tree = ast.parse(code)
     asked = [
         f"{node.value.id}.{node.attr}, line {node.lineno}"

@@ -1,4 +1,4 @@
-"""Motion: what opens the gate, and what does not keep it open."""
+"""Motion detection: changes that open the gate, and those that do not keep it open."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def scene(
 
 
 def play(gate: MotionGate, view: Scene, steps: range) -> list[bool]:
-    """Show a scene to the gate, five pictures a second; return where it was open."""
+    """Show a scene to the gate, five pictures a second; return its state for each picture."""
     return [gate.update(view(step), step * STEP_S) for step in steps]
 
 

@@ -1,4 +1,4 @@
-"""Upper numbers of CAMERAS.toml: a walk over all its settings."""
+"""Limits of CAMERAS.toml: a test of all its settings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SAMPLES: list[Any] = [
 
 
 def inner_types(kind: Any) -> Iterator[Any]:
-    """Return the dataclasses that are somewhere in the fields of one."""
+    """Return all dataclasses within the fields of a dataclass."""
     yield kind
     for hint in get_type_hints(kind).values():
         for one in [hint, *get_args(hint)]:

@@ -6,7 +6,7 @@ from plate_cameras.zones import contains, find_zones, is_watched, meets, side_of
 SQUARE = ((0.2, 0.2), (0.6, 0.2), (0.6, 0.6), (0.2, 0.6))
 BAY = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.0, 1.0))
 ACROSS = Line("across", ((0.0, 0.5), (1.0, 0.5)))
-"""Leads to the right: its left side is above it in the picture."""
+"""A line to the right; its left side is above it in the picture."""
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,9 @@ class WorldRelay:
 
 
 class WorldStore:
-    """A store of lists and openings. While the database is away, reads fail and records wait in a
-    file.
+    """A store of lists and openings.
+
+    While the database is away, reads fail and records wait in a file.
 
     Attributes:
         requested_s: True times of the requests to the relay, by pass.

@@ -124,7 +124,9 @@ def switch_on(url: str) -> None:
 
 @contextmanager
 def rough_server(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """Serve connections in turn; each gets its answer, and is closed. Yields:
+    """Serve connections in turn; each gets its answer, and is closed.
+
+    Yields:
         The address, and what the connections have sent.
     """
     received: list[bytes] = []

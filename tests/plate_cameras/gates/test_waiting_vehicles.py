@@ -1,4 +1,4 @@
-"""Vehicles that stand before a gate while something changes, in virtual time."""
+"""Vehicles that wait at a gate during a change, in virtual time."""
 
 from __future__ import annotations
 

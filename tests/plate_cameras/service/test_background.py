@@ -1,4 +1,4 @@
-"""Rounds of the upkeep of a store that fails."""
+"""Rounds of maintenance of a store that fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAILURES = [
 
 
 class FailingStore:
-    """Fails a number of times in each of its calls, and counts the others."""
+    """A store whose calls each fail a number of times; it counts the successful ones."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = [*failures]

@@ -1,4 +1,4 @@
-"""The end of a watch: asked for, told and limited."""
+"""The end of a watch: its request, its messages and its time limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.virtual_time import run_virtually
 
 
 class Process:
-    """What a process says, and how it ends."""
+    """The output and the end of a process."""
 
     def __init__(self, limit_s: float = 0.05, tell_s: float = 0.01) -> None:
         self.said: list[str] = []

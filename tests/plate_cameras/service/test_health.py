@@ -1,4 +1,4 @@
-"""Dead tasks of a watch, by name."""
+"""The health of a watch: its dead tasks by name."""
 
 from __future__ import annotations
 

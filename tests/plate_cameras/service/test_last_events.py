@@ -1,4 +1,4 @@
-"""A run of `plates watch --once` that ends: what its receivers get."""
+"""Events that receivers get at the end of `plates watch --once`."""
 
 from __future__ import annotations
 

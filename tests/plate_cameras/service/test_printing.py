@@ -1,4 +1,4 @@
-"""Lines of a watch, printed to readers that are slow, gone or full."""
+"""Lines that a watch prints to readers that are slow, closed or full."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.plate_cameras.service.failing_stream import FailingStream
 
 
 class BlockedStream(io.StringIO):
-    """Does not return from a write before it may."""
+    """A stream whose writes block until they are released."""
 
     def __init__(self) -> None:
         super().__init__()

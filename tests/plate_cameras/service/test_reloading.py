@@ -1,4 +1,4 @@
-"""Changes of the file of cameras, right and wrong ones."""
+"""Valid and invalid changes of the file of cameras."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SINK = '\n[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "https://erp.example/
 
 
 class Site:
-    """A file of cameras, and what becomes of its changes."""
+    """A file of cameras, and the results of its changes."""
 
     def __init__(self, file: Path, *failures: Exception) -> None:
         file.write_text(GOOD)
@@ -36,7 +36,7 @@ class Site:
         self.applied.append(configuration)
 
     def write(self, content: str | bytes) -> None:
-        """Write the file; its stamp is another one, however fast this test runs."""
+        """Write the file with a new timestamp, however fast this test runs."""
         self.file.write_bytes(content if isinstance(content, bytes) else content.encode())
         self.stamp += 1
         os.utime(self.file, (self.stamp, self.stamp))

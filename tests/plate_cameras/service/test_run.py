@@ -1,4 +1,4 @@
-"""One watcher follows a file, or several that share it."""
+"""The cameras of a file, followed by one watcher or shared by several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of `plates watch` with a real sink and store; its camera is away."""
+"""A run of `plates watch` with a real sink and store, and an unreachable camera."""
 
 import asyncio
 import errno
@@ -290,7 +290,7 @@ def ask(url: str, path: str = "healthz") -> tuple[int, str]:
 
 @asynccontextmanager
 async def session_of(plan: Watch) -> AsyncIterator[Session]:
-    """Run a session until its cameras are followed, and beside a `with` block."""
+    """Run a session during a `with` block, which begins once its cameras are followed."""
     async with Decoders() as decoders:
         session = Session(plan, decoders)
         task = asyncio.create_task(session.run())

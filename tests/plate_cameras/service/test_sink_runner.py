@@ -1,4 +1,4 @@
-"""Sinks that run, fail and are swapped."""
+"""Sinks that run, fail and are replaced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),), sinks=(ERP,))
 
 
 class ScriptedDeliverer:
-    """Delivers nothing, and fails if it is told to."""
+    """A deliverer that delivers nothing, and fails on request."""
 
     made: list[ScriptedDeliverer]
 
@@ -51,7 +51,7 @@ class ScriptedDeliverer:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
-    """Return the deliverers that a runner makes."""
+    """The deliverers that a runner has created."""
     deliverers: list[ScriptedDeliverer] = []
     monkeypatch.setattr(ScriptedDeliverer, "made", deliverers, raising=False)
     monkeypatch.setattr(sink_runner, "Deliverer", ScriptedDeliverer)

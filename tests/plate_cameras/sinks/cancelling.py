@@ -1,4 +1,4 @@
-"""Cancels a task at its n-th wait, for each n, to find what an unlucky moment leaves behind."""
+"""Cancels a task at its n-th wait, for each n, to find faults of cancellation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def cancel_everywhere(
     """Run a coroutine function again and again, each time with a cancellation one wait later.
 
     Args:
-        make: Makes what the function needs, anew for each run.
+        make: Creates the function's arguments for each run.
         act: The function.
         in_any_task: The waits of the tasks that it starts count as well.
 

@@ -11,7 +11,7 @@ AWAY = DeliveryError("away")
 
 
 class ScriptedReceiver:
-    """Fails with each given error once, then accepts everything."""
+    """A receiver that fails once with each given error, and then accepts all events."""
 
     def __init__(self, *errors: DeliveryError) -> None:
         self.errors = [*errors]
@@ -37,7 +37,7 @@ class HangingReceiver(ScriptedReceiver):
 
 
 class WideReceiver(ScriptedReceiver):
-    """Takes several events at once, and notes how many."""
+    """A receiver of several events at once, which records their number."""
 
     at_once = 4
 

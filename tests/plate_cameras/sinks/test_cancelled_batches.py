@@ -23,7 +23,7 @@ PASSES = [f"pass-{number}" for number in range(6)]
 
 
 def make_events() -> list[Delivery]:
-    """Return the events of six passes: the first half of the passes has two of them."""
+    """Return the events of six passes; each of the first three has two."""
     agreed = [make_delivery(at, pass_id=f"pass-{at}", kind="agreed") for at in range(3)]
     return agreed + [make_delivery(10 + at, pass_id=f"pass-{at}") for at in range(6)]
 
@@ -32,12 +32,12 @@ ALL = {one.id for one in make_events()}
 
 
 class SlowReceiver:
-    """Waits before and after it takes an event. It rejects some events the first time.
+    """A receiver that waits before and after each event, and rejects some events the first time.
 
     Attributes:
         taken: Ids of the events that it has, in their order.
-        answered: Ids of those that the sender knows it has.
-        repeated: Ids of those that came again after that.
+        answered: Ids of events that are confirmed to the sender.
+        repeated: Ids of events that came again after the confirmation.
     """
 
     at_once = 3
@@ -105,7 +105,7 @@ class FaultyOutbox(MemoryOutbox):
 
 
 class Site:
-    """A sink whose receiver waits and rejects, its outbox, and a clock that stands still."""
+    """A sink with a slow receiver, its outbox, and a stopped clock."""
 
     def __init__(self, fault_at: int = 0) -> None:
         self.outbox = FaultyOutbox(fault_at)
@@ -121,14 +121,14 @@ class Site:
         await self.queue.deliver_due()
 
     async def deliver_in_rounds(self) -> None:
-        """Deliver all of it; no lease ends meanwhile."""
+        """Deliver all events; no lease ends meanwhile."""
         for _ in range(10):
             with suppress(StoreUnavailable):
                 await self.queue.deliver_due()
             self.now_s += 20
 
     def find_faults(self) -> Iterator[str]:
-        """Yield the promises that were broken; then a new queue delivers the rest."""
+        """Yield the violations after a new queue has delivered the rest."""
         waiting, taken = self.outbox.waiting_ids("erp"), self.receiver.taken
         answered = self.receiver.answered
         yield from (f"{one} was accepted, and waits" for one in sorted(answered & waiting))
@@ -149,7 +149,7 @@ def is_in_order(taken: Sequence[str], pass_id: str) -> bool:
 def find_faults(
     act: Callable[[Site], Coroutine[Any, Any, None]], *, in_any_task: bool
 ) -> list[str]:
-    """Return what is broken after a cancellation at each wait."""
+    """Return the violations after a cancellation at each wait."""
     runs = cancel_everywhere(Site, act, in_any_task=in_any_task)
     return [f"wait {at}: {fault}" for at, site in runs for fault in site.find_faults()]
 

@@ -19,7 +19,7 @@ NOW_S = 10.0
 
 
 class HeldReceiver(ScriptedReceiver):
-    """Holds each event until it is let go."""
+    """A receiver that holds each event until it is released."""
 
     at_once = 2
 
@@ -35,7 +35,7 @@ class HeldReceiver(ScriptedReceiver):
 
 
 class FaultyOutbox(MemoryOutbox):
-    """Raises at the first claim of a sink what no outbox should."""
+    """An outbox that raises an unexpected exception at the first claim of a sink."""
 
     def __init__(self, sink: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 def test_no_sink_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One receiver hangs for ever; another gets its events, also those that come later."""
+    """One receiver hangs for ever; another one still gets all its events."""
     monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
     outbox = fill(1, sink="hangs")
     outbox.add([make_delivery(1, sink="works")])

@@ -126,7 +126,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def send(make: Callable[[int], Receiver], answer: Answer) -> int:
-    """Send one event; return the bytes that the server could send before the client left."""
+    """Send one event; return the number of bytes that the client accepted."""
 
     async def run() -> int:
         server = Server(answer)  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def test_a_broker_that_is_away_is_not_told_by_the_library(
 
 
 def publish(size: int, qos: int) -> bytes:
-    """Return the begin of a message that has this size."""
+    """Return the beginning of a message of this size."""
     digits = [size >> 7 * at & 127 | (128 if size >> 7 * (at + 1) else 0) for at in range(4)]
     length = bytes(digits[: next(at for at, one in enumerate(digits) if one < 128) + 1])
     return bytes([0x30 | qos << 1]) + length

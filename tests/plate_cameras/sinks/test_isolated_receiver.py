@@ -1,4 +1,4 @@
-"""Receivers that block, hang or end their thread: they hold up nobody else."""
+"""Receivers that block, hang or end their thread do not delay others."""
 
 import asyncio
 import socket
@@ -26,7 +26,7 @@ Act = Callable[[], Any]
 
 
 class ActingReceiver(ScriptedReceiver):
-    """Does something before it takes an event."""
+    """A receiver that calls a function before it takes an event."""
 
     def __init__(self, act: Act) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class ActingReceiver(ScriptedReceiver):
 
 @pytest.fixture
 def release() -> Iterator[threading.Event]:
-    """Return an event that ends what hangs, at the latest when the test is over."""
+    """Return an event that releases blocked receivers; it is set at the end of the test."""
     event = threading.Event()
     yield event
     event.set()

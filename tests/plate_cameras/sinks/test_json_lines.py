@@ -71,7 +71,7 @@ def name_of(descriptor: int) -> str:
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the files and folders that are synced, as they are."""
+    """Return the names of the synced files and folders; the list grows with each."""
     names: list[str] = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: names.append(name_of(descriptor)))
     return names
@@ -86,7 +86,7 @@ def test_a_new_file_and_its_folders_are_synced(tmp_path: Path, synced: list[str]
 def test_the_name_of_a_file_that_was_there_is_synced_once(
     tmp_path: Path, synced: list[str]
 ) -> None:
-    """Whoever made the file may have been killed before its name was on the disk."""
+    """The process that created the file may have been killed before its name was on the disk."""
     path = tmp_path / "passes.jsonl"
     path.touch()
     append(path, 1, 2)
@@ -147,7 +147,7 @@ def test_a_file_without_a_limit_is_not_renamed(tmp_path: Path) -> None:
 def test_a_disk_that_hangs_gets_no_second_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first line may still be written when its sender has given up."""
+    """The first line may still be written after its sender's timeout."""
     path, hangs, answers = tmp_path / "passes.jsonl", threading.Event(), threading.Event()
     receiver = JsonLinesReceiver(Sink("log", "jsonl", str(path)))
 

@@ -50,7 +50,7 @@ def _listens(port: int) -> bool:
 async def subscribed(
     port: int, **options: Any
 ) -> AsyncIterator[Callable[[], Coroutine[Any, Any, Any]]]:
-    """Subscribe to everything; yield a function that returns the next message."""
+    """Subscribe to all topics; yield a function that returns the next message."""
     async with aiomqtt.Client("127.0.0.1", port, **options) as client:
         await client.subscribe("#", qos=1)
         messages = aiter(client.messages)

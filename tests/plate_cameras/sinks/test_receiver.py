@@ -1,4 +1,4 @@
-"""Reasons of failures, as they stand in logs, metrics and the database."""
+"""Reasons of failures in logs, metrics and the database."""
 
 import pytest
 

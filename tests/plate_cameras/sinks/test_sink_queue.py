@@ -42,7 +42,7 @@ class Site:
         return asyncio.run(self.queue.deliver_due())
 
     def run(self, rounds: int) -> None:
-        """Deliver, each time after the pause that was asked for."""
+        """Deliver repeatedly, each time after the pause that the queue returned."""
         for _ in range(rounds):
             self.now_s += self.deliver()
 
@@ -172,7 +172,7 @@ def test_the_events_of_a_pass_are_never_on_their_way_together() -> None:
 
 
 class CountingOutbox(MemoryOutbox):
-    """Notes how many deliveries are confirmed together, and how often waiting ones are counted."""
+    """An outbox that counts confirmed deliveries and reads of the backlog."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -307,7 +307,7 @@ def test_an_event_is_tried_for_three_days() -> None:
 
 
 def find_pause_s(attempts: int) -> float:
-    """Return after how many seconds an event is due again that has failed once more."""
+    """Return the seconds until an event is due again after a further failure."""
     site = Site(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
     site.deliver()
     return site.outbox.next_due_s("erp") - site.now_s
@@ -353,7 +353,7 @@ class Exiting(ScriptedReceiver):
 
 
 class Clinging(ScriptedReceiver):
-    """Does not answer, and does not let itself be cancelled at first."""
+    """A receiver that does not answer, and ignores the first cancellation."""
 
     async def send(self, delivery: Delivery) -> None:
         with contextlib.suppress(asyncio.CancelledError):
@@ -396,7 +396,7 @@ def test_a_receiver_that_hangs_while_nothing_waits_does_not_hold_the_sink(
 
 
 def test_nothing_is_sent_that_could_end_after_its_lease() -> None:
-    """Others may claim an event whose lease has ended, and send it as well."""
+    """After the lease of an event has ended, another process may claim and send it."""
     steady_s = [0.0]
 
     class Slow(ScriptedReceiver):
@@ -437,7 +437,7 @@ async def run_until(queue: SinkQueue, condition: Callable[[], object]) -> None:
 
 
 class AwayOutbox(MemoryOutbox):
-    """Cannot be used for some claims."""
+    """An outbox that fails for some claims."""
 
     def __init__(self, claims: int) -> None:
         super().__init__()
@@ -451,7 +451,7 @@ class AwayOutbox(MemoryOutbox):
 
 
 class HangingOutbox(MemoryOutbox):
-    """Claims only when it is let go, and forgets nothing meanwhile."""
+    """An outbox whose claims wait until they are released; it loses nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -465,7 +465,7 @@ class HangingOutbox(MemoryOutbox):
 
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingOutbox:
-    """Return an outbox with an event, whose claim has hung longer than a sink waits."""
+    """Return an outbox with one event, after a claim that exceeded the sink's timeout."""
     monkeypatch.setattr(outbox_thread, "LIMIT_S", 0.05)
     outbox = HangingOutbox()
     outbox.add([make_delivery(1)])

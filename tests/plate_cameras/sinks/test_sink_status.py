@@ -1,4 +1,4 @@
-"""What the log tells of something that fails and works again."""
+"""Log messages about failures and recoveries."""
 
 import pytest
 

@@ -28,7 +28,7 @@ DELIVERY = make_delivery(1)
 
 @dataclass
 class Erp:
-    """A receiver that answers with given responses in turn, then with 204."""
+    """A receiver that gives these responses in turn, and then 204."""
 
     responses: list[web.Response] = field(default_factory=list)
     requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)

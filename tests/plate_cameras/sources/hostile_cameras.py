@@ -1,4 +1,4 @@
-"""Cameras that try to lead a decoder elsewhere, and a bystander that must not hear of it."""
+"""Hostile cameras that redirect a decoder, and a bystander that must get no connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HostileCamera:
     Attributes:
         answer: The script; None reads and says nothing.
         requests: What clients have sent.
-        bystander: Port of another host, as far as an address can say.
+        bystander: Port of the bystander, which counts as another host.
     """
 
     answer: Answer | None = None
@@ -88,9 +88,9 @@ SDP = (
 
 
 def rtsp(**replies: str | list[str]) -> Answer:
-    """Answer RTSP requests: by method, or as a camera does.
+    """Answer RTSP requests: with the given replies by method, or like a camera.
 
-    A reply is text, in which `BYSTANDER`, `CAMERA` and `CSEQ` are replaced, or pieces of it.
+    A reply is text or pieces of text, in which `BYSTANDER`, `CAMERA` and `CSEQ` are replaced.
     """
 
     def answer(camera: HostileCamera, connection: socket.socket, request: bytes) -> None:

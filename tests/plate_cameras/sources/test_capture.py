@@ -1,4 +1,4 @@
-"""Sources that cannot be opened or read, in plain sentences."""
+"""Error messages about sources that cannot be opened or read."""
 
 import socket
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def fail_to_open(url: str) -> str:
 
 @pytest.fixture
 def silent() -> Iterator[int]:
-    """The port of a server that accepts connections and says nothing."""
+    """The port of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 

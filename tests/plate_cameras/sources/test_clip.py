@@ -1,4 +1,4 @@
-"""Files of all kinds are looked at as often as the same clip in MP4."""
+"""Files of all formats get the same number of looks as the same clip in MP4."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WANTED = [pytest.approx(n / LOOKS_PER_S, abs=0.011) for n in range(FRAMES * LOOK
 
 
 class Shown:
-    """Takes looks at once."""
+    """A slot that takes every look at once."""
 
     def __init__(self) -> None:
         self.looks: list[Look] = []
@@ -37,7 +37,7 @@ class Shown:
         self.looks.append(look)
 
     def drain(self, beat: Callable[[], None]) -> None:
-        """Have nothing that waits."""
+        """Do nothing: no look waits."""
 
 
 def play(file: Path) -> list[float]:
@@ -92,7 +92,7 @@ def shift(clip: bytes, shift_s: float) -> bytes:
 def test_time_stamps_of_a_transport_stream_may_start_anywhere(
     tmp_path: Path, start_s: float
 ) -> None:
-    """26.5 hours are 2 to the power of 33 ticks, after which they begin anew."""
+    """Time stamps restart from 0 after 2 to the power of 33 ticks, which are 26.5 hours."""
     clip = shift(encode(street(FRAMES)), start_s)
     assert play(write(tmp_path / "clip.ts", clip)) == WANTED
 

@@ -1,4 +1,4 @@
-"""Decoders in which something breaks that never should: every camera goes on."""
+"""Unexpected faults inside decoders: every camera continues."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ENDLESS = 10_000
 
 
 class TalkativeChild:
-    """Always has a message, at the next turn of the event loop."""
+    """A child that always has a message at the next turn of the event loop."""
 
     def __init__(self) -> None:
         self.count = 0

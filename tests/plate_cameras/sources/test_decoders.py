@@ -323,7 +323,7 @@ PATHS = ("private/s3cret?key=s3cret", "video;cret=s3")
 def test_no_part_of_a_url_but_its_host_is_told(
     http: HttpCamera, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An HTTP server answers every scheme: most of these cameras cannot be opened."""
+    """Every URL leads to an HTTP server, so most of these cameras cannot be opened."""
     http.ends = True
     urls = [
         f"{scheme}://{login}127.0.0.1:{http.port}/{path}"
@@ -347,7 +347,7 @@ def test_no_part_of_a_url_but_its_host_is_told(
 
 
 def test_pictures_that_come_slowly_have_the_times_of_their_arrival(http: HttpCamera) -> None:
-    """FFmpeg gives them time stamps as if 25 came a second."""
+    """FFmpeg gives the frames time stamps at 25 a second."""
     http.rate = 5.0
 
     async def run() -> list[float]:

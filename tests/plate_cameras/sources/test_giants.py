@@ -1,4 +1,4 @@
-"""Cameras whose frames are very large, and those whose decoder ends: the others go on."""
+"""Cameras with very large frames, or whose decoder ends: other cameras continue."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SMALL_MB = 200
 
 
 def jpeg(side: int = 320, seed: int = 1) -> bytes:
-    """Return a picture of 320x180, which announces another side if one is given."""
+    """Return a JPEG of 320x180; its header gives another side if one is given."""
     picture = np.random.default_rng(seed).integers(0, 255, (180, 320, 3), np.uint8)
     content = cv2.imencode(".jpg", picture)[1].tobytes()
     start = content.index(b"\xff\xc0") + 5
@@ -70,7 +70,7 @@ def write_golomb(*values: int) -> str:
 
 
 def h264(side: int) -> bytes:
-    """Return the begin of a stream whose frames have this side, and nothing in them."""
+    """Return the beginning of a stream of empty frames with this side."""
     blocks = side // 16 - 1
     sps = write_golomb(0, 0, 2, 1) + "0" + write_golomb(blocks, blocks) + "110" + "01"
     units = [b"\x67\x42\x00\x33" + to_bytes(sps), b"\x68" + to_bytes("11" + "1" * 5 + "001111")]

@@ -1,4 +1,4 @@
-"""How often a live stream is looked at, whatever its clocks say."""
+"""The frequency of looks at a live stream, independent of its clocks."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ NOISE = np.random.default_rng(7).integers(0, 255, (60, 135, 240), dtype=np.uint8
 
 @dataclass(frozen=True)
 class Arrival:
-    """What one packet says, and what the clocks say when it arrives.
+    """A packet, and the clocks at its arrival.
 
     Attributes:
         pts_s: Its time stamp.
-        wall_s: Step of the wall clock before it.
-        realtime_s: Unix time of the time stamp 0 as the camera says it.
-        steady_s: Time that it is late.
+        wall_s: Step of the wall clock before the packet, seconds.
+        realtime_s: Unix time of the time stamp 0 by the camera.
+        steady_s: Delay of the packet, seconds.
     """
 
     pts_s: float | None
@@ -58,7 +58,7 @@ class EveryFrame:
     """A decoder whose packets are frames."""
 
     def __init__(self, *_: object) -> None:
-        """Need nothing."""
+        """Do nothing: no codec is needed."""
 
     def take(self, packet: Stamped, now_s: float, *, moves: bool) -> list[Stamped]:
         del now_s, moves
@@ -66,7 +66,7 @@ class EveryFrame:
 
 
 class Flicker:
-    """Pictures of which each differs from the one before."""
+    """A motion detector whose pictures always differ from the previous one."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -79,7 +79,7 @@ class Flicker:
 
 @dataclass
 class MovingScene:
-    """A stream in which something always moves, 25 packets a second by a clock that nobody sets."""
+    """A stream with constant motion, 25 packets a second by a clock that is never set."""
 
     clock: SimpleNamespace = field(
         default_factory=lambda: SimpleNamespace(wall=WALL, steady=STEADY)
@@ -90,7 +90,7 @@ class MovingScene:
     looks: list[tuple[float, Look]] = field(default_factory=list)
 
     def play(self, arrivals: Iterable[Arrival], monkeypatch: pytest.MonkeyPatch) -> None:
-        """Play packets; keep each look that is due, with the steady time."""
+        """Play packets; return each look that is due, with its steady time."""
         monkeypatch.setattr(live, "unix_s", lambda: self.clock.wall)
         monkeypatch.setattr(live, "steady_s", lambda: self.clock.steady)
         monkeypatch.setattr(live, "LumaConverter", Flicker)
@@ -117,7 +117,7 @@ class MovingScene:
         return [look.steady_s for _, look in self.looks if look.steady_s is not None]
 
     def least_and_most(self, window_s: float) -> tuple[int, int]:
-        """Return the least and the most looks in any window that ends with a packet."""
+        """Return the smallest and largest number of looks in any window that ends with a packet."""
         at = np.array([at_s for at_s, _ in self.looks])
         ends = np.arange(STEADY + window_s, self.clock.steady, 1 / RATE)
         counts = [np.count_nonzero((at > end - window_s) & (at <= end)) for end in ends]

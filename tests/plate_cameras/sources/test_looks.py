@@ -1,4 +1,4 @@
-"""The slot of a camera: the newest look waits, older ones are dropped and counted."""
+"""The slot of a camera: the newest look waits; older looks are dropped and counted."""
 
 import threading
 

@@ -22,7 +22,7 @@ LIMITS = Limits()
 
 
 class Playing:
-    """A clip whose packets arrive at 25 a second of a clock of its own."""
+    """A clip whose packets arrive 25 a second, by its own clock."""
 
     def __init__(self, file: Path) -> None:
         self.capture = Capture.open(parse_address(str(file), LIMITS), LIMITS)
@@ -122,7 +122,7 @@ def test_nothing_is_decoded_before_the_first_key_frame(tmp_path: Path) -> None:
 
 
 class Packet:
-    """A packet that counts how often its size is asked for."""
+    """A packet that counts the reads of its size."""
 
     def __init__(self, size: int) -> None:
         self._size, self.reads = size, 0

@@ -1,4 +1,4 @@
-"""Cameras that send one picture a request."""
+"""Snapshot cameras: one picture for each request."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Still:
         repeats: True if nothing changes.
         answer: Answers in place of the picture.
         requests: Steady times of the requests.
-        now, most: Requests that run now, and most at a time.
+        now, most: Number of running requests, and the largest number at a time.
     """
 
     repeats: bool = False

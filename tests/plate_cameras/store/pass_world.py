@@ -1,4 +1,4 @@
-"""Watchers, a database that fails, vehicles and a sink: the world of the machine of passes."""
+"""Simulates watchers, a failing database, vehicles and a sink, for the state machine of passes."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from tests.plate_cameras.store.stored_events import NOW_S, WEBHOOK, Kind, make_e
 
 CAMERA, SINK = "gate", WEBHOOK.name
 UNSEEN_S = 20.0
-"""A vehicle that no watcher follows for so long may become two passes."""
+"""Time without a watcher after which one vehicle may have two passes, in seconds."""
 DELIVERY_S = 30.0
 UNCLOSED_S = SETTLED_S + 1
 
 
 class Crash(BaseException):
-    """The process of a watcher ends at this very moment."""
+    """Raised where the process of a watcher ends."""
 
 
 @dataclass
 class Faults:
-    """What goes wrong with the database of one watcher.
+    """Faults of the database for one watcher.
 
     Attributes:
         is_away: True if it cannot be reached.
@@ -51,7 +51,7 @@ class Faults:
     commits_first: bool = False
 
     def step(self) -> bool:
-        """Return whether the process ends with this transaction."""
+        """Return whether the process ends at this transaction."""
         if self.is_away:
             raise StoreUnavailable("the database is away")
         if self.crash_in is not None:
@@ -100,8 +100,9 @@ class Vehicle:
     Attributes:
         number: Its number.
         texts: The texts that frames show one after the other.
-        is_excused: True if two passes of it are no fault: nobody could know that it is the same.
-        unseen_s: Time for which no watcher has followed it.
+        is_excused: True if two passes are permitted, because no watcher could recognise the
+            vehicle.
+        unseen_s: Time since a watcher last followed the vehicle, seconds.
     """
 
     number: int
@@ -109,12 +110,12 @@ class Vehicle:
     is_excused: bool = False
     unseen_s: float = 0.0
     was_closed: bool = False
-    """True if a watcher has lost it, and closed its pass."""
+    """True if a watcher has lost the vehicle and closed its pass."""
 
 
 @dataclass
 class OpenPass:
-    """A pass as a watcher's memory has it.
+    """An open pass in a watcher's memory.
 
     Attributes:
         event: Its last event.
@@ -133,7 +134,7 @@ class Watcher:
         name: Its name.
         store: Its store.
         faults: The faults of its database.
-        epoch: The epoch of its lease as it believes; 0 for none.
+        epoch: The epoch of the lease that it believes to hold; 0 for none.
         open: Its open passes by the numbers of vehicles.
     """
 
@@ -152,7 +153,7 @@ class PreparedWriter(BufferedWriter):
 
 
 class Site:
-    """A database file, and its connections from each machine. One world after the other uses it.
+    """A database file, and the connections of each machine. Successive simulations use it.
 
     Args:
         template: A database with all tables.
@@ -176,10 +177,10 @@ class Site:
 
 
 class World:
-    """All of it, with clocks that move when a test says so.
+    """The simulation, with clocks that the test moves.
 
     Args:
-        site: Where its database is.
+        site: The site with the database.
     """
 
     def __init__(self, site: Site) -> None:
@@ -203,7 +204,7 @@ class World:
     # Watchers
 
     def start(self, machine: str) -> Watcher:
-        """Start a watcher on a machine, with the spool that is left there."""
+        """Start a watcher on a machine, which keeps its spool."""
         self.runs += 1
         database = self.site.of_machines[machine]
         database.faults = faults = Faults()
@@ -226,7 +227,7 @@ class World:
         return watcher
 
     def end(self, machine: str) -> None:
-        """Kill a watcher. Its memory is lost, its spool is not."""
+        """Kill a watcher. Its memory is lost; its spool stays."""
         watcher = self.watchers[machine]
         if watcher is None:
             return
@@ -237,7 +238,7 @@ class World:
         self.watchers[machine] = None
 
     def run(self, machine: str, act: Callable[[Watcher], None]) -> bool:
-        """Let a watcher do something. Return whether it still lives."""
+        """Run an action of a watcher; return whether it still lives."""
         watcher = self.watchers[machine]
         if watcher is None:
             return False
@@ -251,7 +252,7 @@ class World:
         return True
 
     def take(self, machine: str) -> None:
-        """Give the camera to a watcher, which sees at once who is there."""
+        """Give the camera to a watcher, which sees the present vehicles at once."""
 
         def act(watcher: Watcher) -> None:
             if watcher.faults.is_away:
@@ -270,7 +271,7 @@ class World:
         self.run(machine, act)
 
     def notice(self, machine: str) -> None:
-        """Let a watcher see that it has lost the camera: it closes its passes."""
+        """Let a watcher notice that it has lost the camera; it closes its passes."""
         if machine != self.owner:
             self.run(machine, self._drop)
 
@@ -294,7 +295,7 @@ class World:
         self.see()
 
     def see(self) -> None:
-        """Let all watchers that follow the camera, or believe to, look at a frame."""
+        """Show a frame to all watchers that follow the camera or believe that they do."""
         for machine in self.watchers:
             self.run(machine, self._look_at_all)
 
@@ -318,7 +319,7 @@ class World:
         self._write(watcher, vehicle.number, "agreed")
 
     def _again(self, event: PassEvent, vehicle: Vehicle) -> PassEvent:
-        """Return an event with two more readings, as frames show the vehicle now."""
+        """Return an event with two more readings of the vehicle."""
         plate = make_plate(vehicle.texts[-1])
         more = tuple(Observation(self.camera_s + at, plate, 0.7, 0.5) for at in range(2))
         passed = event.passed
@@ -327,7 +328,7 @@ class World:
         return replace(event, passed=replace(passed, observations=looks, **changed))
 
     def change_text(self, vehicle: Vehicle) -> None:
-        """Let the owner read the plate better, and tell it."""
+        """Let the owner read the plate better, and report it."""
         watcher = self.watchers.get(self.owner)
         if watcher is None or watcher.faults.is_away or len(watcher.store.writer.spool):
             return
@@ -344,7 +345,7 @@ class World:
         self.run(self.owner, act)
 
     def leave(self, vehicle: Vehicle) -> None:
-        """Let a vehicle leave: whoever follows it closes its pass."""
+        """Let a vehicle leave: all watchers that follow it close its pass."""
         self.vehicles.remove(vehicle)
         self.gone.append(vehicle)
         for machine in self.watchers:
@@ -365,7 +366,7 @@ class World:
     # Time and upkeep
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass, in steps of some looks."""
+        """Let time pass, in steps of a few frames."""
         while seconds > 0:
             step_s = min(seconds, 5.0)
             seconds -= step_s
@@ -383,7 +384,7 @@ class World:
         self.run(machine, lambda watcher: watcher.store.replay_spool() and None)
 
     def close_left(self, machine: str) -> None:
-        """Let a watcher close what others have left, once nothing of its own waits."""
+        """Let a watcher close passes that others have left open, after its own writes."""
 
         def act(watcher: Watcher) -> None:
             if not watcher.store.replay_spool():
@@ -395,7 +396,7 @@ class World:
         self.run(machine, act)
 
     def deliver(self, machine: str, outcome: str) -> int:
-        """Let a watcher send what is due; return how much it was."""
+        """Let a watcher send the due events; return their number."""
         sent = 0
 
         def act(watcher: Watcher) -> None:
@@ -448,7 +449,7 @@ class World:
         return found
 
     def told(self, vehicle: str) -> dict[str, list[str]]:
-        """Return the kinds of events that the sink got first, in their order, by id."""
+        """Return the kinds of events that the sink got, without repetitions, by id of the pass."""
         kinds: dict[str, list[str]] = {}
         for of, pass_id, kind in self.received:
             if of == vehicle and (kind == "pass.updated" or kind not in kinds.get(pass_id, [])):

@@ -13,9 +13,10 @@ __all__ = ["MISSING", "PostgresqlServer", "find_programs"]
 
 @dataclass
 class PostgresqlServer(postgresql_server.PostgresqlServer):
-    """A server without fsync: a crash of it alone loses nothing, because the system has the files.
+    """A server without fsync.
 
-    A power cut would.
+    Its own crash loses nothing, because the kernel has the written data. A power cut would lose
+    data.
     """
 
     settings: Sequence[str] = (*SETTINGS, "fsync=off")

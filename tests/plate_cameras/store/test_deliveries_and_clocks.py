@@ -1,4 +1,4 @@
-"""Deliveries while somebody sets the wall clock: they count by the store's clock alone."""
+"""Deliveries while the wall clock is set: only the store's clock counts."""
 
 from __future__ import annotations
 

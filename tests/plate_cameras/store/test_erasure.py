@@ -1,4 +1,4 @@
-"""Nothing of a plate is left: neither in rows nor in the bytes of any file."""
+"""After an erasure, no row and no byte of a file contains the plate."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def events_of_the_plate() -> list[PassEvent]:
 
 
 def fill(store: PassStore) -> None:
-    """Put the plate through everything, among others."""
+    """Store the plate in every way, among other plates."""
     store.lists.create("residents")
     store.lists.put("residents", [ListEntry(TEXT, "flat 4", edits=2), ListEntry("B007KM17")])
     store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
@@ -89,7 +89,7 @@ def fill(store: PassStore) -> None:
 
 
 def fill_folders(store: PassStore) -> None:
-    """Leave events in the spool, put aside ones, and a picture without a pass."""
+    """Add events to the spool and to the rejected ones, and a picture without a pass."""
     spool = store.writer.spool
     spool.put(address([shown(make_event("waits", TEXT), PICTURE + b"spool")], [], NOW_S))
     spool.put(address([shown(make_event("damaged", TEXT), PICTURE + b"damaged")], [], NOW_S))
@@ -111,7 +111,7 @@ def add_opening(url: str) -> None:
 
 
 def files_with(folder: Path, wanted: bytes) -> list[str]:
-    """Return the topmost names of the files that hold some bytes."""
+    """Return the top-level names of the files that contain some bytes."""
     files = [file for file in folder.rglob("*") if file.is_file() and wanted in file.read_bytes()]
     return sorted(file.relative_to(folder).parts[0] for file in files)
 

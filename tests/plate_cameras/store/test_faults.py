@@ -1,4 +1,4 @@
-"""Faults lose no pass: a killed database, a full disk, a busy database, wrong values."""
+"""No pass is lost by faults: a killed database, a full disk, a busy database, invalid values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DISK_BYTES = 1_200_000
 
 
 def make_heavy_event(pass_id: str) -> PassEvent:
-    """Return an event whose picture is not like those of others."""
+    """Return an event with a large picture of its own."""
     event = make_event(pass_id)
     best = replace(event.passed.best, crop_jpeg=os.urandom(PICTURE_BYTES))
     return replace(event, passed=replace(event.passed, best=best))

@@ -1,4 +1,4 @@
-"""Requesters who may see some cameras only: others' passes are neither found nor counted."""
+"""Requesters with rights for some cameras: passes of others are neither found nor counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any history of watchers and faults: each vehicle is one pass, which is told once and closed."""
+"""Random histories of watchers and faults: each vehicle is one pass, reported once and closed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_VEHICLES = 3
 
 
 class PassMachine(RuleBasedStateMachine):
-    """Each step is one thing that happens to a camera, its watchers or their database."""
+    """A state machine: each step is one event at a camera, its watchers or their database."""
 
     site: Site
 
@@ -110,7 +110,7 @@ class PassMachine(RuleBasedStateMachine):
         self.world.deliver(machine, outcome)
 
     def check(self) -> None:
-        """End all faults; then everything is told once, in order and under one id."""
+        """End all faults; then each event is reported once, in order and under one id."""
         world = self.world
         world.settle()
         excused = {f"v{one.number}" for one in world.gone if one.is_excused}
@@ -127,7 +127,7 @@ class PassMachine(RuleBasedStateMachine):
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    """Return a folder in memory, where there is one: a disk would make each history slow."""
+    """Return a folder in memory if possible: a disk would make each history slow."""
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
         yield Path(folder)

@@ -1,4 +1,4 @@
-"""Nothing is deleted before it is old by the wall clock and by the store's clock."""
+"""Rows are deleted only when they are old by both clocks, the wall clock and the store's."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def stepped(url: str, tmp_path: Path, clocks: Clocks) -> Iterator[PassStore]:
 
 
 def fill(store: PassStore, now_s: float) -> None:
-    """Write one row or more to each table of which retention deletes."""
+    """Write at least one row to each table that retention deletes from."""
     store.write([make_event(f"{now_s}", first_seen_s=now_s - 2)], [WEBHOOK])
     store.outbox.confirm(store.outbox.claim("webhook", 9, now_s, 60), now_s)
     store.openings.write([replace(OPENING, id=f"{now_s}", requested_s=now_s)])

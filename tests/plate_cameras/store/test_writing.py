@@ -1,4 +1,4 @@
-"""Writes keep the same in both databases."""
+"""Writes store the same rows in both databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Costs worked out by hand. A plate is 100 of the frame's 1000 pixels wide: a size of 0.1."""
+"""Costs of matches, worked out by hand.
+
+A plate is 100 of the frame's 1000 pixels wide: size 0.1.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ from tests.plate_cameras.passing import CAMERA, look, plate
 
 TEXT = "A123BC77"
 NOW = log(0.0128)
-"""Cost of a plate that is where it was a moment before: the area of two place noises of 0.08."""
+"""Cost of a plate at the place of a moment before: the area of two place noises of 0.08."""
 SECOND = log(2 * 0.08**2 + 7**2 + 3**2 / 4)
-"""The same after a second, in which a speed of 7 and an acceleration of 3 may have had a part."""
+"""The cost after a second, with a speed of up to 7 and an acceleration of up to 3."""
 
 
 def seen_once(seen: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
-    """Return a pass that was seen at 0 s, with a text that is as sure as a test wants."""
+    """Return a pass that was seen at 0 s, with the text's score as given."""
     one = OpenPass.start("1", look(0, seen or plate((300, 200), "")), CAMERA)
     one.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
     return one

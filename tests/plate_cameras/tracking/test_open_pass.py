@@ -1,4 +1,4 @@
-"""A pass from its looks. Frames are 1000 by 500 pixels, plates 100 wide."""
+"""A pass, built from its looks. Frames are 1000 by 500 pixels, plates 100 wide."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def drive(
 
 
 def to_the_right(*xs: float, text: str = TEXT, from_s: float = 0.0) -> list[tuple[float, Plate]]:
-    """Return the looks of a vehicle that is at these places, two in a second."""
+    """Return the looks of a vehicle at these places, two in a second."""
     return [(from_s + n / 2, plate((x, 200), text)) for n, x in enumerate(xs)]
 
 

@@ -548,7 +548,7 @@ WALL, STEADY = 1_800_000_000.0, 70.0
 
 
 def follow_live(looks: Looks, steps_s: Sequence[float]) -> list[PassEvent]:
-    """Follow plates at steady moments, with a step of the Unix time before each frame."""
+    """Follow plates at steady times; before each frame, the Unix time jumps by a step."""
     tracker, events = new_tracker(), []
     for (time_s, seen), offset_s in zip(looks, accumulate(steps_s), strict=True):
         shot = live_frame(STEADY + time_s, WALL + time_s + offset_s)

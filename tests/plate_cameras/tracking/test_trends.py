@@ -32,7 +32,7 @@ def drive(
     Args:
         seed: Seed of the speed, 2 to 14 m/s, and the noise.
         heading: 0 towards the camera, 90 to the right, 180 away; degrees.
-        from_m: Where it starts, metres to the right and ahead.
+        from_m: Starting point of the vehicle, metres to the right and ahead.
         rate: Frames a second.
         noise: Standard deviation of each side of a box, as a part of its size.
         swing: The same of the size of the whole box.

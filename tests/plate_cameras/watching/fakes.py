@@ -15,7 +15,7 @@ from tests.plate_cameras.samples import make_event
 
 
 class ScriptedStream:
-    """Gives frames one by one; without `ends` it then waits for ever."""
+    """A stream that gives frames one by one; without `ends` it then waits for ever."""
 
     status = SourceStatus()
 
@@ -41,7 +41,7 @@ class ScriptedStream:
 
 
 class RecordingTracker:
-    """Agrees on a pass at the first frame, and closes it at the end."""
+    """A tracker that confirms a pass at the first frame, and closes it at the end."""
 
     def __init__(self, camera: Camera) -> None:
         self.camera = camera

@@ -47,7 +47,7 @@ def test_a_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_events_of_a_moment_share_a_transaction() -> None:
-    """The next ones come in the pause after the first transaction."""
+    """The next events come in the pause after the first transaction."""
     store, others = ListStore(), [*EVENTS[1:]]
 
     async def run() -> None:
@@ -140,7 +140,7 @@ def test_an_event_on_its_way_to_the_store_waits_still() -> None:
 
 
 class HangingStore:
-    """A store whose write waits until it may go on."""
+    """A store whose write waits until it is released."""
 
     def __init__(self) -> None:
         self.has_begun, self.goes_on = threading.Event(), threading.Event()

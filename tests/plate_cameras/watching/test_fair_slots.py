@@ -1,4 +1,4 @@
-"""Cameras whose calls fail, and the others, which must not notice it."""
+"""Cameras whose calls fail, and others, which must not be delayed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class EndlessStream(ScriptedStream):
 
 
 class PickyService:
-    """Answers good cameras in a tenth of a second, and fails for bad ones after a time."""
+    """A service that answers good cameras in 0.1 s, and fails for bad ones after a time."""
 
     def __init__(self, fails_after_s: float, error: Exception) -> None:
         self.fails_after_s, self.error = fails_after_s, error
@@ -51,7 +51,7 @@ class PickyService:
 
 
 async def count_frames(names: list[str], service: PickyService, at_once: int) -> dict[str, int]:
-    """Follow cameras for a minute; return how many answers each got."""
+    """Follow cameras for a minute; return the number of answers for each."""
     clock = asyncio.get_running_loop().time
     recognizer = FrameRecognizer(service, at_once, clock=clock)
 

@@ -1,4 +1,4 @@
-"""Any history of watchers with leases: no camera has two certain owners, and none is lost."""
+"""Random histories of watchers with leases: no camera has two certain owners, and none is lost."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from tests.plate_cameras.samples import make_event, make_frame
 MACHINES = ("north", "south", "west")
 CAMERAS = ("bridge", "gate", "yard")
 CALM_S = 14
-"""Seconds after the end of all faults: two times of a lease, and the rounds that share anew."""
+"""Time to recover after the end of all faults: two lease times and the rounds of sharing, in
+seconds."""
 
 
 class FaultyLeases(CameraLeases):
-    """Leases that a watcher cannot reach for a while."""
+    """Leases that a watcher cannot reach during a fault."""
 
     is_away = False
 
@@ -62,8 +63,8 @@ class Process:
     """A watcher.
 
     Attributes:
-        leases: Its way to the database.
-        sharing: What it believes to hold.
+        leases: Its leases in the database.
+        sharing: The cameras that it believes to hold.
         followed: The cameras that it follows.
         is_frozen: True while it does nothing.
         faults: Number of changes of its cameras that will fail.
@@ -146,7 +147,7 @@ class Site:
         return {row.camera: (row.watcher, row.epoch) for row in rows}
 
     def set_clock(self, seconds: float) -> None:
-        """Let the database's clock be set back: all its times are later now."""
+        """Set the database's clock back: all its times seem later."""
         with self.database.writing() as connection:
             later = {name: camera_leases.c[name] + seconds for name in ("expires_s", "taken_s")}
             connection.execute(sa.update(camera_leases).values(later))
@@ -157,7 +158,7 @@ machines = st.sampled_from(MACHINES)
 
 
 class LeaseMachine(RuleBasedStateMachine):
-    """Each step is one thing that happens to the watchers or their database."""
+    """A state machine: each step is one event at the watchers or their database."""
 
     site: Site
 
@@ -168,7 +169,7 @@ class LeaseMachine(RuleBasedStateMachine):
             self.site.start(machine)
 
     def of(self, machine: str) -> Process:
-        """Return a process; one that nobody knows instead of a dead one."""
+        """Return a process; a new one in place of a dead one."""
         return self.site.processes.get(machine) or Process(self.site, "nobody")
 
     @rule(seconds=st.sampled_from([1, 3, 8]), order=st.permutations(MACHINES))
@@ -215,7 +216,7 @@ class LeaseMachine(RuleBasedStateMachine):
         self.site.set_clock(seconds)
 
     def teardown(self) -> None:
-        """End all faults; soon each camera is followed by one watcher, in even shares."""
+        """End all faults, and check that each camera is followed by one watcher, in even shares."""
         processes = {name: one for name, one in self.site.processes.items() if one}
         for process in processes.values():
             process.is_frozen = process.leases.is_away = False
@@ -231,7 +232,7 @@ class LeaseMachine(RuleBasedStateMachine):
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """Return a site in memory, where there is one: a disk would make each history slow."""
+    """Return a site in memory if possible: a disk would make each history slow."""
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
         opened = Site(Path(folder))

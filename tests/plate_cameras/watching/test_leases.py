@@ -76,7 +76,7 @@ class ScriptedLeases:
 
 
 class Member:
-    """A watcher whose clock stands still unless it is moved."""
+    """A watcher whose clock only the test moves."""
 
     def __init__(self, *, most: int = 0) -> None:
         self.leases = ScriptedLeases()
@@ -92,7 +92,7 @@ class Member:
         self.sharing = CameraSharing(self.leases, shared, watcher="me", clock=lambda: self.now_s)
 
     async def follow(self, names: Collection[str]) -> None:
-        """Follow, unless a fault is left; the camera's last pass is closed here."""
+        """Change the followed cameras, unless a fault is left; a camera's last pass is closed."""
         self.begun += 1
         await self.may_follow.wait()
         if self.faults:
@@ -104,7 +104,7 @@ class Member:
         return self.open_passes.get(name, 0)
 
     async def hold(self, epochs: Mapping[str, int], quota: int = 2) -> None:
-        """Renew once, with this answer, and adjust to it."""
+        """Renew the leases once with this answer, and adjust the followed cameras."""
         await self.answer(Holding(epochs, quota))
 
     async def answer(self, answer: Holding | Exception) -> None:
@@ -112,7 +112,7 @@ class Member:
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
 
     async def renew(self, answer: Holding | Exception) -> bool:
-        """Renew once, with this answer; what follows of it goes on."""
+        """Renew the leases once with this answer; changes that follow go on in the background."""
         self.leases.answers = [answer]
         is_short = await self.sharing.renew()
         await asyncio.sleep(0)
@@ -122,7 +122,7 @@ class Member:
         return await self.sharing.permit(make_frame("gate", time_s=time_s))
 
     def claim_of(self, last_seen_s: float, *, moment_s: float) -> LeaseClaim | None:
-        """Return the claim of a pass whose last frame has a steady moment."""
+        """Return the claim of a pass, by the steady time of its last frame."""
         event = make_event(camera="gate")
         passed = replace(event.passed, last_seen_s=last_seen_s, last_moment_s=moment_s)
         return self.sharing.claim(replace(event, passed=passed)).claim
@@ -335,7 +335,7 @@ def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
 
 @pytest.mark.parametrize("behind_s", [-50.0, 0.0, 3600.0])
 def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
-    """The lease ends. A frame after that has a time before those that were permitted."""
+    """The lease ends. A later frame has a time before the permitted frames."""
 
     async def act(member: Member) -> None:
         await member.hold({"gate": 4})
@@ -508,7 +508,7 @@ def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
 
 
 class InlineThread:
-    """Makes a call at once: virtual time does not wait for threads."""
+    """A thread that makes calls at once, because virtual time does not wait for threads."""
 
     def __init__(self, *, target: Callable[..., None], args: tuple[Any, ...], **_: Any) -> None:
         self.target, self.args = target, args

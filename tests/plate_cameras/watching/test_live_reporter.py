@@ -147,7 +147,7 @@ def test_a_database_that_is_away_stops_nothing(
 
 
 class ScriptedTables:
-    """Tables with one drawn area, which fail for different reasons."""
+    """Tables with one drawn area; their calls fail for different reasons."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails

@@ -27,7 +27,7 @@ GATE, YARD = Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard")
 
 
 class Site:
-    """A watcher of scripted cameras, and what it did."""
+    """A watcher of scripted cameras, and its results."""
 
     def __init__(self, *, ends: bool) -> None:
         self.opened: list[tuple[str, ScriptedStream]] = []
@@ -121,7 +121,7 @@ def test_other_zones_leave_the_stream_open() -> None:
 
 
 class BrokenTracker(RecordingTracker):
-    """Fails at a frame whose number is 13."""
+    """A tracker that fails at the frame with number 13."""
 
     def update(self, frame: Frame, plates: Plates) -> list[PassEvent]:
         events = super().update(frame, plates)

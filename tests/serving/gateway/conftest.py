@@ -1,4 +1,4 @@
-"""A gateway of its own process in front of a Triton that a test holds in its hands."""
+"""Gateways in their own processes, in front of a fake Triton that the test controls."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Running:
         return answer_of(connection)
 
     def metrics(self) -> bytes:
-        """Return the metrics, which also a full service tells."""
+        """Return the metrics, which even an overloaded service returns."""
         url = f"http://{self.gateway.options.metrics}/metrics"
         with urllib.request.urlopen(url) as answer:
             return answer.read()
@@ -115,7 +115,7 @@ def begin(tmp_path: Path) -> Iterator[Start]:
 
 @contextmanager
 def gateways(folder: Path) -> Iterator[Start]:
-    """Give a function that starts gateways, each with its own fake Triton, until the block ends."""
+    """Yield a function that starts gateways with a fake Triton each; they end with the block."""
     with ExitStack() as stack:
 
         def run(limits: Limits | None = None, **options: object) -> Running:

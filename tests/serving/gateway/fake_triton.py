@@ -1,4 +1,4 @@
-"""A Triton that finds no plates, and holds calls as long as a test wants."""
+"""A fake Triton that finds no plates, and holds calls until the test releases them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
 
     Attributes:
         gate: Calls are answered while it is set.
-        asked: One permit for each call that came in, health checks not among them.
-        cancelled: Set when a call was given up.
+        asked: One permit for each call that came in, without health checks.
+        cancelled: Set when a call was cancelled.
         requests: Those that came in.
     """
 
@@ -74,7 +74,7 @@ def output_without_plates(name: str) -> pb.ModelInferResponse.InferOutputTensor:
 
 @contextmanager
 def run_fake(port: int) -> Iterator[FakeTriton]:
-    """Give the fake for the length of a `with` block, on a gRPC port."""
+    """Run the fake on a gRPC port for a `with` block; yield it."""
     fake = FakeTriton()
     with ThreadPoolExecutor(32) as pool:
         server = grpc.server(pool, options=[("grpc.max_receive_message_length", -1)])

@@ -1,4 +1,4 @@
-"""How schemathesis is to try the API."""
+"""Settings of schemathesis for the API."""
 
 import re
 from base64 import b64encode
@@ -46,7 +46,7 @@ CHECKED = (
 
 
 def send_pictures() -> None:
-    """Let bodies hold pictures: of random bytes all are refused."""
+    """Put pictures into bodies, because random bytes are all rejected."""
     anything = st.sampled_from([*PICTURES.values()])
     schemathesis.openapi.format("binary", anything)
     schemathesis.openapi.format("byte", anything.map(lambda file: b64encode(file).decode()))
@@ -88,7 +88,7 @@ def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
 
 
 def is_as_in_words(case: schemathesis.Case) -> bool:
-    """Tell whether a call surely keeps the rules that the schema gives in words only.
+    """Tell whether a call certainly keeps the rules that the schema gives only in words.
 
     They are the order of a region's sides, that the day of a time exists, that a text is JSON, and
     that the operator allows a number.

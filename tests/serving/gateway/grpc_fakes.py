@@ -1,4 +1,4 @@
-"""A service that answers what a test wants, behind the gateway's gRPC port."""
+"""A fake service behind the gateway's gRPC port."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ MIB = 1024 * 1024
 
 @dataclass
 class FakeService:
-    """Answers one text to every call, or refuses it; holds calls where it is told to."""
+    """A service that answers every call with one text, rejects it, or holds it."""
 
     error: Exception | None = None
     free: asyncio.Event | None = None
@@ -115,7 +115,7 @@ async def serving(
 async def ask(
     service: FakeService, question: Callable[[InferenceServerClient], Awaitable[Any]]
 ) -> Any:
-    """Return what tritonclient is answered."""
+    """Return the answer that tritonclient gets."""
     async with (
         serving(service) as stub,
         InferenceServerClient(stub.address, channel_args=OPTIONS) as client,

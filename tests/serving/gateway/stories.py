@@ -1,4 +1,4 @@
-"""Calls in an admission whose clock a test holds, and what became of each."""
+"""Calls in an admission with a fake clock, and the outcome of each."""
 
 import asyncio
 import heapq
@@ -19,7 +19,7 @@ LONG_S = 600.0
 
 
 class Clock:
-    """Time that passes when told to."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Time:
-    """Passes at once for several tasks that sleep."""
+    """A fake time that passes at once for several sleeping tasks."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -53,7 +53,7 @@ class Time:
 
 @contextmanager
 def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
-    """Come in with a body."""
+    """Enter the admission with a body."""
     slot = Slot(caller)
     admitting.enter(slot)
     try:
@@ -64,7 +64,7 @@ def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
 
 
 class Story:
-    """Calls in an admission with one slot, and what became of each."""
+    """Calls in an admission with one slot, and the outcome of each."""
 
     def __init__(self, **limits: float) -> None:
         known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
@@ -76,7 +76,7 @@ class Story:
     async def start(
         self, name: str, priority: int = USUAL, size: int = 0, cost: Cost = USUAL_COST
     ) -> asyncio.Task[None]:
-        """Begin a call and let it come as far as it can."""
+        """Start a call, and run it until it waits."""
         task = asyncio.create_task(self.call(client(name, priority=priority), size, cost))
         await settle()
         return task
@@ -94,7 +94,7 @@ class Story:
             await asyncio.Event().wait()
 
     async def finish(self, *tasks: asyncio.Task[None]) -> list[Any]:
-        """Let every call come to its end; return what each raised."""
+        """Finish all calls; return the error of each."""
         self.done.set()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -121,6 +121,6 @@ def take_each_second(rates: RateLimit, clients: int) -> None:
 
 
 async def settle() -> None:
-    """Let everybody who can go on do so."""
+    """Run all tasks until each waits."""
     for _ in range(10):
         await asyncio.sleep(0)

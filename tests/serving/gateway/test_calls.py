@@ -35,7 +35,7 @@ def gateway(running: Running) -> Running:
 
 
 def read_all(caller: socket.socket) -> bytes:
-    """Return what comes until the connection is closed."""
+    """Return the bytes that arrive until the connection is closed."""
     parts = []
     while part := caller.recv(65536):
         parts.append(part)

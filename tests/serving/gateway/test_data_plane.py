@@ -65,7 +65,7 @@ async def admit(service: DataPlane, *headers: tuple[str, str]) -> str:
 
 
 async def keys_broken(service: DataPlane) -> bool:
-    """Let the service look at its files once, and return what its metrics say of the keys."""
+    """Let the service check its files once; return its metrics of the keys."""
     with contextlib.suppress(asyncio.TimeoutError):
         await asyncio.wait_for(service.watch(), 0.01)
     return b"plates_gateway_keys_broken 1.0" in service.metrics.render()

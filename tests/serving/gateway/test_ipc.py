@@ -36,7 +36,7 @@ def test_what_is_no_event_is_refused(text: str) -> None:
 
 
 def hear(*lines: str, calls: int = 1, processes: int = 1) -> DataPlane:
-    """Return a service that was told some lines over a pipe, which is closed then."""
+    """Return a service after it has received some lines over a pipe, which is then closed."""
     options = GatewayOptions(
         limits=Limits(calls=calls), processes=processes, audit=Path(os.devnull)
     )
@@ -62,7 +62,7 @@ def test_a_death_is_counted_once_for_all_processes() -> None:
 
 
 async def waits_for_another(service: DataPlane) -> bool:
-    """Tell whether a call is not sent while another is with Triton."""
+    """Tell whether a call waits while another is with Triton."""
     first = await service.triton.throttle.acquire()
     try:
         second = await asyncio.wait_for(service.triton.throttle.acquire(), 0.02)

@@ -73,7 +73,7 @@ def exit_codes(gateway: Gateway) -> list[int | None]:
 def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
     gateway: Gateway, tmp_path: Path
 ) -> None:
-    """They have no secrets, dump no memory and are sessions of their own."""
+    """The processes get no secrets, write no core dumps, and have their own sessions."""
     assert gateway.monitor()
     until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
     assert {int(file.name) for file in tmp_path.iterdir()} == {

@@ -1,4 +1,4 @@
-"""The gateway as a process: whose call is answered, whose is refused, and what is left of it."""
+"""The gateway as a process: answered calls, rejected calls, and its clean end."""
 
 import json
 from pathlib import Path

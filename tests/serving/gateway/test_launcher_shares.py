@@ -1,4 +1,4 @@
-"""Strangers who announce bodies to a gateway of its own process, and never send them."""
+"""Clients that announce bodies to a gateway, and never send them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Options come out of the text as they went in."""
+"""Options that are written as text are read back unchanged."""
 
 from pathlib import Path
 

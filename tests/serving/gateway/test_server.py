@@ -24,7 +24,7 @@ from tests.waiting import until
 
 
 def run_gateway(options: GatewayOptions) -> str:
-    """Return what a gateway says that cannot start."""
+    """Return the error of a gateway that cannot start."""
     done = subprocess.run(
         [sys.executable, "-m", "orchestrator.serving.gateway"],
         input=to_json(options), capture_output=True, text=True, check=False, timeout=60,
@@ -35,7 +35,7 @@ def run_gateway(options: GatewayOptions) -> str:
 
 @pytest.mark.parametrize("taken", ["http", "grpc", "metrics"])
 def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, monkeypatch) -> None:
-    """The other service lets this user's processes share its port, as a gateway's processes do."""
+    """The other service shares its port with this user's processes, like a gateway."""
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # as whoever starts it sets it
     names = ("http", "grpc", "metrics")
     addresses = {

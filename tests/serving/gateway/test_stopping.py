@@ -1,4 +1,4 @@
-"""A gateway that is told to end: calls in work are answered, and nobody holds it up."""
+"""The shutdown of a gateway: calls in work are answered, and no client can delay it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def process_of(running: Running) -> subprocess.Popen[str]:
 
 
 def tell_to_end(running: Running) -> None:
-    """Send SIGTERM, and return when nobody new is let in."""
+    """Send SIGTERM, and return when new calls are no longer accepted."""
     process_of(running).send_signal(signal.SIGTERM)
     until(lambda: is_closed(running), "a closed port")
 
@@ -52,7 +52,7 @@ def is_closed(running: Running) -> bool:
 
 
 def assert_ended(running: Running, within_s: float = SOON_S) -> None:
-    """See that it ends in time with exit status 0 and without a word of an error."""
+    """Check that the process ends in time, with exit status 0 and without an error message."""
     assert process_of(running).wait(within_s) == 0
     (worker,) = running.gateway.workers
     assert [line for line in worker.lines if not line.startswith("canary:")] == []
@@ -66,7 +66,7 @@ def keep_alive(running: Running) -> http.client.HTTPConnection:
 
 
 def test_calls_in_work_are_answered_and_nobody_else_holds_it_up(running: Running, stub) -> None:
-    """Neither idle connections, nor half a request, nor further signals."""
+    """Idle connections, half a request and further signals do not delay the end."""
     keep_alive(running)
     silent = running.socket()
     silent.sendall(b"GET / HT")

@@ -49,8 +49,7 @@ def test_the_page_shows_the_operations(room: Room) -> None:
 
 
 def is_checked(path: str) -> bool:
-    """Tell whether an operation is tested: one of the room's, except the endless stream of
-    events."""
+    """Tell whether an operation is tested: any but the endless stream of events."""
     return path in PART_OF_THE_ROOM and path != "/v1/events"
 
 

@@ -1,4 +1,4 @@
-"""Cameras with TLS, and which of their certificates are trusted."""
+"""Cameras with TLS, and the certificates that are trusted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def url(request: pytest.FixtureRequest) -> str:
 
 
 def check_refusal(camera: Camera) -> None:
-    """Check that nothing of a camera is shown, and that the reason is told."""
+    """Check that a camera gives no frames, and that the error names the reason."""
 
     async def run() -> None:
         async with Decoders(limits=LIMITS) as decoders:

@@ -1,4 +1,4 @@
-"""What a source may open: redirects to other places, as URLs."""
+"""URLs that a source may open, in particular redirects."""
 
 import pytest
 

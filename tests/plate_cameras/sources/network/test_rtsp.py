@@ -1,4 +1,4 @@
-"""Real RTSP streams of Debian's GStreamer server, disturbed in all ways that cameras know."""
+"""Real RTSP streams of Debian's GStreamer server, disturbed as real cameras are."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMITS = Limits(open_s=5, read_s=2, first_pause_s=0.1, longest_pause_s=0.5, rest
 
 
 OFF_S = 0.3
-"""Most that a time may differ from the place in the clip: some frames."""
+"""Largest difference of a frame's time from its place in the clip, in seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ class Place:
         return cls(frame.time_s, read_number(frame.jpeg) / RATE)
 
     def passed_s(self, later: Place) -> tuple[float, float]:
-        """Return the time that passed between two frames, and the clip's, which begins anew."""
+        """Return the time between two frames by their stamps and by the clip, which repeats."""
         return later.time_s - self.time_s, (later.clip_s - self.clip_s) % (COUNT / RATE)
 
 
@@ -64,7 +64,7 @@ async def take_place(stream: CameraStream, since: float = 0.0) -> Place:
 
 
 async def check_pace(stream: CameraStream) -> Place:
-    """Check that the clip goes on as time does. Return the last place."""
+    """Check that the clip advances at the pace of time; return the last place."""
     first = await take_place(stream)
     last = await take_place(stream, first.time_s + 1)
     time_s, clip_s = first.passed_s(last)

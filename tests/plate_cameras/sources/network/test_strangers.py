@@ -1,4 +1,4 @@
-"""Cameras that lead elsewhere: no other address hears of a decoder, whatever they answer."""
+"""Hostile cameras: a decoder connects to no other address, whatever they answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DASH = (
 
 
 def open_(url: str) -> str:
-    """Open a source and read some packets; return how that fails, empty if it does not."""
+    """Open a source and read some packets; return the error, empty if there is none."""
     try:
         with Capture.open(address_of(Camera("gate", url), LIMITS), LIMITS) as capture:
             next(capture.packets(), None)
@@ -48,7 +48,10 @@ def open_(url: str) -> str:
 
 
 def visit(answer: Answer, path: str = "/video", scheme: str = "http") -> tuple[str, HostileCamera]:
-    """Open a camera whose bystander must hear nothing. Return how it failed, and the camera."""
+    """Open a hostile camera, and check that its bystander got no connection.
+
+    Return the error and the camera.
+    """
     with hostile(answer) as (camera, bystander):
         told = open_(f"{scheme}://admin:s3cret@127.0.0.1:{camera.port}{path}")
         assert (bystander.connections, bystander.requests) == (0, [])

@@ -1,7 +1,7 @@
-"""A clip of two minutes whose frames tell their number: vehicles drive across a street.
+"""A clip of two minutes: vehicles drive across a street, and each frame shows its number.
 
-A row of blocks at the top is the number of the frame in binary digits. The place of the vehicle and
-the plate follow from the number, so a test can tell which frame it got, and whether it is whole.
+A row of blocks at the top shows the frame's number in binary. The number determines the vehicle's
+place and plate. So a test can identify a frame and check that it is complete.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ WIDTH, TOP, BOTTOM = 100, 70, 140
 STEP_PX = (SIZE_WH[0] - WIDTH) / VEHICLE_FRAMES
 LIGHT, DARK = (235, 235, 235), (20, 20, 20)
 WRONG = 7.0
-"""Mean difference of grey levels. A vehicle with another plate differs by 10 or more, one of the
-frame before by 16, and one that was encoded well by 3."""
+"""Largest mean difference of grey levels in a correct frame. Good encoding causes 3, another plate
+at least 10, the previous frame 16."""
 
 
 def plate_of(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Deletions of plates are remembered for a day, and nothing of before is stored meanwhile."""
+"""For a day after the deletion of a plate, its earlier events are not stored."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CYRILLIC = "\u0430123\u0432\u044177"
 
 @pytest.fixture
 def filled(store: PassStore) -> PassStore:
-    """Return a store with a pass of the plate, a similar one, and one that only a frame shows."""
+    """Return a store with passes of the plate, of a similar text, and of the plate in one frame."""
     unreadable = make_event("c", "A123BC77")
     changed = {"text": "", "candidates": (), "observations": unreadable.passed.observations}
     events = [make_event("a"), make_event("b", "A128BC77"), make_event("c", **changed)]

@@ -1,4 +1,4 @@
-"""A plate's text goes wherever it stands; the rows that bear it stay."""
+"""A plate's text is removed from all columns; the rows stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT, OTHER = "Y908XE77", "Y903XK77"
 
 
 def misread(pass_id: str = "a") -> PassEvent:
-    """Return a pass in whose frames the plate is the reading, a candidate, or neither."""
+    """Return a pass in whose frames the plate is the reading, a candidate, or absent."""
     event = make_event(pass_id, OTHER)
     one, _ = event.passed.observations
     readings = (

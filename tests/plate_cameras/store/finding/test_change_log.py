@@ -1,4 +1,4 @@
-"""The log of changes: each event of a pass is read once, also if transactions overlap."""
+"""The log of changes: each event of a pass is read once, even if transactions overlap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS = count()
 
 @pytest.fixture
 def database(url: str) -> Iterator[Database]:
-    """Return more connections to the store's database."""
+    """Return additional connections to the store's database."""
     opened = Database(url)
     yield opened
     opened.close()
@@ -126,7 +126,7 @@ def test_changes_of_deleted_passes_are_not_missed(store: PassStore) -> None:
 def test_an_earlier_deletion_does_not_lower_what_is_gone(
     store: PassStore, database: Database
 ) -> None:
-    """The clock was set back between two changes, so the newer one seems older."""
+    """The clock was set back between two changes, so the later change has the earlier time."""
     store.write([make_event("a"), make_event("b")], [])
     last = store.changes.newest()
     with database.writing() as connection:
@@ -197,7 +197,7 @@ def log(connection: sa.Connection, pass_id: str) -> None:
 def test_a_reader_waits_for_a_slow_transaction_as_long_as_it_is_open(
     overlapping: tuple[PassStore, Database],
 ) -> None:
-    """No clock gives it up: many reads later, its changes are told, before and after later ones."""
+    """A slow transaction has no timeout: its changes are reported even after many reads."""
     store, database = overlapping
     reader = ChangeReader(store.changes)
     with database.engine.connect() as slow:

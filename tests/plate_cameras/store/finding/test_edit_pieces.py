@@ -1,4 +1,4 @@
-"""Pieces of which every similar text has one."""
+"""Pieces of a text: every similar text has at least one of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_text_is_cut_into_rare_pieces(text: str, edits: int, cut: EditPieces) 
 
 
 def damage(text: str, edits: list[tuple[int, str]]) -> str:
-    """Return a text between its marks, with characters left out, replaced or added."""
+    """Return a text with its end marks, with characters removed, replaced or added."""
     chars = [*text]
     for at, char in edits:
         place = at % len(text)

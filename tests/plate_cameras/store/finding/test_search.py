@@ -29,7 +29,7 @@ CYRILLIC = "\u0430123\u0432\u044177"
 def filled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[PassStore]:
-    """Return a store that tests only read."""
+    """Return a store that tests must not change."""
     folder = tmp_path_factory.mktemp("filled")
     url = f"sqlite:///{folder / 'passes.db'}"
     if request.param == "postgresql":
@@ -42,7 +42,7 @@ def filled(
 
 
 def fill(store: PassStore) -> None:
-    """Write four passes, `a` the oldest, and one that could not be read."""
+    """Write four passes, of which `a` is the oldest, and one without a text."""
     store.lists.create("residents")
     store.lists.put("residents", [ListEntry("M001MM199")])
     store.configure([Camera("yard", "rtsp://yard", lists=("residents",))])

@@ -1,4 +1,4 @@
-"""Searches find what a plain scan of all passes finds, whichever plan answers them."""
+"""Searches and a plain scan of all passes have the same results, with every query plan."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COUNT = 300
 LETTERS, DIGITS, REGIONS = "ABE", "0127", ("77", "177", "50", "07")
 CAMERAS = ("gate", "yard", "roof")
 PLANS = {"looked up": (2000, 1), "walked in part": (20, 60), "walked": (-1, 1)}
-"""Most passes that are looked up, and steps of the first walk."""
+"""Limits that select a plan: passes that are looked up, and steps of the first walk."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A pass, as the scan knows it."""
+    """A pass in the form for the scan."""
 
     id: str
     text: str
@@ -39,7 +39,7 @@ class Written:
 
 
 def make_passes() -> list[Written]:
-    """Return passes of vehicles whose texts are alike; the oldest ones are from other regions."""
+    """Return passes with similar texts; the oldest have other regions."""
     rng = random.Random(5)
     written = []
     for number in range(COUNT):
@@ -145,7 +145,7 @@ queries = st.one_of(
 
 
 def damage(text: str, edits: Sequence[tuple[int, str]]) -> str:
-    """Return a text with some characters replaced, doubled or left out, but long enough."""
+    """Return a text with some characters replaced, doubled or removed, but not too short."""
     chars = [*text]
     for at, char in edits:
         chars[at % len(chars)] = char

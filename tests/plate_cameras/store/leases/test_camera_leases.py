@@ -45,12 +45,12 @@ def clock() -> Clock:
 
 @pytest.fixture
 def leases(database: Database, clock: Clock) -> CameraLeases:
-    """Return the leases as the process of a watcher sees them."""
+    """Return the leases from the view of one watcher's process."""
     return CameraLeases(database, clock=clock)
 
 
 def set_clock(database: Database, seconds: float) -> None:
-    """Let all times of the database be those of a clock that was set back by some seconds."""
+    """Shift all times of the database, as if its clock had been set back."""
     with database.writing() as connection:
         later = {name: camera_leases.c[name] + seconds for name in ("expires_s", "taken_s")}
         connection.execute(sa.update(camera_leases).values(later))
@@ -245,7 +245,7 @@ def test_a_watcher_that_is_frozen_amid_a_write_loses_its_locks(shared_url: str) 
 
 
 def _lock_and_do_nothing(database: Database, wait: Callable[[], None]) -> None:
-    """Hold locks in a transaction while another one waits for them, until the server ends it."""
+    """Hold locks in an idle transaction, on which another waits, until the server ends it."""
     with database.writing() as connection:
         connection.execute(sa.select(camera_leases).with_for_update())
         wait()

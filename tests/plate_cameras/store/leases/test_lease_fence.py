@@ -46,7 +46,7 @@ DOUBTFUL = LeaseClaim(1, False)
 def seen(
     pass_id: str, at_s: float, claim: LeaseClaim | None, *, kind: Kind = "closed", text: str = "A1"
 ) -> PassEvent:
-    """Return an event of a pass of a second, so many seconds after the change of owner."""
+    """Return an event of a pass of one second; `at_s` counts from the change of owner."""
     return replace(make_event(pass_id, text, kind, first_seen_s=TAKEN_S + at_s), claim=claim)
 
 
@@ -245,7 +245,7 @@ def test_a_deletion_remembers_both_ids(leased: PassStore, url: str) -> None:
 
 
 def test_a_pass_that_was_closed_is_told_of_no_more(leased: PassStore, url: str) -> None:
-    """The former owner closes it; the new one has seen the vehicle a moment longer."""
+    """The former owner closes the pass; the new owner has seen the vehicle a moment longer."""
     leased.write([seen("old", -5, OLD, kind="agreed"), seen("old", -5, OLD)], [WEBHOOK])
     later = [seen("new", 5, NEW, kind=kind) for kind in ("agreed", "updated", "closed")]
     leased.write(later, [WEBHOOK])
@@ -255,7 +255,7 @@ def test_a_pass_that_was_closed_is_told_of_no_more(leased: PassStore, url: str) 
 
 
 def test_two_passes_of_one_owner_do_not_become_one(leased: PassStore) -> None:
-    """A vehicle came twice, and the former owner saw it the first time, too."""
+    """A vehicle came twice; the former owner had seen its first visit, too."""
     leased.write([seen("old", -5, OLD)], [])
     leased.write([seen("first", 5, NEW), seen("second", 14, NEW)], [])
     assert sorted(find_ids(leased, PassQuery())) == ["old", "second"]
@@ -323,7 +323,7 @@ def test_of_two_passes_the_nearest_in_time_is_that_of_the_vehicle(leased: PassSt
 
 
 def read_as(event: PassEvent, *texts: str) -> PassEvent:
-    """Return an event whose frames show these texts."""
+    """Return an event with these readings of its frames."""
     look = event.passed.observations[0]
     looks = tuple(replace(look, plate=make_plate(text)) for text in texts)
     return replace(event, passed=replace(event.passed, observations=looks))

@@ -1,4 +1,4 @@
-"""Large changes of lists: short transactions, whole editions, upper numbers."""
+"""Large changes of lists: short transactions, complete editions, limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def texts_of(store: PassStore) -> list[str]:
 
 @contextmanager
 def counted_rows() -> Iterator[list[int]]:
-    """Give the number of rows that each transaction has changed."""
+    """Yield the number of rows that each transaction has changed."""
     changed: Counter[int] = Counter()
     of_transactions: list[int] = []
 
@@ -76,12 +76,12 @@ def counted_rows() -> Iterator[list[int]]:
 def interrupted(
     change: Callable[[], object], steps: int = 4, since: str = "", moment: str = "checkin"
 ) -> Iterator[None]:
-    """Change something when so many steps of the database have ended.
+    """Make a change after a number of database steps.
 
     Args:
         change: The change.
         steps: The number of steps.
-        since: Steps count from the first statement that has this part.
+        since: Text of the statement from which steps are counted.
         moment: `commit` to change it before the last step is committed.
     """
     is_counting, ended = not since, 0

@@ -28,7 +28,7 @@ Change = Callable[[PassStore], object]
 
 
 def change_if_there_is(change: Callable[[PlateLists], object], name: str) -> Change:
-    """Return a change of a list, which does nothing without the list."""
+    """Return a change of a list that does nothing if the list does not exist."""
     return lambda store: name in store.lists.names() and change(store.lists)
 
 
@@ -58,7 +58,7 @@ def save(name: str, note: str) -> Change:
 
 
 def make_again(name: str, texts: list[str]) -> Change:
-    """Return a change that deletes a list, and makes it again as a new file has it."""
+    """Return a change that deletes a list, and creates it again from a new file."""
     steps = [delete(name), create(name), replace_all(name, texts)]
     return lambda store: [step(store) for step in steps]
 
@@ -151,7 +151,7 @@ def test_a_list_that_was_made_again_opens_for_its_new_plates_alone(store: PassSt
 
 
 def test_a_list_of_a_restored_backup_is_read_again(tmp_path: Path) -> None:
-    """The backup has the same list, and gets as many changes as the lost database had."""
+    """The backup has the same list, and the same number of changes as the lost database."""
     store = open_store(Store(), tmp_path)
     store.lists.create("residents")
     backup = tmp_path / "backup"

@@ -1,4 +1,4 @@
-"""Similar texts by their pieces, against a comparison with each text."""
+"""Similar texts found by pieces, compared with a search of every text."""
 
 from __future__ import annotations
 

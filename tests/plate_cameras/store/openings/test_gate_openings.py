@@ -1,4 +1,4 @@
-"""Records of gates: written once, read in pages, deleted with time and on request."""
+"""Records of gates: written once, read in pages, deleted by age and on request."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_openings(count: int) -> list[GateOpening]:
 
 
 def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the database away from a log."""
+    """Make a log's database unreachable."""
 
     def refuse(*_: object) -> None:
         raise StoreUnavailable("the database is away")
@@ -111,7 +111,7 @@ def database(url: str) -> Iterator[Database]:
 def test_recent_openings_have_their_ages_by_the_store_s_clock(
     database: Database, tmp_path: Path
 ) -> None:
-    """The times of requests are by clocks that somebody may have set."""
+    """The clocks of the requests' times may have been set."""
     now_s = NOW_S
     log = OpeningLog(database, tmp_path, lambda: now_s)
     ages = {"oldest": 60.1, "old": 60.0, "failed": 3.0, "refused": 3.0, "unknown": 2.0, "new": 0.0}

@@ -1,4 +1,4 @@
-"""Limits on logins, with a clock that a test moves, in both databases."""
+"""Limits on logins in both databases, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESK = AttemptLimit("address 10.0.0.5", 4, 1)
 
 
 class Clock:
-    """Time that passes when told to."""
+    """A clock that the test moves."""
 
     now_s = 1_750_000_000.0
 

@@ -1,4 +1,4 @@
-"""Calls with a limit on the wait for them."""
+"""Calls with a timeout for the wait."""
 
 import gc
 import threading
@@ -13,12 +13,12 @@ from tests.waiting import until
 
 
 class Connection:
-    """What a call holds while it waits."""
+    """A connection that a call holds while it waits."""
 
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    """Let nothing be freed by a garbage collection."""
+    """Switch garbage collection off, so that only reference counts free objects."""
     gc.disable()
     yield
     gc.enable()

@@ -1,4 +1,4 @@
-"""Every error of a step of the database is one of the store's, and says whether a retry helps."""
+"""Every database error becomes a store error, which tells whether a retry helps."""
 
 from __future__ import annotations
 

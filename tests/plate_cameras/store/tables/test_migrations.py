@@ -37,7 +37,7 @@ def database(empty_url: str) -> Iterator[Database]:
 
 
 def _is_plain(name: str | None, kind: str) -> bool:
-    """Leave out the index of texts, which triggers fill, and Alembic's own table."""
+    """Tell whether a table is neither part of the text index nor Alembic's own."""
     return kind != "table" or not str(name).startswith(("pass_texts", "alembic"))
 
 

@@ -1,4 +1,4 @@
-"""Many rows come back as they were written, from both databases."""
+"""Many rows are written and read back, in both databases."""
 
 from __future__ import annotations
 

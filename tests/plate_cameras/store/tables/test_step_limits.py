@@ -1,4 +1,4 @@
-"""A database that does not answer is given up in time, and its connections are closed."""
+"""Steps on a database that does not answer end by a timeout and close its connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AWAY_S = 10.0
 
 
 class Clock:
-    """Time that passes when told to."""
+    """A clock that the test moves."""
 
     now_s = 100.0
 
@@ -37,7 +37,7 @@ class Clock:
 
 @pytest.fixture
 def silent() -> Iterator[socket.socket]:
-    """Return a connection on which nobody answers."""
+    """Return a connection to a server that never answers."""
     near, far = socket.socketpair()
     yield near
     near.close()

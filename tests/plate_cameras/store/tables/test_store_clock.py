@@ -1,4 +1,4 @@
-"""The store's clock advances with time, whatever the wall clocks of the machines say."""
+"""The store's clock advances with time, independent of the machines' wall clocks."""
 
 from __future__ import annotations
 

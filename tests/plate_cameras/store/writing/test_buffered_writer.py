@@ -1,4 +1,4 @@
-"""Events of which a part cannot be written: none is lost, and none stops the others."""
+"""Events that cannot all be written: none is lost, and none stops the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, f
 
 
 class PickyWriter(PassWriter):
-    """A writer that fails at passes with some ids; it notes the ids that were tried at once."""
+    """A writer that fails at some passes, and records the ids of each transaction."""
 
     def __init__(self, failing: Sequence[str], error: Exception) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
     store.delete_plate("A123BC77", REQUESTER)
 
     class Removing:
-        """Pictures that another process removes as soon as they are kept."""
+        """A picture store whose files another process removes at once."""
 
         def __init__(self) -> None:
             self.puts = 0
@@ -310,7 +310,7 @@ def test_the_others_are_written_at_once_when_one_is_rejected(store: PassStore) -
 
 
 class AwayWriter(PassWriter):
-    """A writer whose database is away; it notes how many events were tried at once."""
+    """A writer without a database, which records the number of events of each transaction."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -404,7 +404,7 @@ def test_the_database_is_asked_again_when_the_pause_ends(store: PassStore) -> No
 
 
 def test_a_database_that_goes_away_during_a_replay_loses_no_event(store: PassStore) -> None:
-    """An event is to blame for the first failure. Then, the database is away."""
+    """One event causes the first failure. After that, the database is away."""
 
     class Failing(AwayWriter):
         def write(self, connection: Any, events: Any, kept_s: float | None = None) -> None:

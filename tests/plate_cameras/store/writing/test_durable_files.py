@@ -1,4 +1,4 @@
-"""Files are there as a whole or not at all."""
+"""Durable files exist completely or not at all."""
 
 from __future__ import annotations
 

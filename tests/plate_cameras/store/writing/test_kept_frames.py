@@ -20,7 +20,7 @@ def street() -> Scene:
 
 
 def framed() -> PassEvent:
-    """Return an event whose best frame shows two plates; the first one is its own."""
+    """Return an event whose best frame shows two plates; the first belongs to the pass."""
     event = make_event("a")
     own, other = (tuple(map(float, box)) for box in street().xyxy)
     _, jpeg = cv2.imencode(".jpg", street().picture)

@@ -1,4 +1,4 @@
-"""What events leave in the tables, in both databases."""
+"""Rows that events cause in the tables of both databases."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def seen(kind: Kind, at_s: float, text: str = "A123BC77", pass_id: str = "a") ->
 
 
 def shown(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
-    """Return an event with other pictures."""
+    """Return an event with these pictures."""
     best = replace(event.passed.best, crop_jpeg=crop, frame_jpeg=frame)
     return replace(event, passed=replace(event.passed, best=best))
 

@@ -83,7 +83,7 @@ def test_the_extra_that_s3_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 class SilentStorage:
-    """A storage whose calls return when a test lets them."""
+    """A storage whose calls wait until they are released."""
 
     def __init__(self) -> None:
         self.release = threading.Event()

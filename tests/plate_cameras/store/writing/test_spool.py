@@ -130,7 +130,7 @@ def test_a_plate_is_erased(tmp_path: Path) -> None:
 
 
 def fail_with(number: int) -> Callable[..., NoReturn]:
-    """Return a function that fails as the system does."""
+    """Return a function that raises an OSError with this number."""
 
     def fail(*_: object, **__: object) -> NoReturn:
         raise OSError(number, os.strerror(number))

@@ -34,7 +34,7 @@ def database(url: str) -> Iterator[Database]:
 
 
 def take(database: Database, ago_s: float, epoch: int = 2) -> float:
-    """Let a watcher take the camera so many seconds ago; return that Unix time."""
+    """Let a watcher take the camera at a time in the past; return that Unix time."""
     with database.writing() as connection:
         taken_s = read_clock(connection) - ago_s
         row = {"camera": "gate", "watcher": "next", "epoch": epoch, "expires_s": taken_s + 1e6}

@@ -1,4 +1,4 @@
-"""Messages of unknown size: the slowest loses its place when the memory is short."""
+"""Messages of unknown size: when memory is short, the slowest upload is ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.serving.gateway.options import MIB, Limits
 
 
 class Context:
-    """A call whose message comes when it is told to."""
+    """A call whose message arrives when the test sends it."""
 
     def __init__(self) -> None:
         self.message: asyncio.Future[object] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""The gRPC port: what tritonclient is answered, and how it is refused."""
+"""The gRPC port: answers and errors for tritonclient."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""An HTTP connection without a socket, in a loop whose clock jumps to the next timer."""
+"""An HTTP connection without a socket, in an event loop whose clock jumps to the next timer."""
 
 import asyncio
 import selectors
@@ -105,7 +105,7 @@ class Client(asyncio.Transport):
         self._protocol.connection_made(self)
 
     async def send(self, data: bytes) -> None:
-        """Send bytes, and let the server do all that it can at that moment."""
+        """Send bytes, and run the server until it waits."""
         self._protocol.data_received(data)
         await asyncio.sleep(0.001)
 

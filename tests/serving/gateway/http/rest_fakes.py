@@ -1,4 +1,4 @@
-"""A model that answers from a table, and what it answers."""
+"""A fake model that answers from a table, and its answers."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Answers leave in one piece, and nothing waits longer than a turn of the event loop."""
+"""Each answer is one write, delayed by at most one turn of the event loop."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Which names and pages may call, and what browsers are told."""
+"""Host names and origins that may call, and the CORS headers for browsers."""
 
 import http.client
 import json
@@ -178,7 +178,7 @@ class TestOrigin:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A gateway that pages of one other site may call."""
+    """A gateway that accepts calls from pages of one other site."""
     with gateways(tmp_path_factory.mktemp("gateway")) as begin:
         yield begin(cors_origins=(SHOP,))
 

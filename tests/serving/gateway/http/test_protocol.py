@@ -1,4 +1,4 @@
-"""One HTTP connection of a real gateway: what its peer may send, and how long it may take."""
+"""One HTTP connection of a real gateway: permitted requests, and timeouts."""
 
 import socket
 import time

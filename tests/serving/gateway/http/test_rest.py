@@ -42,7 +42,7 @@ FILE = picture_file()
 
 
 def lying_picture() -> bytes:
-    """Return a picture 20 pixels wide and 10 high, whose EXIF data turn it by 90 degrees."""
+    """Return a picture of 20x10 pixels whose EXIF data rotate it by 90 degrees."""
     exif, file = Image.Exif(), io.BytesIO()
     exif[0x112] = 6
     Image.new("RGB", (20, 10)).save(file, "JPEG", exif=exif)

@@ -72,7 +72,7 @@ def test_of_several_pictures_one_that_fails_has_a_problem() -> None:
 
 
 def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
-    """The second never gets an answer; the third is not begun, however quick it would be."""
+    """The second picture never gets an answer; so the third is not started."""
 
     class Stuck(FakeInfer):
         async def __call__(self, call: InferenceRequest) -> InferenceResponse:

@@ -1,4 +1,4 @@
-"""The API against its own description: what schemathesis makes of it, with a model that is none."""
+"""The API, tested by schemathesis against its own description, with a fake model."""
 
 import schemathesis
 

@@ -1,4 +1,4 @@
-"""`/v1/plate-reader/`: what clients of Plate Recognizer's snapshot API send, and what they get."""
+"""`/v1/plate-reader/`: requests and answers for clients of Plate Recognizer's snapshot API."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Each call has one line, which nobody can forge, and no call fails for want of it."""
+"""The audit log: one line for each call, which callers cannot forge. No call fails without it."""
 
 import json
 import logging
@@ -162,7 +162,7 @@ def test_lines_come_again_when_there_is_room(
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond a size."""
+    """Limit the size of all files that this process writes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))

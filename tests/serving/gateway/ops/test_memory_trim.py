@@ -1,4 +1,4 @@
-"""Memory that a flood has left, and its return to the system."""
+"""Memory after a burst of calls, and its return to the system."""
 
 import asyncio
 

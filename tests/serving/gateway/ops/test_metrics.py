@@ -1,4 +1,4 @@
-"""Every call is counted, over all processes of a gateway, and no caller makes a label."""
+"""Metrics count every call over all processes of a gateway; callers cannot create labels."""
 
 import math
 import os
@@ -162,7 +162,7 @@ metrics.refresh()
 
 
 def gateway(folder: Path, code: str) -> bytes:
-    """Run one process of a gateway that had one call; return what it says at last."""
+    """Run one process of a gateway with one call; return its last message."""
     return subprocess.run(
         [sys.executable, "-c", GATEWAY + code],
         env=os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)},

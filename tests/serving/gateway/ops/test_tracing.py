@@ -1,4 +1,4 @@
-"""Which trace headers go on to Triton."""
+"""The trace headers that are forwarded to Triton."""
 
 import pytest
 

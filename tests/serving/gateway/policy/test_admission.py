@@ -1,4 +1,4 @@
-"""Calls are let in as far as there is room, take turns by priority, and never lose a slot."""
+"""Admission of calls: by free slots and by priority; no slot is ever lost."""
 
 from contextlib import ExitStack
 

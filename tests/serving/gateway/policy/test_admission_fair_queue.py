@@ -1,4 +1,4 @@
-"""Order of waiting calls, and the slots that they lose or pass on."""
+"""The order of waiting calls, and the slots that they lose or hand over."""
 
 import asyncio
 
@@ -139,7 +139,7 @@ async def test_a_lost_place_has_no_further_turn() -> None:
 @pytest.mark.parametrize("steps", range(12))
 @pytest.mark.parametrize("name", ["work", "next", "last"])
 async def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str) -> None:
-    """Cancel each of three calls, so many steps of the loop after the first slot is passed on."""
+    """Cancel each of three calls, some steps of the loop after the first slot is handed over."""
     order, before = ["work", "next", "last"], min(steps, 4)
     story = Story()
     tasks = {one: asyncio.create_task(story.call(client(one), 0)) for one in order}

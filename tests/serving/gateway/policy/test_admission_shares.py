@@ -1,4 +1,4 @@
-"""Nobody holds what others need: places and memory for gates, turns for every client."""
+"""Fair shares: slots and memory for calls of gates, turns for every client."""
 
 import asyncio
 from functools import partial
@@ -216,10 +216,10 @@ class WatchedSlot(Slot):
 
 
 class TestUploads:
-    """Bodies take memory as they arrive, and the slow ones lose it when it is short."""
+    """Uploads take memory as they arrive; when memory is short, slow uploads are ended."""
 
     def slots(self, count: int) -> tuple[Slots, list[Slot], list[str]]:
-        """Return slots, of which each belongs to another client and receives since second 0."""
+        """Return slots, each of another client and receiving since second 0."""
         slots, evicted = Slots(Limits(calls=50, memory_mb=8, body_mb=4)), list[str]()
         uploads = [Slot(client(f"c{number}"), is_receiving=True) for number in range(count)]
         for one in uploads:

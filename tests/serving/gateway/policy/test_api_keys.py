@@ -1,4 +1,4 @@
-"""A key says whose call it is; what is wrong with one is said without a part of it."""
+"""API keys identify callers; error messages contain no part of a key."""
 
 import logging
 import os

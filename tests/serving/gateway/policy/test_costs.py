@@ -1,4 +1,4 @@
-"""Memory and share of a client's turns that a call costs."""
+"""Costs of a call: memory, and its part of a client's turns."""
 
 import pytest
 

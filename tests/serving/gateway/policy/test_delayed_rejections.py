@@ -8,7 +8,7 @@ from tests.serving.gateway.stories import NOTHING, Clock, settle
 
 
 class Sleeper:
-    """Sleeps until it is woken, and keeps for how long it was to sleep."""
+    """A sleep that ends when the test wakes it; it records its duration."""
 
     def __init__(self) -> None:
         self.asked: list[float] = []

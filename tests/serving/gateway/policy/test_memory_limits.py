@@ -55,7 +55,7 @@ def test_bodies_take_a_part_of_what_pictures_get() -> None:
 
 
 def test_two_gib_hold_one_photo_in_work_and_the_bodies_that_wait() -> None:
-    """The memory that is left over is for what processes keep of freed pictures."""
+    """The rest of the memory is for freed pictures that processes still hold."""
     limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
     free_mb = (2 * GIB - service_bytes(WORKERS)) // MIB
     assert limits.picture_mb + 3 * limits.memory_mb * 7 // 8 <= free_mb

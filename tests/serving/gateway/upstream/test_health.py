@@ -1,4 +1,4 @@
-"""The canary: whether the service reads plates, by what it answers and when."""
+"""The health check by a test picture: its answers, and their times."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ TEXT = "A123BC77"
 
 
 class Asked:
-    """Answers calls in turn, at a time that a test sets."""
+    """A service that answers calls in turn; the test sets the time."""
 
     def __init__(self, *answers: str | Exception) -> None:
         self.now = 1000.0

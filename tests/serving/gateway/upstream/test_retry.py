@@ -23,11 +23,11 @@ def call(picture: bytes = b"picture", **fields: object) -> InferenceRequest:
 
 
 class Triton:
-    """Fails as often as it was told, then answers; a picture `bad...` brings each worker down.
+    """Fails a number of times, then answers; a picture `bad...` kills each worker.
 
     Attributes:
         outcomes: Errors of the next calls.
-        suspects: Returns the calls that are blamed for a worker's end, when a call fails.
+        suspects: Function that returns the suspects for a worker's end when a call fails.
     """
 
     def __init__(

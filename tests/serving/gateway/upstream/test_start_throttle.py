@@ -24,7 +24,7 @@ async def one_turn(throttle: StartThrottle) -> AsyncIterator[None]:
 
 
 class Story:
-    """Calls that stay with Triton until they are let go."""
+    """Calls that stay with Triton until they are released."""
 
     def __init__(self, calls: int = CALLS) -> None:
         self.clock = Clock()
@@ -39,7 +39,7 @@ class Story:
             self.at_once -= 1
 
     async def most(self) -> int:
-        """Return how many of many calls are with Triton before any is answered."""
+        """Return the number of calls that are with Triton before any is answered."""
         calls = [asyncio.create_task(self.call()) for _ in range(2 * CALLS)]
         await settle()
         most = self.at_once

@@ -1,4 +1,4 @@
-"""Answers are kept for a while, and not too many of them."""
+"""The cache keeps answers for a time, and limits their number."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from tests.serving.gateway.stories import Clock
 
 
 class Asked:
-    """Counts the questions that were really asked."""
+    """Counts the questions that the cache did not answer."""
 
     def __init__(self, max_answers: int = 3) -> None:
         self.clock = Clock()
@@ -60,7 +60,7 @@ def test_a_failed_question_is_asked_again() -> None:
 
 
 class SlowQuestion:
-    """A question whose answer comes when the test lets it."""
+    """A question whose answer comes when the test releases it."""
 
     def __init__(self) -> None:
         self.cache, self.asked, self.let = TimedCache(3, Clock()), 0, asyncio.Event()

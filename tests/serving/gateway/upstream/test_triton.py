@@ -1,4 +1,4 @@
-"""Calls and answers as Triton has them over gRPC, and what its refusals mean."""
+"""Triton's calls and answers over gRPC, and the meaning of its errors."""
 
 import grpc
 import pytest

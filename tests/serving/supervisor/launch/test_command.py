@@ -1,4 +1,4 @@
-"""How Triton is called, without one. tests/integration has the rest."""
+"""The command line of Triton, tested without Triton; tests/integration covers the rest."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -149,7 +149,7 @@ def test_an_installed_triton_is_run_with_our_backends(native: Installation, engi
 
 
 def test_triton_waits_for_called_models_in_few_threads(installation) -> None:
-    """Its own 32 for each worker were 320 of 460 threads with two cores."""
+    """Its default of 32 for each worker made 320 of 460 threads on two cores."""
     assert "--backend-config=python,thread-pool-size=8" in flags_of(installation)
 
 

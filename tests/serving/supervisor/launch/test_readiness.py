@@ -1,4 +1,4 @@
-"""A start that fails says why; one that takes too long ends."""
+"""A failing start gives its reason; a start that takes too long is ended."""
 
 from dataclasses import dataclass, field
 

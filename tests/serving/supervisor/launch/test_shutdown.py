@@ -1,4 +1,4 @@
-"""A server ends after its last calls, or when its time is up."""
+"""A server ends after its last calls, or after the timeout."""
 
 import signal
 import subprocess
@@ -25,7 +25,7 @@ class FakeProcess:
 
 
 class Story:
-    """A server, with a clock that moves as this waits.
+    """A server, with a clock that moves with each wait.
 
     Args:
         busy_until: When its last call is answered.

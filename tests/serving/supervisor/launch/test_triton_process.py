@@ -22,7 +22,7 @@ from tests.waiting import until
 
 
 def niceness(begin) -> int:
-    """Return that of a child that begins so."""
+    """Return the niceness of a child that is started in this way."""
     code = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
     return int(subprocess.check_output([sys.executable, "-c", code], preexec_fn=begin))
 
@@ -90,7 +90,7 @@ def working() -> Iterator[subprocess.Popen[str]]:
 
 
 def shown(process: subprocess.Popen[str]) -> list[str]:
-    """Return the last arguments as everybody sees them."""
+    """Return the last arguments of a process, as other users see them."""
     return Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")[3:-1]
 
 

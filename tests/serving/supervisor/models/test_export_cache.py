@@ -1,4 +1,4 @@
-"""Exported networks: made when they are missing, and kept by what they are made from."""
+"""Exported networks: made if they are missing, and cached by their inputs."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ from tests.samples import copy_of
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch) -> None:
-    """Files of a few bytes: which are written matters here."""
+    """Exports that write a few bytes, because only the choice of files is tested."""
 
     def write(name: str, path: Path, weights: Path, engine: Engine, formats: Formats) -> None:
         path.parent.mkdir(exist_ok=True, parents=True)

@@ -1,4 +1,4 @@
-"""Which part of what a server says tells why it is in trouble; lines as Triton 2.51 writes them."""
+"""The lines of a server's log that explain a failure, as Triton 2.51 writes them."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""A worker hangs when it neither gets on with a step nor is merely short of a core."""
+"""A worker hangs if a step makes no progress although a core is free."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
 
 
 class Story:
-    """A worker that is looked at every quarter of a second."""
+    """A worker that is checked every quarter of a second."""
 
     def __init__(self, beat: Beat, *, cpu_share: float = 1.0, state: str = "R") -> None:
         self.beat, self.cpu_share, self.state = beat, cpu_share, state
@@ -25,7 +25,7 @@ class Story:
         return [reason for _, _, reason in self.watchdog.find([worker])]
 
     def go_on(self, seconds: float, every_s: float = 0.25) -> list[str]:
-        """Look until so much time has passed; return what was found last."""
+        """Check the worker for a time; return the last result."""
         found = self.look()
         for _ in range(round(seconds / every_s)):
             self.now += every_s

@@ -93,7 +93,7 @@ class FakeHeartbeats:
 
 @dataclass
 class Story:
-    """A monitor with fakes around it, and what it does."""
+    """A monitor with fakes, and its actions."""
 
     now: float = 1000.0
     workers: FakeWorkers = field(default_factory=FakeWorkers)

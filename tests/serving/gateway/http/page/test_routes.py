@@ -1,4 +1,4 @@
-"""The page as the gateway serves it: public, guarded, and no way round what guards the calls."""
+"""The page of the gateway: public and guarded; it does not bypass the checks of calls."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PATHS = ["/", *(f"/page/{name}" for name in FILES)]
 
 @pytest.fixture
 def keyed(tmp_path: Path) -> GatewayOptions:
-    """A gateway that answers nobody without a key."""
+    """A gateway that requires a key for every request."""
     keys = write_keys(tmp_path, gate="secret")
     return GatewayOptions(keys=keys, wants_keys=True, audit=tmp_path / "audit.jsonl")
 

@@ -18,7 +18,7 @@ HOLE = re.compile(r"\{\w+\}|\$\w+")
 
 
 def holes(texts: Texts) -> dict[str, list[str]]:
-    """Return what is filled into each sentence; counts may be left out of `one`."""
+    """Return the placeholders of each sentence; the form `one` may omit the count."""
     sentences = {**texts.page, **texts.script, **texts.problems}
     return {name: sorted(HOLE.findall(text)) for name, text in sentences.items() if name != "one"}
 
