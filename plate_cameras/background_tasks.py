@@ -136,7 +136,7 @@ class BackgroundTasks:
         Args:
             name: Name of the task.
             error: The failure; None for a success.
-            effect: What follows from it, such as "passes cannot be kept".
+            effect: The consequence for users, such as "passes cannot be kept".
         """
         if error is None:
             self._note(name, last_error="")

@@ -73,7 +73,7 @@ class LineCrossing:
 
 @dataclass(frozen=True)
 class Pass:
-    """One vehicle that passed a camera, as far as it is known.
+    """One vehicle that passed a camera, with the data known so far.
 
     Attributes:
         id: Id of the pass, the same in all its events. Ids sort by their time of creation.

@@ -13,13 +13,13 @@ MAX_CAMERAS = 2000
 MAX_GATES = 200
 MAX_SINKS = 100
 MAX_AREAS = 100
-"""Most zones, lines or masks of a camera."""
+"""Largest number of zones, lines or masks of a camera."""
 MAX_POINTS = 1000
-"""Most points of a zone or mask."""
+"""Largest number of points of a zone or mask."""
 MAX_ITEMS = 100
-"""Most items of each other list or table, for example the lists of a camera."""
+"""Largest number of items of each other list or table, for example the lists of a camera."""
 MAX_CHARACTERS = 4096
-"""Most characters of a text."""
+"""Largest number of characters of a text."""
 SIZE = "size"
 
 

@@ -33,7 +33,10 @@ PORT = ADDRESSES(min=0, max=65535, metavar="PORT", help="0: any free port.")
 
 @dataclass(frozen=True)
 class AddressFlags:
-    """Where the service listens. Addresses may be names; a port of 0 is any free port."""
+    """The addresses at which the service listens.
+
+    Host names are allowed; port 0 means any free port.
+    """
 
     host: Annotated[str, ADDRESSES(help="Address to listen on.")] = GatewayOptions.http.host
     http_port: Annotated[int, PORT] = HTTP_PORT

@@ -21,8 +21,8 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 ROOM = 2
-"""Most items in the window for each item in work. Finished items wait there for a slow item before
-them, and for the consumer of the results."""
+"""Largest number of items in the window for each item in work. Finished items wait there for a slow
+item before them, and for the consumer of the results."""
 
 
 def work_in_order(

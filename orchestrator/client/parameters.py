@@ -12,7 +12,7 @@ from orchestrator.errors import ParameterError, SettingsError
 MAX_DURATION_S = 86_400.0
 """Longest timeout, seconds. A socket allows at most 24 days."""
 MAX_IN_FLIGHT = 64
-"""Most calls at once. Further calls would only wait in the server's queue."""
+"""Largest number of calls at once. Further calls would only wait in the server's queue."""
 
 Plain = str | int | float | bool
 

@@ -12,7 +12,7 @@ the detector was trained on."""
 SURE = 0.7
 """A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
 MIN_SCORE, MIN_SHARE = 0.5, 0.3
-"""Least score of a close-up, and its least width as a share of the picture's width. In the small
+"""Smallest score of a close-up, and its least width as a share of the picture's width. In the small
 letterbox, boxes of smaller plates are noise."""
 
 

@@ -17,7 +17,7 @@ TIMES_WIDER = 3
 MAX_NEARBY = 8
 """The most boxes of one picture that are found again."""
 MIN_IOU = 0.3
-"""Least overlap of the two boxes of one plate."""
+"""Smallest overlap of the two boxes of one plate."""
 
 
 def surroundings_of(picture: Array, xyxy: tuple[float, float, float, float]) -> Letterbox:

@@ -39,8 +39,9 @@ Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letter
 """Finds plates in pictures of one size: `detect` with its first argument."""
 
 MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
-"""Most pictures that a search shows the detector: the whole one, also as a close-up; the tiles; and
-the surroundings of plates that the border of a tile, or of the region of interest, may cut."""
+"""Largest number of pictures that a search shows the detector: the whole one, also as a close-up;
+the tiles; and the surroundings of plates that the border of a tile, or of the region of interest,
+may cut."""
 
 
 def detect(

@@ -16,11 +16,12 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import check_range, read_table
 
 MAX_LENGTH = 9
-"""Most characters of a text: a row of the output `character_scores` has room for so many."""
+"""Largest number of characters of a text: a row of the output `character_scores` has room for so
+many."""
 MAX_LAYOUTS = 63
 MAX_CHARACTERS = 126
-"""Most characters of an alphabet. This limit, and that of the layouts, come from the beam search:
-its sets and texts are whole numbers of 64 bits."""
+"""Largest number of characters of an alphabet. This limit, and that of the layouts, come from the
+beam search: its sets and texts are whole numbers of 64 bits."""
 MAX_NATS = 20.0
 """Most nats of evidence against a region or a format: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")

@@ -34,7 +34,7 @@ CellT = TypeVar("CellT")
 
 @dataclass(frozen=True)
 class CsvForm:
-    """How the rows of a CSV file are written.
+    """The dialect of a CSV file.
 
     Attributes:
         separator: Character between cells.
@@ -80,4 +80,4 @@ class CsvForm:
 
 PLAIN = CsvForm()
 EXCEL = CsvForm(";", ",", BYTE_ORDER_MARK, ",;\t\n")
-"""What a double click opens as a table where the comma is the decimal sign."""
+"""The dialect that spreadsheets open by a double click in countries with a decimal comma."""

@@ -13,9 +13,9 @@ NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """Addresses whose last four bytes a translator takes for an IPv4 address (RFC 6052)."""
 LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")
-"""The same within one network (RFC 8215)."""
+"""IPv6 addresses that contain an IPv4 address within one network (RFC 8215)."""
 COMPATIBLE = ipaddress.IPv6Network("::/96")
-"""The same, in a form that is out of use (RFC 4291, section 2.5.5.1)."""
+"""IPv6 addresses that contain an IPv4 address in an obsolete form (RFC 4291, section 2.5.5.1)."""
 HELP = "in a user name or password write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F"
 
 

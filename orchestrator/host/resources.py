@@ -23,7 +23,8 @@ NETWORK_BYTES, NETWORK_ONE_BYTES = 8 * MIB, 4 * MIB
 """Freed memory that a worker of a network keeps: in total, and of one tensor."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc, malloc.h
 MIN_BYTES = 64 * MIB
-"""Least memory for pictures in progress, however small the machine: two frames of 4 megapixels."""
+"""Smallest memory for pictures in progress, however small the machine: two frames of 4
+megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
 STEP = 450

@@ -32,7 +32,7 @@ def exponential_s(retry: int, first_s: float, longest_s: float) -> float:
 
 @dataclass(frozen=True)
 class Retries:
-    """How often and how soon a call is retried.
+    """The number of retries of a call, and their pauses.
 
     The pauses double up to a limit. Each is shortened at random, by half at most, so that clients
     that failed together do not retry together. No pause is shorter than the server asks for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_CHARACTERS = 300
-"""Most characters of a reason: it stands in logs, in the database and in metrics."""
+"""Largest number of characters of a reason: it stands in logs, in the database and in metrics."""
 
 
 def to_line(text: str) -> str:

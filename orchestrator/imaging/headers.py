@@ -18,7 +18,7 @@ from orchestrator.imaging.segments import FRAMES, MAX_SCANS, SEQUENTIAL
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MAX_PARTS = 1000
-"""Most segments of a JPEG or chunks of a PNG before its pixels; a camera's file has about 20."""
+"""Largest number of JPEG segments or PNG chunks before the pixels; cameras write about 20."""
 ALONE = {0x01, *range(0xD0, 0xD9)}
 """JPEG markers without a segment: TEM, RST0 to RST7, SOI."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
@@ -26,7 +26,7 @@ EXIF = 0xE1
 """Marker of the segment with EXIF data, APP1."""
 MARKER = re.compile(rb"\xff([^\x00\xff])")
 MAX_FILL = 1024
-"""Most bytes between two segments of a JPEG."""
+"""Largest number of bytes between two segments of a JPEG."""
 ANIMATION = 0x02
 """Flag for an animation in a WebP file's VP8X chunk."""
 OLD_BMP = 12
@@ -34,12 +34,12 @@ OLD_BMP = 12
 
 
 MAX_COMPONENTS = 4
-"""Most components of a JPEG that a decoder accepts."""
+"""Largest number of components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
 PIXEL_BYTES, COPY_BYTES = 3, 4
 """Memory for each pixel: of the picture; of OpenCV's copy of it, with everything else."""
 SLOWEST_PIXELS = 40e6
-"""Least number of pixels that one pass processes in a second. On a free core, 150 million were
+"""Smallest number of pixels that one pass processes in a second. On a free core, 150 million were
 measured."""
 JPEG_SPEED, PNG_SPEED, WEBP_SPEED = 150e6, 70e6, 60e6
 """Pixels that a free core unpacks in a second: the slowest pictures of each format that were tried,
@@ -89,7 +89,7 @@ class Header:
 
     @property
     def unpacking_s(self) -> float:
-        """Most seconds that unpacking takes, on a core that other processes use, too."""
+        """Longest time of unpacking in seconds, on a core that other processes use, too."""
         return self.width * self.height * self.passes / SLOWEST_PIXELS
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUFFIXES = {".heic", ".heif"}
 MAX_MB = 64
 MAX_PIXELS = 50_000_000
-"""As for every picture unless a server has another limit."""
+"""Limit of the pixels of a picture, unless a server has another one."""
 QUALITY = 95
 HINT = "to read it, install the package pillow-heif (pip install pillow-heif)"
 """The extra `heic` has the package, too."""

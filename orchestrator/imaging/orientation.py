@@ -10,9 +10,9 @@ from orchestrator.imaging.segments import JPEG
 EXIF_BYTES = 6
 """Bytes of a JPEG's segment before its EXIF data: `Exif` and two zeros."""
 MAX_CHUNKS = 1000
-"""Most chunks of a PNG that are searched for EXIF data, from its pixels on."""
+"""Largest number of chunks of a PNG that are searched for EXIF data, from its pixels on."""
 MAX_ENTRIES = 200
-"""Most entries of EXIF data that are searched for the orientation; a camera writes about 20."""
+"""Largest number of EXIF entries searched for the orientation; cameras write about 20."""
 ORIENTATION = 0x112
 ON_ITS_SIDE = range(5, 9)
 """Orientations that exchange width and height: those with a turn by 90 or 270 degrees."""

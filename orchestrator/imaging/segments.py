@@ -18,7 +18,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 DRAWN = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"eXIf", b"IEND"}
 """Chunks of a PNG that produce its pixels, and their orientation."""
 MAX_CHUNKS = 50_000
-"""Most chunks of a PNG; its pixels usually come in chunks of 8 kB or more."""
+"""Largest number of chunks of a PNG; its pixels usually come in chunks of 8 kB or more."""
 JPEG = b"\xff\xd8\xff"
 MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 """A marker of a JPEG, outside its pixels or between them."""
@@ -30,11 +30,11 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 ALONE = {0x01, 0xD8}
 """JPEG markers without a segment: TEM, SOI."""
 MAX_SCANS, MAX_SEGMENTS = 32, 2000
-"""Most scans and segments of a JPEG; a progressive one has about ten scans, with one or two
-segments each."""
+"""Largest number of scans and segments of a JPEG; a progressive one has about ten scans, with one
+or two segments each."""
 MAX_SCANNED = 1_000_000_000
-"""Most pixels times scans of a JPEG. A JPEG of 50 megapixels may have 20 scans: each scan processes
-all pixels, even if it changes none."""
+"""Largest number of pixels times scans of a JPEG. A JPEG of 50 megapixels may have 20 scans: each
+scan processes all pixels, even if it changes none."""
 
 
 def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:

@@ -28,8 +28,8 @@ MAX_DISTANCE = 1.0
 """Largest weighted distance of a row from the same row in a batch: batched arithmetic differs a
 little."""
 MIN_RECALL = 0.9
-"""Least share of the rows found again in a batch. Among rows with equal scores, others may be the K
-best."""
+"""Smallest share of the rows found again in a batch. Among rows with equal scores, others may be
+the K best."""
 
 
 def load_detector(path: Path) -> torch.jit.ScriptModule:

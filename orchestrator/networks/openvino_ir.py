@@ -25,8 +25,8 @@ from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
 SMALL = 192 * 320 * 3
-"""Most numbers of a small picture, such as a tile. Networks for pictures of any size have a copy
-for small ones: a copy takes 2 ms longer after a picture of another size."""
+"""Largest number of numbers of a small picture, such as a tile. Networks for pictures of any size
+have a copy for small ones: a copy takes 2 ms longer after a picture of another size."""
 KEPT_STEPS = 300
 """Prepared steps that a copy of a network keeps for other sizes of pictures than the last. The
 detector needs some 70 of them for each size. A size that is not kept takes 3 ms more."""

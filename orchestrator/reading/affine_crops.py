@@ -15,7 +15,7 @@ from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_c
 from orchestrator.reading.sampling import enlarge, sample
 
 FINEST = 4
-"""Most samples of a cut per pixel of the reader's crop, in each direction."""
+"""Largest number of samples of a cut per pixel of the reader's crop, in each direction."""
 SECOND_PASS_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
 """Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
 used because the frame from STN may be inexact."""

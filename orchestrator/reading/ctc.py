@@ -177,7 +177,7 @@ def weigh(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
         scores: Probabilities [N, W] of texts; those of one plate sum to 1 at most.
         texts: Texts [N, W], as numbers.
         layouts: Layouts [N, W] of each text, as bits; 0 for none.
-        grammar: Has the regions, the rare formats, and the factors for them.
+        grammar: The grammar with the regions, the rare formats, and their factors.
     """
     if grammar.unknown_factor == 1 and not grammar.rare:
         return scores

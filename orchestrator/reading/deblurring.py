@@ -24,7 +24,7 @@ MIN_PX = 3
 MAX_SHIFT_SHARE = 0.22
 """Length of the longest one, as a share of the strip's width."""
 MIN_CORRELATION = 0.12
-"""Least negative correlation of a motion blur; without noise it is 0.5."""
+"""Smallest negative correlation of a motion blur; without noise it is 0.5."""
 NOISE = 0.01
 """Power of the noise divided by that of the picture; a larger one gives a softer result."""
 FAST = 8

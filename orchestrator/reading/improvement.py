@@ -16,7 +16,8 @@ from orchestrator.reading.affine_crops import compose
 from orchestrator.reading.reader import PlateReadings, Reader
 
 MAX_NEW_CUTS = 256
-"""Most cuts of one picture that are made to improve its readings. A plate takes 39 at most."""
+"""Largest number of cuts of one picture that are made to improve its readings. A plate takes 39 at
+most."""
 
 
 class Cut(NamedTuple):

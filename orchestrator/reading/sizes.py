@@ -9,5 +9,5 @@ MAX_ON_GPU_HW = (512, 2048)
 kernel keeps the weights of a row and a column in the GPU's shared memory, of which there are 48 KiB
 in a block, and fails on crops some four times as high."""
 MAX_CROP_PIXELS = 16_000_000
-"""Most pixels of a crop for `plate_reader`. A larger picture does not show only a plate, and would
-use up the worker's memory."""
+"""Largest number of pixels of a crop for `plate_reader`. A larger picture does not show only a
+plate, and would use up the worker's memory."""

@@ -29,8 +29,8 @@ MAX_SKEW_DEG = 12.0
 RATIOS = (1.32, 1.7)
 """Ratios of width to height of plates of two lines."""
 MIN_CONTRAST = 2.5
-"""Least contrast at the angle of a plate, divided by the median over all angles: of rendered plates
-99 % have more, of noise 1 %."""
+"""Smallest contrast at the angle of a plate, divided by the median over all angles: of rendered
+plates 99 % have more, of noise 1 %."""
 
 
 def find_skew(crop: Array, size_wh: tuple[float, float]) -> float | None:

@@ -32,7 +32,7 @@ from orchestrator.reading.skew import find_skew, frames_inside
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
 """Margins around a plate whose motion blur is removed."""
 MIN_UNREAD_PX = 60.0
-"""Least width of a box in which nothing was read, but which may hold a plate of two lines."""
+"""Smallest width of a box in which nothing was read, but which may hold a plate of two lines."""
 TWO_LINE_MARGINS_XY, UPPER_LINE = ((0.0, 0.0), (0.05, 0.06), (0.1, 0.12)), (0.46, 0.54)
 """Margins around a plate of two lines, and shares of its height at which it is divided."""
 

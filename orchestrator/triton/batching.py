@@ -34,7 +34,7 @@ Shapes = tuple[tuple[int, ...], ...]
 """Shapes of one row of each input, or of each whole input if the model never batches."""
 
 MAX_SHAPES = 1000
-"""Most shapes that are remembered; few sizes of pictures become other multiples of 32."""
+"""Largest number of remembered shapes; pictures have few sizes in multiples of 32."""
 
 RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
 """Prefix of the message of a module that rejects its input."""

@@ -16,7 +16,8 @@ from torch import Tensor
 from orchestrator.triton.memory_faults import free_memory
 
 MAX_GRAPHS = 48
-"""Most shapes that get a graph. Each holds an input of its own: 1.6 MB for one picture."""
+"""Largest number of shapes that get a graph. Each holds an input of its own: 1.6 MB for one
+picture."""
 WARM_UP = 3
 """Inferences before a capture, in which libraries choose their kernels and allocate memory."""
 

@@ -29,7 +29,7 @@ from orchestrator.triton.stages import PICTURE, Stopwatch
 from orchestrator.triton.warm_up import warm_up
 
 SLOWEST_FILE = 10e6
-"""Least bytes of a picture file that are decoded in a second; 25 million were measured."""
+"""Smallest bytes of a picture file that are decoded in a second; 25 million were measured."""
 
 
 class TritonPythonModel:

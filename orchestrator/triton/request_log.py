@@ -12,7 +12,7 @@ from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError
 from orchestrator.triton.memory_faults import is_out_of_memory
 
 MAX_CHARACTERS = 2000
-"""Most characters of a message or traceback, so that it stays one line of the log."""
+"""Largest number of characters of a message or traceback, so that it stays one line of the log."""
 
 
 def explain(error: Exception) -> PlateError:

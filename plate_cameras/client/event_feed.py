@@ -23,13 +23,13 @@ SILENT_S = 45.0
 FIRST_S, MAX_DURATION_S = 0.5, 30.0
 """The first and the longest pause before a lost stream is connected again."""
 MAX_ERROR_BYTES = 64 * 1024
-"""Most bytes of an answer that is not a stream, as its message is short."""
+"""Largest number of bytes of an answer that is not a stream, as its message is short."""
 LOST = (ServerError, Overloaded)
 
 
 @dataclass(frozen=True)
 class Connector:
-    """How a stream of one client is opened, and what happens when it is lost.
+    """Opens a stream for a client, and opens it again when the connection is lost.
 
     Attributes:
         open: Opens the stream of a selection, with the client's own retries.

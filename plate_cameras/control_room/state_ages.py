@@ -15,7 +15,7 @@ TOLD_WITHIN_S = 15.0
 
 @dataclass(frozen=True)
 class _Seen:
-    """When a state was seen first, by the steady clock, and how old it was perhaps."""
+    """The first sight of a state by the steady clock, and its largest possible age then."""
 
     updated_s: float
     moment_s: float

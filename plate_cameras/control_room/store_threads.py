@@ -58,7 +58,7 @@ class _Call:
 
     Attributes:
         caller: Name of the client that asks.
-        work: What the thread does.
+        work: The function that the thread runs.
         ended: Gets what it returns.
     """
 
@@ -113,7 +113,7 @@ class _Pool:
             raise ServiceFull("too many requests wait for the database", RETRY_AFTER_S)
 
     def _leave(self, call: _Call) -> None:
-        """Forget a call that waits. One that runs has its thread until it ends."""
+        """Remove a waiting call. One that runs has its thread until it ends."""
         if call in self._waiting:
             self._waiting.remove(call)
 

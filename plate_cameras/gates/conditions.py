@@ -67,10 +67,10 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a gate may open for a vehicle at one moment.
+    """Tells whether a gate may open for a vehicle at one moment.
 
     Attributes:
-        code: Code of the reason why not; empty if it may. See `REASONS`.
+        code: Code of the reason against opening; empty if the gate may open. See `REASONS`.
         values: The values of the reason's sentence.
         hit: The entry that the plate matches; None if the vehicle is none for this gate.
     """

@@ -33,7 +33,7 @@ from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.openings.gate_openings import GateOpening
 
 RECONSIDER_EVERY_S = 1.0
-"""How often all present vehicles are looked at again: a schedule may begin, an entry may come."""
+"""Interval of the checks of all present vehicles: a schedule may begin, an entry may be added."""
 STOP_S = 12.0
 """Longest wait for a gate that ends its pulse when it is stopped."""
 RECONSIDERING = "gates"

@@ -69,8 +69,8 @@ class _Turn:
 class GateQueue:
     """Serves the vehicles of one gate in their order. Other gates do not wait for it.
 
-    A vehicle waits only for its turn. Whether the gate opens is decided directly before each
-    request to the relay.
+    A vehicle waits only for its turn. The decision to open is made directly before each request to
+    the relay.
 
     Attributes:
         gate: Its settings.
@@ -223,7 +223,7 @@ class GateQueue:
             await self.relay.switch_on(turn.request)
 
     def _settle(self, turn: _Turn, outcome: str, reason: str) -> None:
-        """Note what has come of a request to the relay."""
+        """Record the outcome of a request to the relay."""
         self._note(reason)
         if outcome == FAILED:
             return

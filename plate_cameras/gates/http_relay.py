@@ -36,7 +36,8 @@ ESCAPES: dict[str, Callable[[str], str]] = {
     "application/json": lambda value: json.dumps(value)[1:-1],
     FORM: lambda value: quote(value, safe=""),
 }
-"""How values are written into a body, by its type. A name cannot end the text that it stands in."""
+"""Functions that quote values for a body, by its type. A name cannot end the text that contains
+it."""
 
 
 class HttpRelay:

@@ -22,8 +22,8 @@ ANSWER_S = 1.2
 CONNECT_S = 1.5
 """Longest wait for a connection, with the name's address."""
 MAX_BYTES = 1024
-"""Most bytes that wait to be understood; a frame has 260 at most. A device that sends more would
-keep the loop of all gates busy."""
+"""Largest number of received bytes that are not yet parsed; a frame has 260 at most. A device that
+sends more would occupy the loop of all gates."""
 NOT_DONE = {1, 2, 3, 6, 10}
 """Codes of answers to requests that were not carried out: function, address or value are wrong, the
 device is busy, a gateway has no way. After the others, such as a device behind a gateway that does

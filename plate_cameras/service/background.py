@@ -110,7 +110,8 @@ async def close_left(
 async def _attempt(step: Callable[[], object], note: Note) -> bool:
     """Run one round in a thread. Return whether it succeeded.
 
-    Whatever fails, such as a disk, a database or the start of a thread, the next round may succeed.
+    After any failure, such as of a disk, a database or the start of a thread, the next round may
+    succeed.
     """
     try:
         await asyncio.to_thread(step)

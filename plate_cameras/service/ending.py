@@ -21,7 +21,7 @@ TELL_S = 3.0
 STOPS = (signal.SIGINT, signal.SIGTERM)
 STDERR = 2
 WRITABLE_S = 0.5
-"""Longest wait for a standard error that nobody reads."""
+"""Longest wait to write to a standard error that is not read."""
 
 
 def say_at_once(text: str) -> None:

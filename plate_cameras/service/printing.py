@@ -24,7 +24,7 @@ from plate_cameras.watching.status import CameraStatus
 MAX_WAITING = 10_000
 """Lines that wait for a terminal, a pipe or a disk. Further ones are left out."""
 CLOSE_S = 2.0
-"""Longest wait for the last lines at the end of a watch that was asked to end."""
+"""Longest wait for the last lines when a watch is stopped."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Printer:
             typer.echo(line.text, err=line.is_error)
 
     def _attempt(self, step: Callable[[], None]) -> bool:
-        """Run a step of printing. Whatever fails, nothing else must."""
+        """Run a step of printing. A failure here must not affect anything else."""
         try:
             step()
         except Exception:  # a full disk, a reader that is gone, a closed or strange stream

@@ -15,7 +15,7 @@ from plate_cameras.background_tasks import describe
 from plate_cameras.configuration import Configuration, read_configuration
 
 RELOAD_EVERY_S = 1.0
-"""How often the file of cameras is looked at."""
+"""Interval of the checks of the file of cameras."""
 
 Apply = Callable[[Configuration], Awaitable[None]]
 Say = Callable[[str], None]

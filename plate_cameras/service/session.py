@@ -117,7 +117,7 @@ class Session:
         return [CameraStatus.of(loop) for loop in self._watcher.loops]
 
     async def _start(self, stack: ExitStack) -> None:
-        """Start all parts. What can be wrong in the configuration is made first."""
+        """Start all parts. Objects that an invalid configuration prevents are created first."""
         configuration, file = self._configuration, self._watch.file
         try:
             receivers = await self._sinks.prepare(configuration) if self._sinks else None
@@ -194,7 +194,7 @@ class Session:
         if self._sinks and is_complete:
             await close("the sinks", partial(self._sinks.finish, self._output.say))
         await close("its tasks", self._tasks.stop)
-        # Of clips, the whole output is printed, however slowly it is read.
+        # For clips, the whole output is printed, even if its reader is slow.
         limit_s, printer = None if is_complete else CLOSE_S, self._output.printer
         await close("the output", lambda: asyncio.to_thread(printer.close, limit_s))
 

@@ -10,7 +10,7 @@ from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
 
 SEND_LIMIT_S = 30.0
-"""Longest time that a receiver gets for one event, or for a look whether it is there."""
+"""Timeout of a receiver for one event, or for a check that it can be reached."""
 CLOSE_LIMIT_S = 5.0
 
 Outcome = DeliveryError | None
@@ -77,7 +77,7 @@ class BoundedReceiver:
 
 
 async def _find_error(call: Callable[[], Awaitable[None]]) -> Outcome:
-    """Call a receiver; return its error. Whatever it raises must not end the event loop."""
+    """Call a receiver; return its error. No exception of the receiver may end the event loop."""
     try:
         await call()
     except DeliveryError as error:

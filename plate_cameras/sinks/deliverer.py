@@ -25,8 +25,8 @@ __all__ = [
     "SinkStatus",
 ]
 MAX_STOP_S = STOP_LIMIT_S + 2 * LIMIT_S + CLOSE_LIMIT_S
-"""Longest time of a stop: events on their way, a hanging call of the outbox and the one that gives
-deliveries back, and the receivers' connections."""
+"""Longest time of a stop. It covers events that are being sent, a hanging call of the outbox, the
+return of deliveries, and the receivers' connections."""
 
 
 class Deliverer:

@@ -36,15 +36,15 @@ KEEPALIVE_S = 30
 AT_ONCE = 10
 """Cameras that are announced at the same time."""
 CHECK_S = 15.0
-"""How often the broker is asked whether it is there, while there are no events."""
+"""Interval of the checks of the broker while there are no events."""
 MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
-"""Most bytes of a packet of the broker, and of all in a second. Receipts have two to five."""
+"""Largest number of bytes of a packet of the broker, and of all in a second. Receipts have two to
+five."""
 PUBLISH, KIND_BITS = 0x30, 0xF0
 """The kind of a message, in the first byte of a packet. Source: MQTT 3.1.1, section 2.2."""
 SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
-"""For the library, which tells each attempt: a sink tells what changes.
-
-It stands outside the tree of loggers, which `logging.config` turns on again.
+"""A logger for the library, whose messages about each attempt are dropped: a sink reports changes
+only. It is outside the tree of loggers, which `logging.config` would enable again.
 """
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
 """Options of the sink. `discovery = "no"` leaves out Home Assistant."""

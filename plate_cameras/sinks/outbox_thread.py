@@ -13,12 +13,12 @@ from orchestrator.host.daemon_threads import DaemonThreads
 from plate_cameras.event_waits import wait_through
 
 LIMIT_S = 10.0
-"""Longest wait for one call. A database that is away says so earlier."""
+"""Longest wait for one call. A database that cannot be reached reports this earlier."""
 ResultT = TypeVar("ResultT")
 
 
 class OutboxTimeout(PlateError):  # noqa: N818 - a state of the outbox
-    """The outbox does not answer. What the call did is not known."""
+    """The outbox does not answer. The result of the call is not known."""
 
 
 class OutboxThread:

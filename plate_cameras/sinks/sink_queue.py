@@ -26,18 +26,18 @@ from plate_cameras.sinks.receiver import (
 from plate_cameras.sinks.sink_status import LOG, FailureLog, SinkStatus
 
 BATCH = 10
-"""Most deliveries that one sink takes at once, for each of those that a receiver takes at once."""
+"""Deliveries that a sink claims at once, as a multiple of those that its receiver takes."""
 TURNS = 5
 """Events that are recorded together, for each of those that a receiver takes at once. When the
 process is killed before that, they are sent again."""
 LEASE_S = 300.0
-"""How long a claimed delivery is kept from other deliverers."""
+"""Time for which a claimed delivery is reserved."""
 MAX_REST_S = 600.0
 """Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
 POLL_S = 2.0
-"""How often a sink looks for deliveries whose pause is over."""
+"""Interval at which a sink looks for deliveries whose pause is over."""
 STOP_LIMIT_S = 3.0
-"""How long a stop waits for events that are on their way."""
+"""Longest wait of a stop for events that are being sent."""
 
 Attempt = tuple[Delivery, DeliveryError | None]
 
@@ -49,8 +49,8 @@ class SinkQueue:
     attempt the next event is tried, because the first may be at fault. If that fails as well, the
     sink rests.
 
-    Whatever ends a batch, the outbox learns of each claimed event what became of it: it was
-    accepted, it failed, or it is given back.
+    However a batch ends, the outbox gets the outcome of each claimed event: accepted, failed, or
+    given back.
 
     Args:
         name: Name of the sink.

@@ -45,7 +45,7 @@ class SinkStatus:
 
 LOG = logging.getLogger(__name__)
 MAX_LINES, WITHIN_S = 10, 600.0
-"""Most lines within a time. What fails and works by turns does not fill the log."""
+"""Largest number of lines within a time. Repeated failures and recoveries do not fill the log."""
 
 
 class FailureLog:

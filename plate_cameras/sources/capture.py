@@ -35,7 +35,7 @@ from plate_cameras.sources.network.rtsp_guard import RtspGuard
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 MIN_OPEN_S = 0.1
 MAX_PACKET_BYTES = 32_000_000
-"""Most bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
+"""Largest number of bytes of one encoded frame. A JPEG file of 50 million pixels has 20 MB."""
 PICTURE = "_pipe"
 """FFmpeg's names of the formats of pictures end so."""
 TIMES_MAY_JUMP = 0x0200

@@ -67,7 +67,7 @@ class Decoder:
     def _answer(self, number: int, player: Player) -> None:
         """Send the look that waits; it is encoded only now that it is wanted.
 
-        Whatever fails, there is an answer: the parent process waits for it.
+        There is an answer even after a failure, because the parent process waits for it.
         """
         look = player.slot.take()
         if look is None:

@@ -26,7 +26,7 @@ PER_PROCESS = 4
 MAX_DEATHS = 2
 """Ends of its process after which a camera gets one of its own, see `CameraStream.note_death`."""
 START_S = 60.0
-"""Longest time until a new process gives its first sign."""
+"""Longest time until a new process sends its first message."""
 
 Isolate = Callable[[CameraStream, float], None]
 

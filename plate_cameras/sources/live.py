@@ -51,7 +51,7 @@ class FreezeDetector:
 
 
 MOTION_STEP_S = 0.2
-"""Least time between two pictures that are compared."""
+"""Shortest time between two pictures that are compared."""
 BLIND_S = 30.0
 """A stream is opened again if its packets give no frame for this time. A frame is decoded every few
 seconds, or after 20 s in a stream without key frames."""

@@ -26,7 +26,7 @@ from plate_cameras.sources.limits import Limits
 
 HEAD = struct.Struct("!II")
 MAX_TEXT_BYTES, MAX_JPEG_BYTES = 1 << 20, 64 << 20
-"""Greatest parts of a message of a child: a child that announces more is out of order."""
+"""Largest parts of a child's message. A child that announces more is faulty."""
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ MAX_BLIND_S = 2.5
 """Longest time without a decoded frame. Many vehicles stay in the picture for no longer, but some
 cameras send a key frame every ten seconds only."""
 REST_STEP_S = 0.25
-"""Least time between key frames that are decoded while the scene rests; each MJPEG frame is one."""
+"""Shortest time between decoded key frames while the scene rests; every MJPEG frame is one."""
 NO_KEY_S = 20.0
 """A stream without key frames for this time is decoded in full."""
 ALERT_S = 1.0
 """All frames are decoded for this time after unusually large packets."""
 PAUSE_S = 2.0
-"""Least time between two such alerts."""
+"""Shortest time between two such alerts."""
 MIN_FACTOR, MAX_FACTOR, FACTOR_STEP = 1.5, 4.0, 1.25
 """The last packets are unusual if their mean is this many usual sizes. The factor grows with each
 false alert, because the rate control of some encoders swings."""

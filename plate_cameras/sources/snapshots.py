@@ -25,7 +25,7 @@ from plate_cameras.sources.network.http_client import HttpClient, describe_failu
 from plate_cameras.sources.network.policy import PICTURE_OPTIONS
 
 MAX_PER_S = 10.0
-"""Most pictures a second that are requested. Small cameras cannot send more."""
+"""Largest number of pictures a second that are requested. Small cameras cannot send more."""
 
 
 class SnapshotCapture:

@@ -21,9 +21,9 @@ from plate_cameras.passes import Observation
 from plate_cameras.tracking.looks import quality_of
 
 HIGHEST_SCORE = 0.97
-"""Most that one frame may say for a text; a smeared frame may say 1.00."""
+"""Largest score that one frame may give a text; blurred frames may have a wrong text with 1.00."""
 LOWEST_CAP = 0.6
-"""The same for a frame of no quality."""
+"""Largest score of a text from a frame without quality."""
 OTHER_TEXTS = 20.0
 """Number of texts among which the rest of a frame's probability is spread."""
 NEW_AFTER_S, NEW_AFTER_WIDTHS, NEW_AFTER_GROWTH = 2.0, 1.0, 0.2

@@ -14,7 +14,7 @@ from plate_cameras.tracking.plate_pixels import PlatePixels
 from plate_cameras.zones import is_watched
 
 SURE = 0.5
-"""Least score of a text that two plates of one frame have, so that one of them is left out."""
+"""Smallest score of a text that two plates of one frame have, so that one of them is left out."""
 FULL_WIDTH_PX, MIN_WIDTH_PX = 90.0, 20.0
 """Widths of a plate in the picture from which more pixels add nothing, and below which no text can
 be read."""

@@ -33,7 +33,7 @@ UNLIKE, UNLIKE_SCORE, UNLIKE_SURENESS = 6, 0.05, 0.35
 """Number of different characters that even poor readings of one plate do not have, the least score
 of such readings, and what they weigh at least."""
 SAME_TEXT = 0.5
-"""Least mean score of two like texts that tell more than the motion does."""
+"""Smallest mean score of two like texts that tell more than the motion does."""
 MISSED_FRAME, MAX_MISSED = 1.0, 4.0
 """Cost of each frame that did not show the plate, and the most: the detector misses few."""
 FASTEST_WIDTHS_S, NEAR_WIDTHS = 40.0, 4.0
@@ -45,9 +45,9 @@ GREATEST_RESHAPE = 0.7
 MOTION_S = 1.5
 """Time for which the motion of a vehicle is predicted. Later only its text tells."""
 EXPECTED_FRAMES = 1
-"""Most frames without a plate for which it is still expected at its place if it moves."""
+"""A moving plate is still expected at its place after at most so many frames without it."""
 HIDDEN_FRAMES = 2
-"""Least number of frames without the plate of a standing vehicle after which another may stand
+"""Smallest number of frames without the plate of a standing vehicle after which another may stand
 there."""
 STANDING_WIDTHS = 1.0
 """Greatest distance of a standing vehicle's plate from its place, in plate widths."""

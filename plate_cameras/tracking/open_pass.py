@@ -22,7 +22,7 @@ from plate_cameras.zones import find_zones, meets, side_of
 FIRM_WIDTHS = 0.2
 """Distance from a line, in plate widths, from which the side of a plate is certain."""
 MAX_CROSSINGS = 32
-"""Most crossings that are kept of a pass, the newest: a vehicle may shunt all day."""
+"""Largest number of crossings that are kept of a pass, the newest: a vehicle may shunt all day."""
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,11 @@ BACKWARDS_S = 5.0
 MIN_AGREEING = 2
 """Number of frames that agree on the text of a pass."""
 SINGLE_SCORE = 0.8
-"""Least score of the text of a vehicle that one frame has shown; a scrap may be read by chance."""
+"""Smallest text score of a vehicle seen in one frame only; a fragment may be read by chance."""
 UNREADABLE_LOOKS, UNREADABLE_S, UNREADABLE_DETECTION = 5, 1.0, 0.65
-"""Least number of looks, time and mean detection score of a vehicle whose plate is unreadable."""
+"""Smallest number of looks, duration and mean detection score of an unreadable vehicle."""
 SAME_SCORE = 0.5
-"""Least score of the texts of two passes that are one vehicle."""
+"""Smallest score of the texts of two passes that are one vehicle."""
 
 
 def new_pass_id(time_s: float, number: int) -> str:
@@ -122,7 +122,7 @@ class PassTracker:
         return events + self._close_gone(moment_s) + self._tell(seen)
 
     def advance(self, moment_s: float) -> list[PassEvent]:
-        """Close the passes of vehicles that have left. For moments without a frame.
+        """Close the passes of vehicles that have left. Update the passes at a time without a frame.
 
         Vehicles that stand stay open: a camera may send no frames while nothing moves.
 

@@ -12,11 +12,11 @@ from plate_cameras.tracking.looks import Look, best_text
 from plate_cameras.tracking.plate_pixels import PlatePixels
 
 MAX_OBSERVATIONS = 48
-"""Most observations that are kept of a pass."""
+"""Largest number of observations that are kept of a pass."""
 MIN_SHARPNESS, MIN_SCORE = 0.05, 0.1
 """Added to both, so that a blurred or unread plate still has a worth."""
 MAX_FRAMES = 3
-"""Most texts whose best frame is kept: the text of a pass may still change."""
+"""Largest number of texts whose best frame is kept: the text of a pass may still change."""
 
 
 def thin_out(

@@ -13,7 +13,7 @@ Measure = Callable[[Observation], float]
 DEVIATION = 1.4826
 """Standard deviation in median absolute deviations, of a normal distribution."""
 MIN_GROWTH = 0.1
-"""Least change of the logarithm of a plate's size that shows a direction: 10 %."""
+"""Smallest change of the logarithm of a plate's size that shows a direction: 10 %."""
 MIN_NOISE = 0.1
 """Standard deviation of the logarithm of a box's width or height that is assumed at least. Boxes of
 plates 20 pixels high are off by two now and then, and few looks do not show how much."""
@@ -23,8 +23,8 @@ happens once in a thousand passes at most."""
 MEDIAN_FACTOR = 1.25
 """A median has this noise, in that of a mean."""
 SIDEWAYS_GROWTH = 0.025
-"""Least growth for each plate width of way to the side. A car in the next lane but one grows by 0.1
-for each; one that crosses the view at 60 degrees, by 0.02."""
+"""Smallest growth for each plate width of way to the side. A car in the next lane but one grows by
+0.1 for each; one that crosses the view at 60 degrees, by 0.02."""
 STANDING_WIDTHS_S = 0.4
 """Speed below which a vehicle stands, in plate widths a second: 0.2 m/s."""
 STANDING_S = 1.0

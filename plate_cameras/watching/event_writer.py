@@ -18,7 +18,7 @@ LOG = logging.getLogger(__name__)
 MAX_WAITING = 1000
 """Events that wait for the store. When there are more, cameras wait and drop frames, not passes."""
 BATCH = 100
-"""Most events in one transaction."""
+"""Largest number of events in one transaction."""
 EVERY_S = 0.1
 """Shortest time from one transaction to the next: many small ones cost more than few large ones."""
 EFFECT = "passes cannot be kept"
@@ -34,7 +34,7 @@ class EventStore(Protocol):
 
 
 class EventWriter:
-    """Queues events and writes them in order. Whatever the store raises, it tries again.
+    """Queues events and writes them in order. After any exception of the store, it tries again.
 
     Args:
         store: The store. Its calls run in a thread.

@@ -45,7 +45,7 @@ WARM_UP, TRACED = 20, 3
 """Calls before the measurement, and calls that are traced: what not all of them run is no step of a
 call, but of the background."""
 MAX_DEPTH = 3
-"""Most steps from an argument to the picture's bytes."""
+"""Largest number of steps from an argument to the picture's bytes."""
 CORNERS = ((10.0, 20.0), (110.0, 21.0), (110.5, 45.0), (11.0, 44.0))
 PLATE = Plate(
     xyxy=(10.0, 20.0, 110.0, 45.0),

@@ -47,8 +47,8 @@ BOX_PX, SCORE = 1.0, 0.02
 BENCH_OUT = Path("reports/bench-gpu")
 BENCH = ("--concurrency=1,4,16", "--rounds=1", "--transport=http-encoded", f"--out={BENCH_OUT}")
 FLOOR = 100.0
-"""Least pictures a second of a GPU at the best number of calls at once. It was estimated at 120 to
-180, from operators and crossings; two cores of a CPU answer some 30."""
+"""Smallest pictures a second of a GPU at the best number of calls at once. It was estimated at 120
+to 180, from operators and crossings; two cores of a CPU answer some 30."""
 
 
 def differ(wanted: Plates, got: Plates) -> list[str]:

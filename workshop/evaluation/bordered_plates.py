@@ -18,8 +18,8 @@ from workshop.rendering.texts import fill, random_text
 SEED = 4900
 SIZES_WH = ((1280, 960), (800, 600), (1920, 1080))
 LONG, TWO_LINES = "LDDDLLRRR", "ru_car_square"
-"""Of three plates, one has the first layout and one the second format: a shortened text of a plate
-with a region of three digits is that of another plate."""
+"""One plate in three has the first layout, and one the second format. There, a region of three
+digits that loses one still makes a valid plate."""
 STARTS_PX = (0, 3, 7, 12)
 """First row and column of the looks at a whole plate. Of 60 plates that were read right, one or two
 showed another text in a picture cut far from them: that is the reader's fault, and no border's."""

@@ -38,7 +38,7 @@ MAX_CUT = 0.3
 """Greatest share of a plate's width or height beyond a border."""
 SIDES = ("left", "top", "right", "bottom")
 SURE = 0.9
-"""Score from which a text counts as sure. Of texts with this score about 90 % are right."""
+"""Score from which a text counts as sure. About 90 % of the texts with this score are right."""
 NO_BORDER = "none"
 """The row of plates that nothing cuts: what its texts show is the reader's fault alone."""
 LOOKS = 3

@@ -31,7 +31,7 @@ from workshop.rendering.scenes import COLUMNS, check_new
 SEED = 3500
 """Seed of the measured set. No training uses it."""
 SHARES = (0.35, 1.0)
-"""Least and greatest width of a plate's box, as a share of the picture's width."""
+"""Smallest and greatest width of a plate's box, as a share of the picture's width."""
 TIGHT_SHARES = (0.8, 1.0)
 """The same in tight crops, where it also holds for the height."""
 MAX_ROTATION_DEG = 35.0
@@ -39,7 +39,7 @@ TILT_DEG = 8.0
 """Standard deviation of the plate's turn round its vertical and its horizontal axis."""
 SIZES_WH = ((4000, 3000), (1200, 900), (640, 480))
 TIGHT_WIDTHS_PX = (120, 1200)
-"""Least and greatest width of a tight crop."""
+"""Smallest and greatest width of a tight crop."""
 TIGHT_EVERY = 4
 """Each so manieth picture is a tight crop."""
 DRAWN_PX = 1200

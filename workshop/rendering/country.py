@@ -27,7 +27,7 @@ from workshop.rendering.painting import GlyphSource
 from workshop.rendering.texts import fill, find_format, layout_of, plain, random_text
 
 MIN_PX = 24
-"""Least height of a line in the picture of a flat plate; the reader's input is as high."""
+"""Smallest height of a line in the picture of a flat plate; the reader's input is as high."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from workshop.rendering.texts import plain, random_text
 SIZES_WH = ((640, 480), (800, 600), (1024, 768), (1280, 960))
 """Sizes of the streets with parked cars, pixels."""
 WIDTHS_PX = (70, 260)
-"""Least and greatest width of a plate of one line; a plate of two lines is twice as high."""
+"""Smallest and greatest width of a plate of one line; a plate of two lines is twice as high."""
 TURN_DEG, SHEAR = 3.0, 0.06
 """Standard deviations of the camera's roll and of the shear of a plate seen from the side."""
 MARGIN = 0.15

@@ -21,7 +21,7 @@ from orchestrator.imaging.files import Bgr
 RATE = 25
 """Frames a second."""
 FRAMES = (4, 7)
-"""Least and greatest number of frames in the clip that is made of one picture."""
+"""Smallest and greatest number of frames in the clip that is made of one picture."""
 FASTEST = 0.05
 """Greatest drift from frame to frame, as a part of the picture's longer side."""
 GRAIN = 4.0
@@ -36,7 +36,7 @@ CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
 REFERENCE_WH = (320, 180)
 """Picture size to which bit rates refer."""
 MIN_BITS = 2000
-"""Least bits a second: x264 counts in thousands, and rejects 0."""
+"""Smallest number of bits a second: x264 counts in thousands, and rejects 0."""
 SHARES = (0.8, 0.1, 0.1)
 """Shares of `CODECS` among the cameras."""
 

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 TRIES = 20
 SURE = 0.9
-"""Least score of a reading that a health check can rely on."""
+"""Smallest score of a reading that a health check can rely on."""
 
 
 def write_canary(folder: Path, country: Country | None) -> None:

@@ -38,7 +38,7 @@ MAX_VEHICLES_PER_ROAD = 6
 ROADS = 0.5
 """Default share of road pictures."""
 NEAR_PX = (320.0, 700.0)
-"""Least and greatest width of plates that fill their pictures."""
+"""Smallest and greatest width of plates that fill their pictures."""
 
 
 def draw_street(rng: np.random.Generator, country: Country | None = None) -> Scene:

@@ -19,7 +19,7 @@ from orchestrator.cli.recognition.sources import PictureFinder
 from orchestrator.errors import SettingsError
 
 MAX_GROWTH = 2
-"""Most pictures of a partition, as a multiple of the usual number."""
+"""Largest number of pictures of a partition, as a multiple of the usual number."""
 DIGEST_BYTES = 16
 PREFIX, SUFFIX = "part-", ".parquet"
 

@@ -14,7 +14,7 @@ from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plates
 
 MAX_PIXELS = 1_000_000_000
-"""Most pixels that any server accepts."""
+"""Largest number of pixels that any server accepts."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.errors import PictureError
 
 MAX_MB = 64
-"""Most bytes from an archive or a web server, whose content may be larger than it claims."""
+"""Largest download or archive member, in MB; its content may be larger than it claims."""
 MAX_BYTES = MAX_MB << 20
 
 

@@ -10,7 +10,7 @@ from orchestrator.imaging import heic
 from orchestrator.imaging.files import SUFFIXES
 
 MAX_KINDS = 8
-"""Most kinds of files that are reported by name; the rest only by number."""
+"""Largest number of kinds of files that are reported by name; the rest only by number."""
 NO_SUFFIX = "without a suffix"
 WANTED = "JPEG, PNG, WebP or BMP"
 CLIPS = {

@@ -16,13 +16,13 @@ from orchestrator.formats.transliteration import to_latin
 from orchestrator.plates import Plate
 
 SHORTEST = 4
-"""Least characters of a plate; old kinds of plates have five."""
+"""Smallest number of characters of a plate; old kinds of plates have five."""
 BEHIND = re.compile(r"[\s,;]+")
 """The separator between a plate and its note."""
 WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
 """A word and the separator after it."""
 MAX_REPORTED = 5
-"""Most lines with an unknown kind of plate that are reported one by one."""
+"""Largest number of lines with an unknown kind of plate that are reported one by one."""
 
 
 @dataclass(frozen=True)

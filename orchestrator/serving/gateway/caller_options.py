@@ -16,7 +16,7 @@ CALLERS = partial(typer.Option, rich_help_panel="Callers")
 
 @dataclass(frozen=True)
 class CallerOptions:
-    """Who may call the gateway, and how; as on the command line, so in each of its processes."""
+    """Options about callers, for the command line and for each process of the gateway."""
 
     models: Annotated[
         tuple[str, ...],

@@ -47,7 +47,7 @@ EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 """Extensions of KServe v2 and Triton that callers may use."""
 REFRESH_S = 1.0
 PROBES = 100
-"""Most connections to the port of metrics and probes. Callers cannot use them up."""
+"""Largest number of connections to the port of metrics and probes. Callers cannot use them up."""
 
 DELAYED = (ServiceFull, QuotaExceeded, Unauthenticated)
 """Rejections that are delayed if there are many."""

@@ -26,11 +26,11 @@ from orchestrator.serving.protocol.inference import (
 )
 
 MAX_FIELDS = 2 * MAX_INPUTS + MAX_OUTPUTS + MAX_PARAMETERS + 3
-"""Most fields of a message. An input may have a second field for its raw contents. Three fields
-are name and version of the model, and the id."""
+"""Largest number of fields of a message. An input may have a second field for its raw contents.
+Three fields are name and version of the model, and the id."""
 MAX_TYPED_BYTES = 4 * 1024 * 1024
-"""Most bytes of a message beside raw contents. Parsed, they take up to 16 times the memory. Empty
-outputs take 24 times; `MAX_FIELDS` limits their number."""
+"""Largest number of bytes of a message beside raw contents. Parsed, they take up to 16 times the
+memory. Empty outputs take 24 times; `MAX_FIELDS` limits their number."""
 RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
 DELIMITED = 2
 """Wire type of each field of a `ModelInferRequest`."""

@@ -31,8 +31,8 @@ from orchestrator.serving.protocol.inference import (
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
 MAX_OCCURRENCES = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
-"""Most objects, quotation marks and lists in the JSON of a call. Each takes many times its size in
-memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
+"""Largest number of objects, quotation marks and lists in the JSON of a call. Each takes many times
+its size in memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
 MAX_JSON_HEAD_BYTES = 4096
 """Bytes in which JSON says that bytes of tensors follow it."""

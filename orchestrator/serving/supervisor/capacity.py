@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orchestrator.host.resources import usable_cores
 
 MAX_THREADS = 4
-"""Most threads of one inference; more make one picture hardly faster."""
+"""Largest number of threads of one inference; more make one picture hardly faster."""
 PICTURES_ON_A_GPU = 4
 """Pictures processed at once on a GPU, unless another number is asked for."""
 CUDA_POOL_MB = 256

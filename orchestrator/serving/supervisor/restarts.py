@@ -1,4 +1,4 @@
-"""When services are restarted: after growing pauses, and at an administrator's SIGHUP."""
+"""The times of restarts: after growing pauses, and at an administrator's SIGHUP."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from plate_cameras.store.scope import EVERYTHING
 
 HOUR_S = 3600
 TIMEOUT_S = 5.0
-"""Longest time for the database to tell whose a session is."""
+"""Timeout of the database query for the person of a session."""
 READING = ("GET", "HEAD", "OPTIONS")
 """Methods that change nothing, so that they need no CSRF token."""
 HOW_TO_ADD = "plates people add CAMERAS.toml NAME --role administrator"
@@ -63,7 +63,7 @@ class SessionsUnavailable(GatewayError):  # noqa: N818 - a state of the store
 
 @dataclass(frozen=True)
 class Entrance:
-    """How callers reach the gateway.
+    """The ways in which callers reach the gateway.
 
     Attributes:
         wants_keys: Callers need a key or a session.
@@ -92,7 +92,7 @@ class AccessPolicy:
     """Finds the principal of a request: a key with a role, a person's session, or `local`.
 
     Args:
-        entrance: How callers reach the gateway.
+        entrance: The ways in which callers reach the gateway.
         store: Holds people and sessions.
         settings: Settings of the control room.
 

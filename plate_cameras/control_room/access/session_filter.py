@@ -9,7 +9,7 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.store.people.sessions import digest_of
 
 PAUSE_S = 0.25
-"""Least time between two looks into the database, however many unknown tokens come."""
+"""Shortest time between two looks into the database, however many unknown tokens come."""
 
 
 class SessionFilter:

@@ -74,7 +74,7 @@ class View:
     """The events that a stream shows.
 
     Attributes:
-        scope: What the caller may see.
+        scope: The cameras and lists that the caller may see.
         cameras: Names of the wanted cameras; all if empty.
     """
 
@@ -93,7 +93,7 @@ class View:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stream begins.
+    """The starting point of a stream.
 
     Attributes:
         after: The number after which the listener has had no event; None to begin now.

@@ -22,7 +22,7 @@ TIME_PATTERN = rf"^{DATE}([Tt ]{CLOCK}({FRACTION})?({OFFSET})?)?$"
 CURSOR = r"^(-?[0-9][0-9.e+-]{0,24}_[0-9]{1,18})?$"
 NUMBERED = r"^[0-9]{0,18}$"
 MAX_NAME_LENGTH = 200
-"""Most characters of a name in a query or a path."""
+"""Largest number of characters of a name in a query or a path."""
 MAX_TIME_LENGTH = 40
 MAX_CURSOR_LENGTH = MAX_NAME_LENGTH
 NAMES = 100
@@ -208,7 +208,7 @@ class EntriesQuery(NamesQuery):
 
 
 class ImportQuery(Query):
-    """The way of an import."""
+    """The mode of an import."""
 
     replace: bool = Field(False, description="Delete all other entries", examples=[False])
 

@@ -16,7 +16,8 @@ from plate_cameras.control_room.endpoint import CHECK_S, RoomRequest
 MOST, MAX_PER_PERSON = 200, 16
 """Open streams of one process, and of one client in it."""
 SEND_S = 60.0
-"""Longest time that a caller may take for a piece. Then its stream ends: it holds a place."""
+"""Longest time that a caller may take to read a piece. After that its stream ends, to free its
+slot."""
 IsCurrent = Callable[[], Awaitable[bool]]
 Chunks = Callable[[], AsyncGenerator[bytes, None]]
 

@@ -20,7 +20,7 @@ class SourceError(Exception):
     """A source cannot be opened or read; the message is a sentence without secrets.
 
     Attributes:
-        location: Where the source redirects to; None if it does not.
+        location: URL to which the source redirects; None if it does not.
     """
 
     def __init__(self, message: str, location: str | None = None) -> None:

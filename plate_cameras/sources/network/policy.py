@@ -1,6 +1,6 @@
 """The limits of a source: its own host and port, the protocols of its address, listed formats.
 
-A camera is a stranger. FFmpeg would follow its redirects to any host, take its answer for a
+A camera is not trusted. FFmpeg would follow its redirects to any host, take its answer for a
 playlist, and fetch what that names: other addresses, keys, files. So every address gets the options
 of its kind, and all redirects are decided by `follow`.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 MAX_PIXELS = 50_000_000
-"""Most pixels of a frame, as the service takes them. 16384x16384 would take a gigabyte."""
+"""Largest number of pixels of a frame that the service accepts. 16384x16384 would take a
+gigabyte."""
 MAX_REDIRECTS = 3
 PORTS = {"http": 80, "https": 443, "rtsp": 554, "rtsps": 322}
 UPGRADE = (("http", 80), ("https", 443))
@@ -72,7 +73,7 @@ def follow(url: str, location: str) -> str | None:
 
     Args:
         url: URL of the source.
-        location: Where it redirects to. It may be relative.
+        location: URL to which it redirects. It may be relative.
 
     Returns:
         None if it leads to another host, port or protocol.

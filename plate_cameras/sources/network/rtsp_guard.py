@@ -29,7 +29,8 @@ REDIRECT = re.compile(rb"RTSP/\S*\s+\+?0*3\d\d(?!\d)")
 LOCATION = re.compile(rb"^location:[ \t]*([^\n]*)\n", re.IGNORECASE | re.MULTILINE)
 HEAD_END = b"\n\n"
 MAX_ANSWERS_BYTES = 1 << 18
-"""Most bytes of the answers until a stream plays: its description, and some lines each."""
+"""Largest total of the answers' bytes before a stream plays: its description, and some lines for
+each answer."""
 MAX_LINE_BYTES = 4096
 """FFmpeg reads no more of a line."""
 PLAY = b"PLAY "
@@ -140,10 +141,12 @@ class RtspGuard:
 
 
 class _Side(asyncio.Protocol):
-    """One of the two connections. What it receives goes to the other, as fast as that takes it.
+    """One of the two connections.
+
+    It forwards the received bytes to the other, as fast as that accepts them.
 
     Args:
-        check: Tells whether the other may have bytes. It may raise `ConnectionAbortedError`.
+        check: Tells whether the other may get the bytes. It may raise `ConnectionAbortedError`.
     """
 
     other: _Side

@@ -33,7 +33,7 @@ class Deletions:
     Args:
         parts: The parts of the store.
         clock: The store's clock.
-        openings: What gates did.
+        openings: Records of gates.
         retention_days: Days after which passes are deleted.
     """
 

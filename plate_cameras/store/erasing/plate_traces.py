@@ -203,10 +203,10 @@ RESPELLED = dict(zip(LATIN, CYRILLIC, strict=True))
 
 
 def without_text(value: Any, text: str) -> Any:
-    """Return a JSON value without what is about a text.
+    """Return a JSON value without all that concerns a text.
 
-    List items go: the text, a pair that begins with it, or an object whose `text` it is. An object
-    that is no list item keeps its other fields.
+    Removed list items are the text, a pair that begins with it, or an object whose `text` it is. An
+    object outside a list keeps its other fields.
 
     Args:
         value: The value.

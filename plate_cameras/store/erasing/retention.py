@@ -35,7 +35,7 @@ from plate_cameras.store.tables.schema import (
 BATCH = 200
 """Passes in one transaction: writers wait no longer than it takes."""
 LARGE_BATCH = 2000
-"""The same for rows of other tables."""
+"""Time for which rows of other tables are kept."""
 SMALLER = 8
 """A transaction for which a full disk has no room is tried again with this part of its rows."""
 DELIVERY_DAYS = 7.0

@@ -14,7 +14,7 @@ from plate_cameras.store.tables.database import Database, insert
 from plate_cameras.store.tables.schema import change_horizon, pass_changes, passes
 
 PAGE = 500
-"""Most changes that are read at once."""
+"""Largest number of changes that are read at once."""
 OPEN = 10_000
 """Numbers below the newest that may still become visible when a reader begins."""
 HORIZON = "pass_changes"

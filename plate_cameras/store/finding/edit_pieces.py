@@ -20,11 +20,11 @@ SHARES = {START: 1.0, END: 1.0}
 DIGIT_SHARE, LETTER_SHARE, REGION_SHARE = 0.1, 0.08, 0.4
 """How often a place of a text has a given character; few regions have most vehicles."""
 REGION_LENGTH = 3
-"""Most digits of a region, at the end of a text."""
+"""Largest number of digits of a region, at the end of a text."""
 FREQUENT = 0.02
 """Share of the texts that have a piece, from which on other characters are asked for, too."""
 SHORTEST = 2
-"""Least characters of such a companion."""
+"""Smallest number of characters of such a companion."""
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,10 @@ ALWAYS_OFF = ("jit", "enable_seqscan")
 WALK_OFF = ("sort", "bitmapscan", "material", "hashjoin", "mergejoin")
 """PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
 RARE = 2000
-"""Most passes that are looked up and sorted. A text that more of a million passes have fills a page
-within 25,000 steps of a walk."""
+"""Largest number of passes that are looked up and sorted. A text that more of a million passes have
+fills a page within 25,000 steps of a walk."""
 RARE_LATELY = 6000
-"""The same for a text that a first walk did not find often enough; it may be frequent, but old."""
+"""Limit for a text that a first walk did not find often enough; it may be frequent, but old."""
 STEPS = 1000
 """The index whose last so many passes reach furthest into the past is the one to follow."""
 FIRST_STEPS = 20_000

@@ -11,11 +11,11 @@ from plate_cameras.store.scope import EVERYTHING, Scope
 
 LIMIT = 50
 MOST = 1000
-"""Most passes on one page."""
+"""Largest number of passes on one page."""
 MAX_NAMES = 200
-"""Most cameras, or zones, of a search."""
+"""Largest number of cameras, or zones, of a search."""
 MAX_PARTS = 10
-"""Most parts of a text. Each is looked up in the index of texts."""
+"""Largest number of parts of a text. Each is looked up in the index of texts."""
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Which of several watchers follows which camera."""
+"""The assignment of cameras to watchers."""

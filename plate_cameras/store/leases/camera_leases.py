@@ -40,7 +40,7 @@ class Holding:
 
 
 class Heartbeats:
-    """How long values have stood still, by the clock of this process.
+    """Tells how long values have not changed, by the clock of this process.
 
     Args:
         clock: A clock that nobody sets.

@@ -23,8 +23,8 @@ SEAM_S = 30.0
 """Passes of the same text under two leases of a camera, so close to each other, are one vehicle. A
 vehicle that stands may be missed for 20 s, and a change of owner takes up to 10."""
 MAX_PASS_S = 3 * 3600.0
-"""The same for a pass that its owner did not live to close: nothing is told of a vehicle that
-stands, so its last time may be long ago."""
+"""Time for a pass whose owner ended before it could close it. There are no events of a standing
+vehicle, so the last time of its pass may be long ago."""
 MIN_READ = 2
 """A text that so many frames show is a text of the pass, also if it is not the last one."""
 LOCKS = 0x6A6F696E

@@ -24,13 +24,13 @@ from plate_cameras.store.tables.row_batches import replace_by, write_rows
 from plate_cameras.store.tables.schema import list_entries, list_hits, lists
 
 MAX_ENTRIES = 100_000
-"""Most entries of one list."""
+"""Largest number of entries of one list."""
 MAX_STORED_ENTRIES = 200_000
-"""Most entries of all lists of a store: each watcher has them in memory."""
+"""Largest number of entries of all lists of a store: each watcher has them in memory."""
 BATCH = 250
 """Entries of one transaction: it holds SQLite's lock for some 10 ms."""
 MAX_TRIES = 3
-"""How often an import begins again because somebody else has changed the list meanwhile."""
+"""Largest number of attempts of an import; others' changes of the list start it anew."""
 
 ENTRY = list_entries.c
 NAMES = ("text", "note", "valid_from_s", "valid_until_s", "edits")

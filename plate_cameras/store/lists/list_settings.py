@@ -14,7 +14,7 @@ from plate_cameras.store.tables.schema import lists
 
 MAX_LISTS = 100
 MAX_NAME_LENGTH = 200
-"""Most characters of a list's name."""
+"""Largest number of characters of a list's name."""
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ LAST_S = 253402300799.0
 COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
 MAX_NOTE_LENGTH = 2000
-"""Most characters of a note. Each event of a pass that hits the entry has it."""
+"""Largest number of characters of a note. Each event of a pass that hits the entry has it."""
 MAX_FILE_ROWS = MAX_ENTRIES
-"""Most rows of a CSV file. Its entries are one list."""
+"""Largest number of rows of a CSV file. Its entries are one list."""
 MAX_FILE_BYTES = 16 * 2**20
 LINE = re.compile(r".*\n|.+")
 

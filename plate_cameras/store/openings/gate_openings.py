@@ -30,7 +30,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True)
 class GateOpening:
-    """One vehicle at one gate, and what the gate did.
+    """The record of a gate about one vehicle.
 
     Attributes:
         gate: Name of the gate.

@@ -15,7 +15,7 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import people, sessions
 
 MAX_PER_PERSON = 20
-"""Most sessions of one person. A further login ends the oldest."""
+"""Largest number of sessions of one person. A further login ends the oldest."""
 KEPT_UNTIL = sa.func.coalesce(sessions.c.kept_until_s, sessions.c.expires_s)
 
 

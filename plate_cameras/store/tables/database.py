@@ -33,11 +33,11 @@ BUSY_TIMEOUT_S = 10.0
 STEP_S = 8.0
 """Longest time of a step. The database counts as away after it."""
 SEARCH_S = 30.0
-"""The same for searches and counts, which may read much."""
+"""Timeout of searches and counts, which may read many rows."""
 LONG_S = 600.0
-"""The same for exports, retention, deletion of a plate, and VACUUM."""
+"""Timeout of exports, retention, deletion of a plate, and VACUUM."""
 MIGRATION_S = 6 * 3600.0
-"""The same for changes of the tables."""
+"""Timeout of changes of the tables."""
 MAX_IDLE_S = 3.0
 """A process that is frozen amid a transaction loses its locks after this time."""
 SQLITE, POSTGRESQL = "sqlite", "postgresql"

@@ -20,7 +20,8 @@ PING_S = 2.0
 SILENT_MS = 10_000
 """A connection ends when PostgreSQL's machine does not acknowledge what was sent for this time."""
 MAX_CONNECTING = 4
-"""Most attempts to connect at once. Those that hang are given up, but each keeps its thread."""
+"""Largest number of attempts to connect at once. Those that hang are given up, but each keeps its
+thread."""
 
 
 def limit_connections(engine: sa.Engine, limits: StepLimits, statement_s: float) -> None:

@@ -360,7 +360,7 @@ picture_rounds = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("number", NUMBER, nullable=False),
 )
-"""One row: how often pictures were removed."""
+"""A table of one row with the number of removals of pictures."""
 
 change_horizon = sa.Table(
     "change_horizon",

@@ -34,11 +34,11 @@ MARK_EVERY_S = 60.0
 SETTLED_S = 3600.0
 """Time for which the wall clock must not have been set before it is believed."""
 STEP_S = 10.0
-"""Least change between wall clock and steady clock that is a step."""
+"""Smallest change between wall clock and steady clock that counts as a step."""
 MIN_OFF_S = 300.0
 """Shorter times off are not added: the clocks of two machines may differ by as much."""
 TOLD_S = 60.0
-"""Least difference between wall clock and store's clock that is told."""
+"""Smallest reported difference between the wall clock and the store's clock."""
 BOOTS_KEPT_S = 90 * 86400.0
 BOOT_ID, TIME_NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/time")
 

@@ -17,7 +17,7 @@ S3_S, S3_LIST_S = 10.0, 60.0
 """Longest time for a call of S3, and for a list of one of 256 folders."""
 S3_CONNECT_S, S3_REQUEST_S, S3_ATTEMPTS = 3.0, 5.0, 2
 S3_CALLS = 2 * AT_ONCE
-"""Most calls at once. Those that hang are given up, but each keeps its thread."""
+"""Largest number of calls at once. Those that hang are given up, but each keeps its thread."""
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 """Variables for the URL of a private storage, with the names that AWS uses."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")

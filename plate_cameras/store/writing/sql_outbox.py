@@ -164,8 +164,7 @@ def _followers(dialect: str) -> sa.Update:
 def _move_followers(connection: sa.Connection, sink: str, passes: list[int], due_s: float) -> None:
     """Set when the other waiting deliveries of these passes are due.
 
-    They are behind those that were claimed. Were they due earlier, each claim would look at them in
-    vain.
+    They come after the claimed ones. If they were due earlier, each claim would read them in vain.
     """
     moved = {"of": sink, "passes": passes, "until_s": due_s}
     connection.execute(_followers(connection.dialect.name), moved)

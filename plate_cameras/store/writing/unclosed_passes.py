@@ -23,14 +23,14 @@ from plate_cameras.store.writing.pictures import PictureStore
 SETTLED_S = 60.0
 """Time after a change of owner in which the former owner or the next one may still close a pass."""
 MOST = 100
-"""Most passes that are closed at once."""
+"""Largest number of passes that are closed at once."""
 IS_OPEN = passes.c.progress == sa.literal_column("'agreed'")
 """The condition of the partial index, in the form that it has."""
 
 
 @dataclass(frozen=True)
 class _Tenure:
-    """How long a watcher has had a camera: `age_s` at a moment of the steady clock."""
+    """The time for which a watcher has had a camera: `age_s` at a moment of the steady clock."""
 
     age_s: float
     moment_s: float

@@ -1,4 +1,4 @@
-"""What became of the vehicles: the looks, the store, what each sink got, and the gate."""
+"""Evidence of a run about each vehicle: looks, stored passes, events of each sink, and openings."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from workshop.benchmarks.camera_faults.watching import END_LIMIT_S
 from workshop.benchmarks.camera_faults.world import LOOKS_PER_S, listed_texts
 
 MIN_LOOKS = 2
-"""Looks at which a pass can be agreed."""
+"""Numbers of looks after which a pass can be confirmed."""
 LAST_S = 1.0
 """A process that is killed may take with it what it saw in its last second."""
 LISTS_S = 1.5
@@ -127,7 +127,7 @@ def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until
 
 
 def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
-    """Return how many requests the relay got for a plate off the list, or again for one pass."""
+    """Return the number of the relay's requests for unlisted plates, or repeated for one pass."""
     listed, times = {*listed_texts()}, Counter(one.text for one in evidence.requests)
     strangers = sum(
         one.text not in listed or (unlisted_s is not None and one.at_s > unlisted_s + LISTS_S)

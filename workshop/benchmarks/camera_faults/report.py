@@ -1,4 +1,4 @@
-"""What is promised for a fault, and what a run of it has shown."""
+"""The promises for a fault, and the results of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from workshop.benchmarks.faults.report import Report
 
 @dataclass(frozen=True)
 class CameraPromise:
-    """The promise for a fault. That nothing is lost or told wrongly is promised for all.
+    """The promise for a fault.
+
+    For all faults it is promised that nothing is lost or reported wrongly.
 
     Attributes:
         is_blind: Cameras cannot be followed meanwhile. A vehicle that passes then need not be seen,
@@ -59,8 +61,8 @@ class Ending:
     Attributes:
         status: Its exit status; None if it did not end.
         seconds: The time that it took after SIGTERM.
-        before: What it held before the fault.
-        after: What it held after the recovery; None if it had ended.
+        before: Resources held before the fault.
+        after: Resources held after the recovery; None if it had ended.
         is_told: The fault stands in the log or in the metrics.
         failures: Broken promises that the fault itself has found.
     """

@@ -11,10 +11,10 @@ Metrics = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Told:
-    """What an operator could see since the fault.
+    """The signs for an operator since the fault.
 
     Attributes:
-        log: What was printed on the standard error.
+        log: The output on the standard error.
         before: The metrics before.
         samples: The metrics since then, in turn.
     """

@@ -33,7 +33,7 @@ POLL_S = 0.5
 
 @dataclass(frozen=True)
 class Resources:
-    """What a process and its children hold.
+    """Resources that a process and its children hold.
 
     Attributes:
         descriptors: Open files of the process.

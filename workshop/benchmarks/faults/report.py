@@ -126,7 +126,7 @@ class Row:
 
 
 class AnyRow(Protocol):
-    """What every kind of fault has: its name, and whether its promise was kept."""
+    """The common fields of all kinds of faults: the name, and whether the promise was kept."""
 
     @property
     def fault(self) -> str: ...

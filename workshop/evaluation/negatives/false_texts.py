@@ -19,7 +19,7 @@ from workshop.rendering.plateless.plateless_pictures import Placed
 LABEL_IOU = 0.3
 """A box that overlaps a labelled plate less than this is a false alarm."""
 CAUSE_SHARE = 0.3
-"""Least share of a false alarm that lies in a thing, for the thing to be its cause."""
+"""Smallest share of a false alarm that lies in a thing, for the thing to be its cause."""
 SURROUNDINGS = "car or street"
 """Cause of a false alarm that lies in no thing."""
 PHOTO = "photo"

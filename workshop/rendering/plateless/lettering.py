@@ -20,7 +20,7 @@ FONTS = (
 GLYPHS_SHARE = 0.45
 """Share of the rows in the project's glyphs, which are shaped like those of plates."""
 PENS_PX = (5, 18)
-"""Least and greatest width of a stroke of a font 90 pixels high."""
+"""Smallest and greatest width of a stroke of a font 90 pixels high."""
 
 
 def random_row(rng: np.random.Generator, text: str, height_px: int) -> Mask:

@@ -34,9 +34,9 @@ ON_CARS_SHARE = 0.5
 """Share of the cars with such a board; the others have an empty place."""
 MAX_CARS = 5
 THINGS = (1, 7)
-"""Least number of things in a picture, and one more than the greatest."""
+"""Smallest number of things in a picture, and one more than the greatest."""
 WIDTHS_PX = (40.0, 320.0)
-"""Least and greatest width of a thing; that of plates in photos of cars."""
+"""Smallest and greatest width of a thing; that of plates in photos of cars."""
 ROADS = 0.4
 """Share of pictures of roads, from cameras above or beside them; the others show parked cars."""
 GOOD_CAMERAS = 0.5

@@ -32,7 +32,7 @@ RATES = (2.0, 4.0, 5.0, 8.0, 12.5, 25.0)
 RATE_SHARES = (0.2, 0.25, 0.2, 0.2, 0.1, 0.05)
 """Frames a second of the clips, and the shares of the clips."""
 CRF = (24.0, 34.0)
-"""Least and greatest constant rate factor: some 2 Mbit/s to 0.3 Mbit/s at 25 frames a second."""
+"""Smallest and greatest constant rate factor: some 2 Mbit/s to 0.3 Mbit/s at 25 frames a second."""
 FACE_PX = 900
 """Width of the drawn face of a car."""
 EXPOSURES_S = {"day": (1 / 2000, 1 / 400), "night": (1 / 500, 1 / 120), "rain": (1 / 1000, 1 / 250)}

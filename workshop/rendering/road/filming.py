@@ -23,11 +23,11 @@ from workshop.rendering.road.weather import Lamp, night, rain, shine, slanted_li
 
 Conditions = Literal["day", "night", "rain"]
 READABLE_PX = 45.0
-"""Least width of a plate that counts as readable, seen straight on."""
+"""Smallest width of a plate that counts as readable, seen straight on."""
 WIDEST_PX = 190.0
 """Greatest width of a plate at the near end of the road that is filmed."""
 MIN_WAY_M, MAX_WAY_M = 6.0, 40.0
-"""Least and greatest length of the part of a lane in which plates are readable."""
+"""Smallest and greatest length of the part of a lane in which plates are readable."""
 NEAREST_M = 2.5
 """Faces of vehicles that are nearer to the camera than this are not drawn."""
 MIN_LEVEL_PX = 60

@@ -42,7 +42,7 @@ CAR_LENGTH_M = 4.6
 TRIES = 30
 """Number of random places that are tried for each further car."""
 EDGE_PX = 6
-"""Least distance between a plate and the picture's edge."""
+"""Smallest distance between a plate and the picture's edge."""
 HOURS, HOUR_SHARES = ("day", "night", "infrared"), (0.6, 0.22, 0.18)
 VIDEO = 0.65
 """Share of the pictures that are frames of a video; the others are JPEG files."""

@@ -18,7 +18,7 @@ A quarter of the length lies before the first car. Beyond its edges the texture 
 LINE_PX = 2
 """Width of the paint between lanes."""
 BACKDROP_M = (50, 110)
-"""Least and greatest distance of the houses behind the first car."""
+"""Smallest and greatest distance of the houses behind the first car."""
 HOUSES_WH, SKYLINE, HOUSE_PX_PER_M = (1200, 500), 400, 8
 """Size of the houses' picture and row of its skyline, pixels, and its scale."""
 

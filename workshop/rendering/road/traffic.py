@@ -21,9 +21,9 @@ MAX_DURATION_S = 60.0
 RAMP_M_S2 = 3.0
 """Acceleration of vehicles that stop and start."""
 SPEEDS_M_S = (2.0, 15.0)
-"""Least and greatest speed of a vehicle: at a barrier, and in a street at 54 km/h."""
+"""Smallest and greatest speed of a vehicle: at a barrier, and in a street at 54 km/h."""
 CAR_GAP_M = 7.5
-"""Least distance between the faces of two vehicles in a lane."""
+"""Smallest distance between the faces of two vehicles in a lane."""
 
 Track = NDArray[np.float64]
 

@@ -23,11 +23,11 @@ PLATE_M = 0.52
 PLATE_Z = 0.5
 """Height of a plate above the ground, metres."""
 WIDTHS_PX = (25.0, 80.0)
-"""Least and greatest width in the picture of the plate that the camera is set up for."""
+"""Smallest and greatest width in the picture of the plate that the camera is set up for."""
 STEEPEST = 0.6
 """Greatest height or sideways offset over distance: plates are turned by up to 30 degrees."""
 FOCAL = (0.6, 5.0)
-"""Least and greatest focal length in picture widths: a lens of 80 degrees, and one of 11."""
+"""Smallest and greatest focal length in picture widths: a lens of 80 degrees, and one of 11."""
 ASLANT = 0.3
 """Share of the cameras that are rolled by up to 30 degrees; the others are nearly level."""
 

@@ -27,7 +27,7 @@ from workshop.rendering.video import as_frame
 FONT_SHARE = 0.35
 """Share of the plates that have the font's characters, when a font is given."""
 WIDTHS_PX = (28.0, 300.0)
-"""Least and greatest width of photographed plates of 520 x 112 mm, from far to near."""
+"""Smallest and greatest width of photographed plates of 520 x 112 mm, from far to near."""
 LINE_PX = 112
 """Height of a line in a flat plate's picture before it is photographed; less saves time."""
 HIDDEN_LEFT, HIDDEN_RIGHT = (0.02, 0.085), (0.935, 0.985)

@@ -16,7 +16,7 @@ ROUND = 1.5
 NO_PLATE_PX = 80.0
 """Width of a plate that is assumed for pictures without a plate."""
 COARSEST = 0.45
-"""Least scale to which a picture is shrunk before it is enlarged again."""
+"""Smallest scale to which a picture is shrunk before it is enlarged again."""
 
 
 class Weather:

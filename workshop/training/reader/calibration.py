@@ -30,13 +30,13 @@ TEMPERATURES = np.geomspace(0.3, 3.0, 31)
 CUTS, SEEN_AGAIN = 8, 8
 """Samples per crop on average: cuts with a detector's box errors, and cuts in other light."""
 MIN_CROPS = 30
-"""Least number of real crops to calibrate on; fewer crops make the fit unreliable."""
+"""Smallest number of real crops to calibrate on; fewer crops make the fit unreliable."""
 RENDERED = 1000
 """Number of rendered plates to calibrate on if there are too few real crops."""
 SEED = 555_555
 """Added to a run's seed, so that calibration plates are not those of training or measurement."""
 SURE = 1e-4
-"""Least distance of a score from 0 and 1, so that one wrong reading cannot dominate the loss."""
+"""Smallest distance of a score from 0 and 1, so that one wrong reading cannot dominate the loss."""
 
 
 def fit_temperature(logits: Tensor, texts: Sequence[str], formats: Formats) -> float:

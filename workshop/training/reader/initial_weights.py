@@ -57,7 +57,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
 
 def grow(state: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Put the weights of a narrower network into a wider one that computes the same.
+    """Copy the weights of a narrower network into a wider one that computes the same function.
 
     New channels have random weights for all inputs. Old channels have weight 0 for new inputs.
     Source: Chen et al. 2016, "Net2Net: Accelerating Learning via Knowledge Transfer".

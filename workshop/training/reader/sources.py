@@ -36,7 +36,7 @@ from workshop.training.reader.region_codes import (
 
 Source = Callable[[np.random.Generator], Sample]
 MIN_PX, SMALL_PX = 34, 58
-"""Least width to which real crops are shrunk, and the greatest of small ones, margins included."""
+"""Smallest width to which real crops are shrunk, and greatest of small ones, with margins."""
 SMALL_WIDTHS_PX = (28.0, 50.0)
 """Widths of small rendered plates of 520 x 112 mm."""
 

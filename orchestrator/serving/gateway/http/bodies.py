@@ -17,7 +17,8 @@ from orchestrator.serving.gateway.errors import (
 from orchestrator.serving.gateway.options import Limits
 
 MAX_CONTENT_TYPE = 8192
-"""Most bytes of a content type. A parser of its options may take time for each of them."""
+"""Largest number of bytes of a content type. A parser of its options may take time for each of
+them."""
 
 
 def announced_size(headers: Mapping[str, str], most: int) -> int:

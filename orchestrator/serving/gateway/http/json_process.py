@@ -14,7 +14,7 @@ from orchestrator.errors import ServerError
 T = TypeVar("T")
 
 SMALL = 256 * 1024
-"""Most bytes of JSON that are parsed in this process; they take less than a millisecond."""
+"""Largest JSON, in bytes, that this process parses; it takes less than a millisecond."""
 
 
 class Parser:

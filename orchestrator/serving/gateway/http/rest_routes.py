@@ -42,7 +42,7 @@ def infer_routes(service: DataPlane, identify: Identify | None = None) -> list[R
 
     Args:
         service: The service.
-        identify: Finds out who calls without a key; None for nobody.
+        identify: Identifies the caller of a request without a key; returns None if unknown.
     """
     handlers = {"recognize": rest.recognize, "read": rest.read}
     return [

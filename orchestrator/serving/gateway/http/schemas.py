@@ -159,7 +159,7 @@ Name = Annotated[
 
 
 class Seconds(Model):
-    """How long each stage of a picture took."""
+    """The times of the stages of a picture."""
 
     picture: Duration = Field(description="Unpacking the file", examples=[0.018])
     letterbox: Duration = Field(description="Shrinking it for the detector", examples=[0.002])

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 EVERY_S = 10.0
-"""Least time between two trims: each one makes the next pictures some milliseconds slower."""
+"""Shortest time between two trims: each one makes the next pictures some milliseconds slower."""
 SPARE_BYTES = 64 * 2**20
 """Memory above the least that was measured from which on a trim is worth it."""
 FLOOD_BYTES = 96 * 2**20
@@ -25,7 +25,7 @@ FLOOD_BYTES = 96 * 2**20
 The gRPC library limits each frame of a header block, but not the block. It frees the frames of a
 closed connection, and the allocator would keep them: more than 100 MB a second."""
 QUICK_S = 0.2
-"""Least time between two trims in a flood. It doubles after each trim that gives little back."""
+"""Shortest time between two trims in a flood. It doubles after each trim that gives little back."""
 LOOK_S = 0.1
 COPIES = 3
 """Memory of a body, in sizes of the body; see `memory_limits.BODIES`."""

@@ -208,7 +208,7 @@ class Metrics:
 def without_names(page: bytes) -> bytes:
     """Return a page without the lines that name keys.
 
-    Of the times at which keys expire the soonest stays, without a name, so that alerts work.
+    The earliest expiry of all keys is kept, without the key's name, so that alerts work.
     """
     lines = page.splitlines(keepends=True)
     ends = [float(line.split()[-1]) for line in lines if line.startswith(KEY_ENDS + b"{")]

@@ -28,8 +28,8 @@ SENT_AT_ONCE = 20
 """Rejections a second that are sent without a delay."""
 DELAY_S = 1.0
 MAX_DELAYED, MAX_DELAYED_OF_ONE = 2000, 125
-"""Most rejections that are delayed, of all and of one client: half the connections of an address,
-so that others behind the same address still connect."""
+"""Largest number of rejections that are delayed, of all and of one client: half the connections of
+an address, so that others behind the same address still connect."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Turn:
         start: Its virtual start, see `FairOrder`.
         arrival: Its number, in order of arrival.
         client: Name of its client.
-        cost: What the call costs.
+        cost: The cost of the call.
         decision: Holds None for a slot, or the rejection. A call that need not wait has none.
     """
 
@@ -43,7 +43,7 @@ class Turn:
 
     @property
     def is_slow(self) -> bool:
-        """True if its picture takes long to decode."""
+        """True if the picture of the call takes long to decode."""
         return self.cost.seconds > SLOW_S
 
     def wake(self, refusal: ServiceFull | None = None) -> bool:

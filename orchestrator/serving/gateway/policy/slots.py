@@ -15,7 +15,7 @@ KEPT = 8
 """This fraction (1/8) of slots and memory is reserved for gates."""
 
 MEASURE_S = 1.0
-"""Least time over which the rate of an upload is measured."""
+"""Shortest time over which the rate of an upload is measured."""
 
 
 def open_to(priority: int, whole: int) -> int:

@@ -1,7 +1,7 @@
 """Proxies before the gateway, which tell the addresses of their clients.
 
-Each proxy adds the address of its own client to the end of X-Forwarded-For. Whatever stands before
-the entry of a proxy that the operator trusts may be forged by the client.
+Each proxy adds the address of its own client to the end of X-Forwarded-For. Clients can forge all
+entries before that of a trusted proxy.
 """
 
 from __future__ import annotations

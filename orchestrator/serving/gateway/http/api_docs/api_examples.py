@@ -60,7 +60,7 @@ LABELS: Mapping[str, tuple[str, Json, str]] = {
         "2026-05-17T09:30:00+03:00",
     ),
 }
-"""The same of the caller's labels, which may be in the query or the form; the form's go first."""
+"""Parameters for the caller's labels, in the query or in the form; those of the form go first."""
 
 PROBLEMS: Mapping[str, tuple[Outcome, ...]] = {
     "400": (
