@@ -89,7 +89,7 @@ class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
             pictures: Pictures. An asynchronous iterable does not block the event loop while it
                 waits.
             in_flight: Calls at once.
-            wanted: The parameters of `recognize`, except `request_id`.
+            arguments: The parameters of `recognize`, except `request_id`.
         """
         options = PictureRequest.of(**arguments)
         at_once = self._check_many(pictures, in_flight)

@@ -132,7 +132,7 @@ class PlateClient(BaseClient[Transport]):
             pictures: Pictures in any form that `recognize` takes. There may be infinitely many.
             in_flight: Calls at once. If None, twice the server's number of pictures in work. The
                 client asks for that number; without an answer it makes 4 calls at once.
-            wanted: The parameters of `recognize`, except `request_id`.
+            arguments: The parameters of `recognize`, except `request_id`.
 
         Returns:
             The result of each picture, in their order. A picture that fails does not affect others.
