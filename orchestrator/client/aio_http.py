@@ -43,7 +43,7 @@ class AioHttpConnections:
         self._streams = self._make_session(0, [])  # 0: no limit, as streams never give a place back
 
     async def send(self, request: OutgoingRequest, timeout_s: float) -> HttpResponse:
-        """Send a request. Retry it once if a reused connection turns out to be closed.
+        """Send a request. Retry the request once if a reused connection turns out to be closed.
 
         `Connection.getresponse` does the same, and explains the reasons.
         """

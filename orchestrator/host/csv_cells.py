@@ -3,10 +3,10 @@
 A note like `=HYPERLINK("http://site/?"&A1)` would run in the program of the person who opens the
 file. An apostrophe before it makes it a text. It is removed when the file is read back.
 
-A program may split the file in another way than it was written: at semicolons, where the comma is
-the decimal sign, at tabs, or at line breaks; or at commas, where it was written with semicolons. So
-a formula behind one of these gets an apostrophe, too. Programs skip blanks, quotes, byte order
-marks and letters without a width before a formula.
+A program may split the file at other characters than its separator: at tabs, at line breaks, at
+semicolons (in countries with a decimal comma), or at commas. So a formula behind one of these gets
+an apostrophe, too. Programs skip blanks, quotes, byte order marks and letters without a width
+before a formula.
 
 Source: OWASP, "CSV Injection".
 """

@@ -96,7 +96,7 @@ def to_path(path: str, parameters: Mapping[str, Any]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Return a value for the API; a time with its offset, a date as its begin on this machine."""
+    """Return a value for the API: times with their offset, dates as midnight on this machine."""
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if isinstance(value, datetime):

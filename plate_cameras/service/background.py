@@ -167,7 +167,7 @@ class Health:
         return [*stalled, *(status.name for status in self.statuses if not status.is_up)]
 
     async def beat(self) -> None:
-        """Give signs that the event loop runs, until the task is cancelled."""
+        """Send heartbeats of the event loop, until the task is cancelled."""
         while True:
             self._beat_s = self._clock()
             await asyncio.sleep(BEAT_S)

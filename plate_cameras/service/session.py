@@ -179,7 +179,7 @@ class Session:
             await asyncio.Event().wait()
 
     async def _end(self) -> None:
-        """Stop the cameras first, then the parts that take their events, and the sinks at last."""
+        """Stop the cameras first, then the receivers of their events, and finally the sinks."""
         close = self._closing.run
         is_complete = self._watch.is_once and not self._watch.ending.is_asked
         self._is_ending = True

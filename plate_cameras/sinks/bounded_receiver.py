@@ -1,4 +1,4 @@
-"""Calls of a receiver, whatever it does: each has a limit of time, and its error is returned."""
+"""Calls of a receiver that may misbehave: each has a timeout, and its error is returned."""
 
 from __future__ import annotations
 

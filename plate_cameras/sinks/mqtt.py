@@ -154,7 +154,7 @@ class MqttReceiver:
             await asyncio.wait(self._leaving, timeout=TIMEOUT_S)
 
     async def _connect(self) -> aiomqtt.Client:
-        """Connect, and publish what new subscribers must find."""
+        """Connect, and publish the retained messages for new subscribers."""
         host, port = self._address
         client = aiomqtt.Client(
             host,

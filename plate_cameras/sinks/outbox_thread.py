@@ -37,7 +37,7 @@ class OutboxThread:
 
     @property
     def is_busy(self) -> bool:
-        """True if a call hangs that nobody waits for any more."""
+        """True if a call hangs whose caller no longer waits."""
         return self._last is not None and not self._last.done()
 
     async def run(self, call: Callable[[], ResultT], *, is_needed: bool = False) -> ResultT:

@@ -28,7 +28,7 @@ from plate_cameras.sinks.sink_status import LOG, FailureLog, SinkStatus
 BATCH = 10
 """Deliveries that a sink claims at once, as a multiple of those that its receiver takes."""
 TURNS = 5
-"""Events that are recorded together, for each of those that a receiver takes at once. When the
+"""Events that are recorded together, as a multiple of those that a receiver takes at once. When the
 process is killed before that, they are sent again."""
 LEASE_S = 300.0
 """Time for which a claimed delivery is reserved."""

@@ -159,7 +159,9 @@ class CameraStream:
             self._end(reason)
 
     def note_death(self) -> int:
-        """Count an end of its process that it may have caused. Return how many there were lately.
+        """Count an end of the decoder's process that the camera may have caused.
+
+        Return how many there were lately.
 
         Those of `DEATHS_S` count. So a camera that ends its process now and then is found, too.
         """

@@ -147,7 +147,7 @@ class _CameraClock:
     def observe(
         self, realtime_s: float | None, zero_s: float, wall_offset_s: float, arrived_s: float
     ) -> None:
-        """Take what the camera says, and correct its drift.
+        """Take the camera's time, and correct its drift.
 
         Args:
             realtime_s: Unix time of the time stamp 0 as the camera says.

@@ -150,7 +150,7 @@ class DecoderGroup:
         self._cancel()
 
     def _delay(self, stream: CameraStream, deaths: int) -> None:
-        """Open a camera that hung after a pause, and where it can interrupt no other."""
+        """Open a camera that hung after a pause, in a process where it cannot interrupt others."""
         pause_s = self._pause_s(deaths - 1)
         if len(self.streams) == 1:
             self._pauses[stream.number] = pause_s

@@ -182,7 +182,7 @@ class Player(threading.Thread):
         return not self._closing.is_set() and self._is_watched()
 
     def _is_watched(self) -> bool:
-        """Tell whether the schedule wants the camera now; a file is always wanted."""
+        """Tell whether the camera is followed now by its schedule; a file always is."""
         now_s = steady_s()
         if now_s - self._checked_s > STEP_S:
             schedule, self._checked_s = self._opened.camera.schedule, now_s

@@ -33,7 +33,7 @@ class Look:
         point: Its middle as parts of the frame's width and height.
         place: Its middle in frame widths.
         size: Its width in frame widths.
-        shape: Logarithm of its width over its height.
+        shape: Logarithm of the plate's width divided by its height.
         is_cut: True if the frame's edge may cut it: its shape says nothing, and it has no text.
         others: Boxes of all other plates in the frame, also of those that do not count.
     """

@@ -28,7 +28,7 @@ def thin_out(
 
     Args:
         observations: The plate in some frames, in the order of time.
-        best: One of them that stays.
+        best: One of the passes, which stays.
         most: Number of observations, at least 3.
     """
     kept = [*observations]

@@ -90,7 +90,7 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """The process ID of the command; 0 while it is down."""
+        """The process ID of the command; 0 while it does not run."""
         return self._process.pid if self._process else 0
 
     @property

@@ -57,7 +57,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class Count:
-    """The texts that are shown of the plates across one kind of border."""
+    """The texts shown for plates across one kind of border."""
 
     read: int = 0
     unread: int = 0

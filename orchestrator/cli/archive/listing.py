@@ -109,7 +109,7 @@ def cut(pictures: Iterable[ArchivePicture], usual: int, identity: str) -> Iterat
     Args:
         pictures: The pictures, always in the same order.
         usual: Usual number of pictures of a partition; none has more than twice as many.
-        identity: All else that the answers depend on: other settings give other partitions.
+        identity: All other settings that change the answers: a change of them gives new partitions.
 
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).

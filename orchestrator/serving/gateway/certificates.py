@@ -90,7 +90,7 @@ class Certificate:
             logger.warning("cannot tell when the certificate expires: %s", error)
 
     def _read(self) -> tuple[bytes, bytes]:
-        """Return key and chain, as gRPC wants them, after a check that they belong together."""
+        """Return key and certificate chain for gRPC, after a check that they match."""
         chain, key = self.files
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key)
         return key.read_bytes(), chain.read_bytes()

@@ -20,7 +20,7 @@ from orchestrator.serving.gateway.caller_options import CallerOptions
 
 MIB = 1024 * 1024
 UPLOAD_S, WORK_S = 5.0, 15.0
-"""At shutdown: seconds for the rest of a body that is still sent, and for calls in work."""
+"""Seconds at shutdown for the rest of incoming bodies, and for calls in work."""
 
 
 MAX_LIMIT = 1_000_000_000

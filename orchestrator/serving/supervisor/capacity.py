@@ -11,8 +11,8 @@ MAX_THREADS = 4
 PICTURES_ON_A_GPU = 4
 """Pictures processed at once on a GPU, unless another number is asked for."""
 CUDA_POOL_MB = 256
-"""Megabytes of a GPU that Triton keeps for the tensors between models; its own 64 hold ten pictures
-of two megapixels."""
+"""GPU memory for the tensors between models, MB. Triton's default of 64 holds ten pictures of two
+megapixels."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def has_stub(installation: Installation) -> bool:
 
 
 def place_stub(installation: Installation) -> None:
-    """Put a link to the worker's program beside the Python backend, if it is missing.
+    """Create a link to the worker's program beside the Python backend, if it is missing.
 
     Raises:
         OSError: The folder cannot be written.

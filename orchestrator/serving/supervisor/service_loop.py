@@ -1,4 +1,4 @@
-"""Supervises services: restarts those that died, and those that should be replaced."""
+"""Supervises services: restarts dead ones, and those that should be replaced."""
 
 from __future__ import annotations
 

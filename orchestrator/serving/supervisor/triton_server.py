@@ -116,7 +116,7 @@ class Server:
         each other for requests in progress.
 
         Args:
-            timeout_s: Longest wait; clients that call this very server may never let it be idle.
+            timeout_s: Longest wait; a server whose clients call without a pause may never be idle.
             on_wait: Called again and again while this waits. Its errors are raised after the
                 server's end.
         """

@@ -198,7 +198,7 @@ class AccessPolicy:
     async def is_current(self, request: HttpRequest) -> bool:
         """Tell whether a request that is still answered would get the same principal now.
 
-        A long answer asks from time to time, because sessions end and keys are removed.
+        Long answers check this from time to time, because sessions end and keys are removed.
         """
         client, headers = request.call.client, request.http.headers
         if client.name.startswith(PERSON_PREFIX):

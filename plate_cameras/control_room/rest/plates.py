@@ -1,4 +1,4 @@
-"""For the operator: the audit, and everything about one plate, for its owner."""
+"""Routes of administrators: the audit, and the export and deletion of one plate's data."""
 
 from __future__ import annotations
 

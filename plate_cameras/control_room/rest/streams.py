@@ -1,4 +1,4 @@
-"""Answers that are sent piece by piece, with limits on how many are open."""
+"""Streamed answers, with limits on their number."""
 
 from __future__ import annotations
 

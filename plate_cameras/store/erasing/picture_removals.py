@@ -80,9 +80,9 @@ def remove_pictures(database: Database, pictures: PictureStore) -> int:
 
 
 def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable[bytes]) -> int:
-    """Remove those of some pictures that no pass shows.
+    """Remove those of some pictures that belong to no pass.
 
-    A write that failed may have left them: its event may have been given up or erased.
+    They may come from a failed write, whose event was dropped or erased.
 
     Returns:
         The number of removed pictures.

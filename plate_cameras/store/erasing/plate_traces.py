@@ -1,4 +1,4 @@
-"""Erases a plate's text where it stands beside other data that stay.
+"""Erases a plate's text from data of other vehicles.
 
 These are readings and candidates of other vehicles' passes, their events on the way to sinks,
 states of cameras, notes, and earlier searches. The rows stay; the text goes.

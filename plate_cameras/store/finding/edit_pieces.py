@@ -18,7 +18,7 @@ from plate_cameras.store.finding.text_patterns import END, GRAM, START
 
 SHARES = {START: 1.0, END: 1.0}
 DIGIT_SHARE, LETTER_SHARE, REGION_SHARE = 0.1, 0.08, 0.4
-"""How often a place of a text has a given character; few regions have most vehicles."""
+"""Frequency of each character at its position in a text; most vehicles are of few regions."""
 REGION_LENGTH = 3
 """Largest number of digits of a region, at the end of a text."""
 FREQUENT = 0.02

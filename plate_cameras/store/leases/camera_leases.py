@@ -201,7 +201,7 @@ def share_of(cameras: int, live: Sequence[str], watcher: str, most: int = 0) -> 
     Args:
         cameras: Number of cameras.
         live: Names of the watchers.
-        watcher: One of them.
+        watcher: One of the watchers.
         most: Largest share; 0 for no limit.
     """
     each, more = divmod(cameras, len(live))

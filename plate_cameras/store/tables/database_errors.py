@@ -72,7 +72,7 @@ def to_store_error(error: Exception) -> StoreError:
 
 
 def reject_value(context: ExceptionContext) -> RejectedValue | None:
-    """Return the error for a value that a driver cannot turn into one of SQL."""
+    """Return the error for a value that a database driver cannot convert."""
     error = context.original_exception
     if isinstance(error, (TypeError, ValueError, OverflowError)):
         return RejectedValue(f"the database rejects a value: {_first_line(error)}")

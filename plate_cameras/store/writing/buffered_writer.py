@@ -68,7 +68,7 @@ class BufferedWriter:
     def prepare(self) -> None:
         """Make the tables and take over the cameras, if that is not done yet.
 
-        Nobody waits here for events that are written. After a failure, others are told at once.
+        Do nothing: no thread waits for written events. After a failure, others are told at once.
 
         Raises:
             StoreUnavailable: The database cannot be used.

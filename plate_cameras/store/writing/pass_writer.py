@@ -206,7 +206,7 @@ def _deletion(dialect: str, table: sa.Table) -> sa.Delete:
 
 
 def _add_cameras(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
-    """Add the cameras of events that are not known; they have no lists."""
+    """Add unknown cameras of events, without lists."""
     names = sorted({one.event.passed.camera for one in events})
     known = {
         row.name for row in connection.execute(_cameras(connection.dialect.name), {"names": names})

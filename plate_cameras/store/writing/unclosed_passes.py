@@ -84,7 +84,7 @@ class UnclosedPasses:
 
         Args:
             cameras: Names of the cameras that this watcher follows alone.
-            run: The run whose passes stay open; None for that of this process.
+            run: The run whose passes stay open; None for the run of this process.
         """
         seen, own = passes.c, self.run if run is None else run
         is_left = sa.func.coalesce(seen.run, "") != own

@@ -128,7 +128,7 @@ def find_choices(engine: Engine, weights: Path, *, on_gpu: bool) -> dict[str, Ch
 def find_kernels(name: str, engine: Engine, options: ServerOptions, threads: int) -> Kernels:
     """Return the kernels of a network, slowest first, by a run that is profiled.
 
-    PyTorch names only the best instructions that it knows on this CPU.
+    PyTorch reports only the best instruction set that it supports on this CPU.
     """
     if not engine.is_openvino:
         best = "cuda" if options.on_gpu() else torch.backends.cpu.get_cpu_capability()

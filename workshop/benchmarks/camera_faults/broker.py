@@ -1,4 +1,4 @@
-"""A real broker of MQTT, and a subscriber that writes down what comes."""
+"""A real MQTT broker, and a subscriber that records all messages."""
 
 from __future__ import annotations
 

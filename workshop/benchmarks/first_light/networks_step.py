@@ -24,7 +24,7 @@ FLOAT16 = "float16"
 """The forms of the engine `torchscript-fp16`, which differs for the detector alone."""
 Run = Callable[[Tensor], Any]
 Form = Callable[[str, str], Run]
-"""Makes a runnable network of its name and a device."""
+"""Creates a runnable network, from its name and a device."""
 
 
 def measure_networks(forms: Sequence[str], scope: Scope) -> StepResult:
@@ -78,7 +78,7 @@ def _wait(scope: Scope) -> None:
 
 
 def _serve(engine: Engine, name: str, device: str) -> Run:
-    """As the server runs it."""
+    """The network in the form that the server runs."""
     module = script(load_for(engine, name)).to(device)
 
     def run(tensor: Tensor) -> tuple[Tensor, ...]:
@@ -118,7 +118,7 @@ def _compiled(name: str, device: str) -> Run:
 
 
 def _graph(engine: Engine, name: str, device: str) -> Run:
-    """As the server runs it with `--cuda-graphs`; a failed capture is a failure here."""
+    """The network as the server runs it with `--cuda-graphs`; a failed capture is an error."""
     if device != "cuda":
         raise RuntimeError("CUDA graphs need a GPU")
     network, capture = _serve(engine, name, device), CudaCapture()

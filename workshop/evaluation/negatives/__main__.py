@@ -83,14 +83,14 @@ def photo_views(pictures: Path, labels: Path, ignore: Path | None = None) -> Ite
 def read_all(
     views: Iterable[View], infer: Infer, settings: Settings
 ) -> Iterator[tuple[View, Plates]]:
-    """Find and read what looks like a plate; no text is too unsure."""
+    """Find and read all possible plates; texts with any score are shown."""
     every = replace(settings, text_threshold=0.0)
     for view in views:
         yield view, recognize(torch.from_numpy(view.picture), infer, every)
 
 
 def read_standard(folder: Path, infer: Infer, settings: Settings) -> list[Outcome]:
-    """Read the standard plates of labelled pictures; no text is too unsure."""
+    """Read the standard plates of labelled pictures; texts with any score count."""
     every = replace(settings, text_threshold=0.0)
     outcomes = [
         outcome

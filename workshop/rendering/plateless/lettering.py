@@ -67,7 +67,7 @@ def strange_row(rng: np.random.Generator, count: int, height_px: int) -> Mask:
 
 
 def _strange_strokes(rng: np.random.Generator) -> list[Points]:
-    """Return bars, arcs and slants of one sign in a box of 90 x 100 units."""
+    """Return the strokes of one character (bars, arcs, slants) in a box of 90 x 100 units."""
     strokes = []
     for _ in range(int(rng.integers(2, 6))):
         x, y = rng.uniform(10, 80), rng.uniform(10, 90)

@@ -28,8 +28,8 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
     If the alphabets differ, only the rows of common characters and of the blank are loaded. The
     other rows keep their new weights. Weights of narrower networks are grown. The folder's alphabet
-    is that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name theirs; it is
-    `UNTOLD` then.
+    is that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name it; its value
+    is then `UNTOLD`.
 
     Args:
         stn: Network that gets the weights.

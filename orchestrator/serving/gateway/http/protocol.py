@@ -22,7 +22,7 @@ CLOSING = b"content-length: 0\r\nconnection: close\r\n\r\n"
 GRACE_S = 5.0
 """Seconds after the timeout for a body, in which the reader of the body answers with an error."""
 LINGER_S = 0.5
-"""At shutdown: seconds in which an idle connection may still receive a request."""
+"""Seconds at shutdown in which an idle connection may still receive a request."""
 MAX_HEADERS = 100
 """Most header fields of a request. Browsers and proxies send up to 40; each one costs time."""
 UPGRADE = re.compile(rb"upgrade[ \t]*:", re.IGNORECASE)

@@ -69,7 +69,7 @@ class MemoryTrim:
             await asyncio.sleep(LOOK_S)
 
     def look(self, now_s: float, held_bytes: int = 0) -> None:
-        """Trim if it is worth it.
+        """Return freed memory to the system if it is worth the cost.
 
         Args:
             now_s: Time of a clock that nobody sets.

@@ -1,4 +1,4 @@
-"""A throttle: fewer calls at once while workers of Triton start, so that they start sooner."""
+"""Limits simultaneous calls while workers of Triton start, so that they start sooner."""
 
 from __future__ import annotations
 

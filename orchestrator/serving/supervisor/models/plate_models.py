@@ -16,7 +16,7 @@ WORKERS = (MODEL, DECODE)  # Python models
 
 
 def holds_plates(repository: Path) -> bool:
-    """Tell whether a repository holds our models; any other is served as it lies."""
+    """Tell whether a repository has our models; any other is served without changes."""
     return repository == REPOSITORY or (repository / MODEL).is_dir()
 
 

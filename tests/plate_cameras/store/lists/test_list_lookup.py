@@ -1,4 +1,4 @@
-"""Lists in memory against the database that another process changes."""
+"""Lists in memory, compared with the database that another process changes."""
 
 from __future__ import annotations
 
