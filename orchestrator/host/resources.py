@@ -79,7 +79,7 @@ def keep_freed(memory_bytes: int) -> dict[str, str]:
 
 
 def give_back_freed() -> None:
-    """Give freed memory of this process back to the kernel from now on, against `keep_freed`.
+    """Return freed memory of this process to the kernel from now on, which undoes `keep_freed`.
 
     It is for workers that hold no pictures. OpenVINO takes new memory whenever the size of a
     picture changes, and the memory of the old size would stay: 30 MB in each copy of the detector.

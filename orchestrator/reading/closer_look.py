@@ -1,4 +1,4 @@
-"""The closer look: unsure plates are found again, from nearby, and read in those boxes, too."""
+"""The closer look: unsure plates are detected again nearby, and also read in the new boxes."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ class Improvement:
     """One way to read plates better.
 
     Attributes:
-        choose: Returns which plates it may help: numbers of lines to read each in, by the plate's
-            index. The first plates come first when there are too many.
+        choose: Returns the plates that may gain from it: for each index, the numbers of lines to
+            try. The first plates come first when there are too many.
         cut: Cuts one plate of the picture anew, as a plate of so many lines.
         join: Returns the readings, with better ones where the new cuts have given any. These come
             as frames and logits; only after improvements of their own, as readings, too.
@@ -93,7 +93,7 @@ def improve(
 def _cut_anew(
     picture: Array, read: PlateReadings, reader: Reader, improvement: Improvement, most: int
 ) -> list[Cut]:
-    """Cut the plates that an improvement may help, until the next one's cuts would be too many."""
+    """Cut the plates that may gain from an improvement, up to the limit on cuts."""
     cuts: list[Cut] = []
     for plate, counts in improvement.choose(read, reader).items():
         more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]

@@ -63,7 +63,7 @@ class EntryRecord:
         text: Text in Latin look-alikes.
         note: Shown with a hit.
         valid_from: First time at which it counts; None for always.
-        valid_until: Time at which it ends; None for never.
+        valid_until: Time at which the entry ends; None for never.
         edits: Characters by which a text may differ, 0 to 2.
     """
 

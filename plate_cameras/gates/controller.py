@@ -37,7 +37,7 @@ RECONSIDER_EVERY_S = 1.0
 STOP_S = 12.0
 """Longest wait for a gate that ends its pulse when it is stopped."""
 RECONSIDERING = "gates"
-"""Name of the task that looks at present vehicles again."""
+"""Name of the task that checks present vehicles again."""
 
 Clock = Callable[[], float]
 

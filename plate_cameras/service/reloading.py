@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 class Reloader:
     """Reads the file of cameras again when it has changed.
 
-    A file that cannot be used is told once, and changes nothing.
+    A file that cannot be used is reported once, and changes nothing.
 
     Args:
         file: The file.

@@ -71,7 +71,7 @@ class Run:
         key: Its API key.
         timeout_s: Longest wait for an answer.
         table: Turns events into lines.
-        out: Folder for passes, if the cameras stand on the command line.
+        out: Folder for passes, if the cameras are given on the command line.
         is_once: The sources are clips, which end.
         is_quiet: No table of the cameras.
         is_shared: The cameras are shared with other watchers.
@@ -92,7 +92,7 @@ def run_watch(target: Target, run: Run) -> None:
 
     Raises:
         PlateError: The service or the store cannot be used.
-        FatalTaskError: A task has failed without which the command cannot go on.
+        FatalTaskError: A task that the command needs has failed.
     """
     ending = Ending(outlives=True)
     at_once = chosen_server.fitting_calls(run.address, run.key, run.timeout_s)

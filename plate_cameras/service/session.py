@@ -79,7 +79,7 @@ class Session:
 
         Raises:
             PlateError: The configuration or the service cannot be used.
-            FatalTaskError: A task has failed without which the command cannot go on.
+            FatalTaskError: A task that the command needs has failed.
         """
         ending = self._watch.ending
         with ExitStack() as stack:

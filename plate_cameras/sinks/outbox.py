@@ -38,7 +38,7 @@ class Delivery:
 
 
 class Outbox(Protocol):
-    """Gives out deliveries and records what became of them. Its calls may block."""
+    """Hands out deliveries and records their outcomes. Its calls may block."""
 
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         """Take deliveries of a sink that are due, the oldest first.

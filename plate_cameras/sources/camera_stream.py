@@ -31,7 +31,7 @@ from plate_cameras.sources.status import SourceStatus, State
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
-"""Longest wait for a frame that was announced."""
+"""Longest wait for a frame after its announcement."""
 DEATHS_S = 600.0
 MAX_ATTEMPTS = 3
 """Processes that may end over a file before it is given up, if none of them sends a frame."""

@@ -78,7 +78,7 @@ class ClipPlayback:
     Args:
         capture: The open file.
         looks_per_s: Looks a second of the file's time.
-        after_s: Time of the last look that was handed on before; None from the start.
+        after_s: Time of the last look delivered before; None at the start.
         slot: Takes the looks, and is waited for.
         progress: Takes the counts.
     """

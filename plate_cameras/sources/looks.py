@@ -82,7 +82,7 @@ class LookSlot:
             return look
 
     def confirm(self) -> None:
-        """Take notice that a look which was taken is delivered."""
+        """Record the delivery of a look that was taken."""
         with self._condition:
             self._in_delivery -= 1
             self._condition.notify_all()

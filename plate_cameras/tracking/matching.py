@@ -24,7 +24,8 @@ where the text is the same."""
 TEXT_COSTS = (-8.0, -4.0, 0.0)
 """Costs of texts that differ in 0, 1 and 2 characters, if both are certain."""
 RETURNED_COSTS = (-8.0, 13.0, 16.0)
-"""The same where a standing vehicle was out of sight for long: series of numbers differ so."""
+"""Costs of differing texts after a standing vehicle was long out of sight: neighbouring numbers of
+a series differ by one or two characters."""
 OTHER_TEXT = 20.0
 """Cost of texts that differ more, if both are certain: a new pass, wherever the plate is."""
 SURENESS = 0.7

@@ -19,7 +19,7 @@ ACCELERATION = 3.0
 """Standard deviation of the acceleration in plate widths a second squared: perspective more than
 brakes."""
 SIZE_NOISE, FIRST_GROWTH, GROWTH_CHANGE = 0.07, 0.7, 0.8
-"""The same for the logarithm of the size, a second and a second squared."""
+"""Noise, speed and acceleration of the logarithm of the size, likewise."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from plate_cameras.tracking.plate_pixels import JpegPixels, PlatePixels
 GONE_S = 3.0
 """A vehicle that moved has left after this time without a look."""
 GONE_FRAMES = 2.5
-"""The same in times between frames, for cameras with few frames."""
+"""For cameras with few frames, this time as a multiple of the time between frames."""
 STANDING_GONE_S = 20.0
 """A vehicle that stood has left after frames of this time without a look: others may hide it."""
 MAX_INTERVAL_S = 2.0

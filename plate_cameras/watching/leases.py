@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 ROUND_S = 0.5
 """Time between two renewals."""
 SHORT_ROUND_S = 0.25
-"""The same while other watchers have cameras to give back."""
+"""Time between two renewals while other watchers have cameras to give back."""
 MARGIN_S = 0.5
 """A lease counts as valid for so much less than its time: clocks may run at different speeds."""
 MAX_WAIT_S = 2.0

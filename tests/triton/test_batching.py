@@ -1,4 +1,4 @@
-"""Python-based backends: requests become one batch, and each fault finds the one to blame."""
+"""Python-based backends: requests become one batch, and each fault is assigned to its request."""
 
 import json
 from collections.abc import Callable, Sequence

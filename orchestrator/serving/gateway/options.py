@@ -176,7 +176,7 @@ class Address:
 
     @property
     def twin(self) -> Address | None:
-        """The same port at the IPv6 address of `localhost`, if this is its IPv4 address.
+        """This port at the IPv6 address of `localhost`, if the host is its IPv4 address.
 
         Some clients resolve the name to IPv6 first, and try nothing else.
         """

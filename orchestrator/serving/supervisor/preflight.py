@@ -42,7 +42,7 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
         others: Addresses and ports of the other services that start with it.
 
     Raises:
-        ServerError: The machine cannot; the message gives the reason.
+        ServerError: The machine cannot start the server; the message gives the reason.
         SettingsError: A repository that is served as it lies was not named.
     """
     if options.explicit and options.repository == REPOSITORY:

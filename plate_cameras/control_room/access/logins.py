@@ -16,10 +16,10 @@ from plate_cameras.store.people.people import NAME, Person, StoredPerson
 MAX_ATTEMPTS, INTERVAL_S = 10, 30.0
 """Failed logins of a name from one address, and seconds after which one more is allowed."""
 MAX_ATTEMPTS_OF_NAME, NAME_INTERVAL_S = 100, 10.0
-"""The same from all addresses: at most 8,740 a day. One address cannot use them up, so a stranger
-does not keep a person from logging in elsewhere."""
+"""Failed logins of a name from all addresses, and seconds for one more: at most 8,740 a day. One
+address cannot use them up, so a stranger cannot lock a person out."""
 MAX_ATTEMPTS_OF_ADDRESS, ADDRESS_INTERVAL_S = 30, 10.0
-"""The same of one address, with any names."""
+"""Failed logins from one address with any names, and seconds after which one more is allowed."""
 
 
 class LoginFailed(Unauthenticated):

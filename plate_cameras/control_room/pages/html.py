@@ -35,7 +35,7 @@ class OwnTexts:
 
 @dataclass(frozen=True)
 class RoomTexts(OwnTexts):
-    """The same beside the texts of the first page: regions, formats, alphabets and problems."""
+    """The texts of the control room in one language, together with those of the first page."""
 
     shared: Texts
 

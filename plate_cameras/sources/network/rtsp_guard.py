@@ -90,7 +90,7 @@ class RtspGuard:
     async def _serve(
         self, connection: socket.socket, context: ssl.SSLContext | None, host: str
     ) -> None:
-        """Connect both sides, and pass bytes on until one of them ends."""
+        """Connect both sides, and forward bytes until one of them ends."""
         camera, player = _Side(self._check_answer), _Side(self._check_request)
         camera.other, player.other = player, camera
         try:

@@ -138,7 +138,7 @@ def _to_hour(hours: int, count: int) -> HourCount:
 
 
 def _end_of(hour: str) -> float:
-    """Return the Unix time at which an hour ends, given as its key."""
+    """Return the Unix time of the end of an hour, from its key."""
     try:
         start = datetime.strptime(hour, "%Y-%m-%dT%H").replace(tzinfo=timezone.utc)
     except ValueError as error:

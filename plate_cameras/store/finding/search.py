@@ -64,7 +64,7 @@ def find_list(connection: sa.Connection, name: str, scope: Scope) -> int:
     """Return the number of a list.
 
     Raises:
-        UnknownName: There is none of this name in the scope.
+        UnknownName: The name does not exist in the scope.
     """
     found = sa.select(lists.c.id, lists.c.groups).where(lists.c.name == name)
     row = connection.execute(found).first()

@@ -143,7 +143,7 @@ def _to_unix(column: str, text: str | None) -> float | None:
 
 
 def end_of_day(start_s: float) -> float:
-    """Return the Unix time at which a day ends that starts at another; the last day has no next."""
+    """Return the Unix time of the end of a day, from its start."""
     return min(start_s + DAY_S, LAST_S)
 
 

@@ -141,7 +141,7 @@ class PlateLists:
         """Return all entries of a list, by text.
 
         Raises:
-            UnknownName: There is none of this name in the scope.
+            UnknownName: The name does not exist in the scope.
         """
         with self._database.reading(SEARCH_S) as connection:
             number = find_list(connection, name, scope)
@@ -151,7 +151,7 @@ class PlateLists:
         """Return some entries of a list, by text. At most `query.limit` of them are in memory.
 
         Raises:
-            UnknownName: There is none of this name in the scope.
+            UnknownName: The name does not exist in the scope.
         """
         with self._database.reading(SEARCH_S) as connection:
             return read_page(connection, find_list(connection, name, scope), query)
@@ -290,7 +290,7 @@ def _find_to_change(connection: sa.Connection, name: str, requester: Requester |
 
     Raises:
         SharedList: Cameras of other groups use it, too.
-        UnknownName: There is none of this name in the requester's scope.
+        UnknownName: The name does not exist in the requester's scope.
     """
     scope = _scope_of(requester)
     if scope.uses(name) and name in scope.foreign_lists:

@@ -21,7 +21,7 @@ ROLES = ("viewer", "editor", "administrator")
 ADMINISTRATOR = ROLES[-1]
 NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 RESERVED = ("local", "nobody")
-"""Names that stand in the audit for callers who have not logged in."""
+"""Names in the audit of callers who have not logged in."""
 MAX_PEOPLE = 1000
 MAX_GROUPS, MAX_GROUP_LENGTH = 100, 100
 
@@ -133,8 +133,8 @@ class People:
             keeps_administrator: True if the last administrator must stay one.
 
         Raises:
-            UnknownName: There is none of this name in the requester's scope.
-            LastAdministrator: Nobody could administer all cameras afterwards.
+            UnknownName: The name does not exist in the requester's scope.
+            LastAdministrator: No administrator of all cameras would remain.
         """
         row = _to_row(person)
         row |= {} if password_hash is None else {"password_hash": password_hash}
@@ -175,8 +175,8 @@ class People:
         """Remove a person with all sessions.
 
         Raises:
-            UnknownName: There is none of this name in the requester's scope.
-            LastAdministrator: Nobody could administer all cameras afterwards.
+            UnknownName: The name does not exist in the requester's scope.
+            LastAdministrator: No administrator of all cameras would remain.
         """
         with self._database.writing() as connection:
             _check_change(

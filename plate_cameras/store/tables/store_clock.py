@@ -229,7 +229,7 @@ def read_boot() -> str:
 
 
 def _without_off(own: Mark, newest_s: float | None) -> Mark:
-    """Return a mark to which no time off is added, if another machine has kept the time since."""
+    """Return a mark without added off time, if another machine has kept the time since."""
     if own.other_s is None or newest_s is None or newest_s <= own.other_s:
         return own
     return replace(own, off_value_s=None, off_wall_s=None)

@@ -89,7 +89,7 @@ class PictureBucket:
                     yield digest
 
     def _share(self, digests: Sequence[bytes], call: Callable[[bytes], None]) -> None:
-        """Do something with each of some pictures, several at once."""
+        """Apply a function to some pictures, several at once."""
 
         def each(share: Sequence[bytes]) -> None:
             for digest in share:

@@ -20,7 +20,7 @@ SHORTENED = Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink
 """True if a failing history is shortened, which is done if many are tried."""
 HOUR_S = 3600.0
 GETS_IN_S = 6.0
-"""Longest wait of a vehicle that may come in, once all faults have ended."""
+"""Longest wait of a vehicle with permission after the end of all faults."""
 
 texts = st.sampled_from(TEXTS)
 sides = st.sampled_from(["", "left", "right"])

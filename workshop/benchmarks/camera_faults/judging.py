@@ -85,7 +85,7 @@ def find_missing(passing: Sequence[Passing], evidence: Evidence) -> set[str]:
 
 
 def is_all_told(passing: Sequence[Passing], evidence: Evidence) -> bool:
-    """Tell whether nothing is missing, and no pass of a vehicle that has left is open."""
+    """Tell whether no pass is missing, and all vehicles that have left have closed passes."""
     left = {one.text for one in passing}
     return not find_missing(passing, evidence) and left.isdisjoint(evidence.unclosed)
 

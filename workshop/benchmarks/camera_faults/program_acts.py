@@ -150,7 +150,7 @@ def suspend_postgresql(world: World) -> Iterator[None]:
 
 @contextmanager
 def forbid_writes(world: World) -> Iterator[None]:
-    """Let the database take no writes, as a standby does."""
+    """Make the database read-only, like a standby."""
     server = world.postgresql
     assert server
     reload = "SELECT pg_reload_conf()"

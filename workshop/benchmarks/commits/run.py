@@ -111,7 +111,7 @@ def _measure(
 
 
 def describe_commits(repository: Repository, commits: Commits) -> Iterator[str]:
-    """Yield what a reader must know of the commits and of this checkout."""
+    """Yield the notes for readers about the commits and this checkout."""
     for side, commit in commits.items():
         if repository.has_other_lock(commit):
             yield (

@@ -55,7 +55,7 @@ class Observation:
     """A fault under load; times are seconds of the monotonic clock.
 
     Attributes:
-        whole: The time when every process was back; None when that was not seen in time.
+        whole: The time when every process ran again; None if that was not seen in time.
     """
 
     fault: str

@@ -21,7 +21,7 @@ LABEL_IOU = 0.3
 CAUSE_SHARE = 0.3
 """Smallest share of a false alarm that lies in a thing, for the thing to be its cause."""
 SURROUNDINGS = "car or street"
-"""Cause of a false alarm that lies in no thing."""
+"""Cause of a false alarm outside all drawn things."""
 PHOTO = "photo"
 """Cause of a false alarm in a picture whose things are not known."""
 

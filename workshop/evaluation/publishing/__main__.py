@@ -73,7 +73,7 @@ class Plan:
         reads: True when it reads the scenes.
         detects: True when it measures detection.
         ignores: True when detection ignores the unlabelled plates.
-        conditions: True when it reads the scenes under conditions.
+        conditions: True if the run reads the scenes under conditions.
     """
 
     options: RecognizerOptions

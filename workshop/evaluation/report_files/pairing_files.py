@@ -22,7 +22,7 @@ MIN_P = 0.001
 
 @dataclass(frozen=True)
 class ChangeRow:
-    """A row of `changed.csv`: a plate that one of two evaluations reads and the other does not."""
+    """A row of `changed.csv`: a plate that only one of two evaluations reads."""
 
     against: str
     change: str

@@ -35,7 +35,7 @@ INSET_MM = 4.0
 
 
 def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
-    """Return how often to draw each item, so that no group has more than a share of the draws.
+    """Return the rate at which to draw each item, so that no group exceeds a share of the draws.
 
     Groups below the limit keep their proportions. With too few groups, all have equal shares.
 

@@ -105,7 +105,7 @@ def _start(
 def _start_fork_server() -> None:
     """Start the process that forks the workers, with Ctrl-C blocked, which its workers inherit.
 
-    A worker that only then ignores Ctrl-C may receive one while Python still starts in it.
+    A worker that ignores Ctrl-C only later could receive one during Python's start.
     """
     resource_tracker.ensure_running()  # its start would unblock Ctrl-C again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -66,7 +66,7 @@ class Connections:
         self._idle.pop(connection, None)
 
     def rest(self, connection: Connection) -> None:
-        """Note that a connection waits for a request."""
+        """Record that a connection waits for a request."""
         if connection in self._open:
             self._idle[connection] = None
 

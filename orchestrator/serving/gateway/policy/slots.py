@@ -140,7 +140,7 @@ class Slots:
     def _drop_slow(self, slot: Slot, size: int, now_s: float) -> None:
         """Evict slow uploads, the slowest first, until a call has room.
 
-        So nobody can hold the memory by parts of bodies that never end. An upload is slow if a body
+        So unfinished bodies cannot hold memory for ever. An upload is slow if a body
         of the largest size would not come in time at its rate.
         """
         missing = self.bytes + size - self._memory_of(slot)
