@@ -280,7 +280,7 @@ def test_the_picture_is_left_alone() -> None:
 
 @dataclass
 class InferOfACountry:
-    """Networks that know which plates they read."""
+    """Networks with the name of their country."""
 
     scripted: ScriptedInfer
     formats: Formats

@@ -1,4 +1,4 @@
-"""The copies between GPU and CPU that a picture on a GPU costs, counted without a GPU.
+"""Number of copies between GPU and CPU for one picture, counted without a GPU.
 
 A copy to the CPU also stops the worker until the GPU has done all earlier work.
 """

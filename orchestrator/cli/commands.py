@@ -45,7 +45,7 @@ def load_follow() -> Any:
     """Import the command that follows clips.
 
     Raises:
-        ExtraError: No installed package brings it.
+        ExtraError: No installed package provides the command.
     """
     if (location := installed_commands().get(FOLLOW)) is None:
         raise ExtraError("clips: wanted the package for cameras; `make cameras` installs it")

@@ -109,7 +109,7 @@ class FrameRecognizer:
     async def recognize(self, camera: Camera, frame: Frame, health: ServiceHealth) -> Plates | None:
         """Return the plates of a frame, or None if there is no answer for it.
 
-        After an error of the service the camera must `rest`, when it has given its slot back.
+        After an error of the service, the camera must first return its slot, and then `rest`.
         """
         started_s = self._clock()
         try:

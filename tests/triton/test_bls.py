@@ -1,4 +1,4 @@
-"""The seam to Triton, seen from both sides: what we ask of other models, what our callers hear."""
+"""The interface to Triton: calls of other models, and answers to our callers."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How many other workers compute at a moment: what decides about the threads of an inference."""
+"""The number of computing workers, which determines the threads of an inference."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Which errors are want of memory, and which break the CUDA context."""
+"""Errors about missing memory, and errors that break the CUDA context."""
 
 import weakref
 from typing import Any

@@ -1,4 +1,4 @@
-"""The last step of the ensemble: logits in, what a plate says out."""
+"""The last step of the ensemble: from logits to texts."""
 
 from importlib import import_module
 from types import ModuleType

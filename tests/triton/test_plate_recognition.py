@@ -1,4 +1,4 @@
-"""The Triton model itself: requests in, responses out, each for itself."""
+"""The Triton model itself: each request gets its own response."""
 
 import json
 import os

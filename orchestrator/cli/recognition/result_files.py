@@ -129,7 +129,7 @@ class ResultFile:
 
 
 def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
-    """Return the names of the pictures that every file has an answer for; keep only these.
+    """Remove the pictures that do not have an answer in every file; return the names of the others.
 
     Failed pictures, and lines that a killed run left incomplete, are removed and done again.
 

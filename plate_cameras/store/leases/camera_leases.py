@@ -62,7 +62,7 @@ class Heartbeats:
         }
 
     def still_for(self, seconds: float) -> dict[str, Hashable]:
-        """Return the names and values that have stood still for some time."""
+        """Return the names and values that have not changed for some time."""
         until_s = self._clock() - seconds
         return {name: value for name, (value, since_s) in self._seen.items() if since_s <= until_s}
 

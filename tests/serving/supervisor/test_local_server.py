@@ -10,7 +10,7 @@ from orchestrator.serving.supervisor.options import ServerOptions
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch) -> None:
-    """Nothing is exported, and an empty folder is laid out."""
+    """Replace the export of networks, so that the repository is an empty folder."""
     monkeypatch.setattr(local_server, "export_apart", lambda *_, **__: [])
     monkeypatch.setattr(local_server, "lay_out", lambda _source, target, *_, **__: target)
 

@@ -1,4 +1,4 @@
-"""How the server is to be started: what is named, and what is chosen for the machine."""
+"""Options for the start of the server: given ones, and those chosen for the machine."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Regions that go when the server that made them is gone, and no sooner."""
+"""Shared memory is removed after the end of the server that created it, and not before."""
 
 import os
 import subprocess

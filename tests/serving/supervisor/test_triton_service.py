@@ -1,4 +1,4 @@
-"""Triton is put in the place of another so that the gateway has one at any time."""
+"""One Triton replaces another, so that the gateway always has one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

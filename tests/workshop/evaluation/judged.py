@@ -1,4 +1,4 @@
-"""Plates as they were judged under every condition, without reading any."""
+"""Judged plates under every condition, made without a reader."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ LABEL = LabelledPlate(TEXT, "std", (0.0, 0.0, 60.0, 30.0))
 
 
 def outcome(verdict: str, score: float = 0.9, width_px: float = 100.0) -> Outcome:
-    """A plate that came out so."""
+    """Return a plate with this outcome."""
     if verdict == MISSED:
         return Outcome(Path("a.jpg"), LABEL)
     read = "X001AA77" if verdict == WRONG else TEXT

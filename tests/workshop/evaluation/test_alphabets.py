@@ -1,4 +1,4 @@
-"""Readers that get characters which they never read."""
+"""Readers with additional characters in their alphabet."""
 
 import pytest
 import torch

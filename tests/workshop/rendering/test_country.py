@@ -1,4 +1,4 @@
-"""Countries as folders: renderers that are found, and what comes of those that do not fit."""
+"""Countries as folders: their renderers, and errors about invalid ones."""
 
 from pathlib import Path
 

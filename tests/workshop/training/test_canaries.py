@@ -1,4 +1,4 @@
-"""Which picture a run writes for the health check."""
+"""The picture that a run writes for the health check."""
 
 from pathlib import Path
 

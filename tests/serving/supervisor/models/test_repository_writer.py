@@ -1,4 +1,4 @@
-"""The repository that a server gets: one engine, one country, as many instances as fit."""
+"""The model repository of a server: one engine, one country, and a fitting number of instances."""
 
 from dataclasses import replace
 

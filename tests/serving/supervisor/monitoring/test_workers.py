@@ -1,4 +1,4 @@
-"""A server's dead workers; this test stands in for the server, whose children they are."""
+"""A server's dead workers; here they are children of the test in place of the server."""
 
 import os
 import signal

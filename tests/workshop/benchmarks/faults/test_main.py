@@ -1,4 +1,4 @@
-"""Which faults are made, by name."""
+"""The selection of faults by name."""
 
 import pytest
 

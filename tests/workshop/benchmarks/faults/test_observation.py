@@ -1,4 +1,4 @@
-"""A fault made in a service made up, until it is over."""
+"""The observation of a fault in a fake service, until its recovery."""
 
 import itertools
 import time
@@ -14,7 +14,7 @@ from workshop.benchmarks.load.closed_loop import Call, Load, Outcome, Send
 
 
 class Scripted:
-    """A service that is whole after so many looks, and may end."""
+    """A service that has recovered after a number of checks, and may end."""
 
     def __init__(self, looks: int, *, is_up: bool = True) -> None:
         self.looks, self.is_up = itertools.count(-looks), is_up

@@ -14,7 +14,7 @@ CALL_S = 0.01
 
 
 class Clock:
-    """Time that passes only where somebody takes it."""
+    """A clock that moves only when a call spends time."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Processes by role, what they have, and who ended."""
+"""Processes by role: their resources, and those that ended."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""How STN learns corners, and the shipped one's against plates under a known homography."""
+"""Training of STN on corners, and the corners of the shipped STN compared with known ones."""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""Which labelled crops are used, and for what; the others are named."""
+"""The use of labelled crops for training or checks; unused ones are reported."""
 
 import re
 from pathlib import Path
