@@ -16,7 +16,7 @@ def load_entry_point(name: str) -> Any:
     """Import what an entry point names.
 
     Raises:
-        SettingsError: No installed package provides the command.
+        SettingsError: No installed package provides the entry point.
     """
     found = [*metadata.entry_points(group=GROUP, name=name)]
     if not found:

@@ -90,7 +90,7 @@ def find_extension(options: GatewayOptions) -> OpenExtension | None:
     """Return what opens the extension that the options ask for; None if they ask for none.
 
     Raises:
-        SettingsError: No installed package provides the command.
+        SettingsError: No installed package provides the extension.
     """
     if options.cameras is None:
         return None

@@ -2,8 +2,8 @@
 
 A picture is kept before its pass is written. In between, another process may find that no pass
 shows it. So a removal holds a lock that no writer of passes has, looks again, removes the pictures,
-and counts a round, all in one transaction. A writer that finds another round than before its
-pictures were kept keeps them again, under the lock.
+and counts a round, all in one transaction. If the round has changed since a writer stored its
+pictures, it stores them again, under the lock.
 """
 
 from __future__ import annotations
