@@ -61,7 +61,7 @@ def to_sentence(code: str, **values: object) -> str:
 
 
 def read_reason(sentence: str) -> Reason | None:
-    """Return the reason that a sentence states; None for other sentences, such as a person's remark."""
+    """Return the reason in a sentence; None for other sentences, such as a person's remark."""
     for code, pattern in _patterns().items():
         if match := pattern.fullmatch(sentence):
             return Reason(code, match.groupdict())
