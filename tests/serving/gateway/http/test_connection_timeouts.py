@@ -117,6 +117,19 @@ async def test_an_offer_of_another_protocol_is_ignored(before: bytes, offer: byt
     assert b"\r\n\r\n07" in client.received
 
 
+OFFER = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
+
+
+@pytest.mark.parametrize("cut", range(1, len(get("/30", OFFER)) + 8))
+async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
+    client, both = Client(), get("/30", OFFER) + get("/", OFFER)
+    await client.send(both[:cut])
+    await client.send(both[cut:])
+    assert client.received == b""
+    await asyncio.sleep(31)
+    assert client.received.count(b"HTTP/1.1 200 ") == 2
+
+
 async def test_each_request_has_the_whole_limit_of_headers() -> None:
     client, _ = await connect(b"", header_kb=8)
     long = get(header=b"X-a: " + b"a" * 5000 + b"\r\n")
