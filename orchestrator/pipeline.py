@@ -72,7 +72,8 @@ def recognize(
     crops = crop_plates(picture, boxes)
     straight, theta = stn(crops)
     logits = lprnet(straight)
-    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, decode(logits))
+    readings = decode(logits)
+    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, readings)
     better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
     read = improve(picture, first, reader, better)
 
