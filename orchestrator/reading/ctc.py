@@ -49,7 +49,9 @@ class Reading:
         return self.candidates[0][1] if self.candidates else 0.0
 
 
-def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
+def decode(
+    logits: Array, grammar: Grammar, *, temperature: float = 1.0, lines: int = 1
+) -> list[Reading]:
     """Read each plate by best path, and by prefix beam search within a grammar.
 
     Args:
@@ -57,6 +59,7 @@ def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list
         grammar: The allowed texts: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
         temperature: Divides the logits; above 1 for a network that is more certain than it is
             right.
+        lines: Lines of the plates, as in the grammar.
 
     Returns:
         N readings in the order of the plates.
@@ -71,7 +74,7 @@ def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
     lattices = softmax(np.asarray(logits, np.float64) / temperature).transpose(0, 2, 1)
     return [
-        Reading(*best_path(lattice, grammar.alphabet), candidates=candidates)
+        Reading(*best_path(lattice, grammar.alphabet), candidates, lines)
         for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
     ]
 
