@@ -14,6 +14,8 @@ import orchestrator
 from orchestrator.host.toml_files import tomllib
 from tests.samples import PROJECT
 
+pytestmark = pytest.mark.server
+
 DRAWN = re.compile(r"^```text\n((?:model_repository|workshop)/.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^( *)((?:[\w./]+ )*[\w./]+)(?:  |$)", re.MULTILINE)
 

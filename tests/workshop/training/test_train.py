@@ -25,6 +25,8 @@ from workshop.training.detector.detector_recipe import (
 )
 from workshop.training.reader.reader_recipe import ReaderRecipe, ReaderSchedule
 
+pytestmark = pytest.mark.server
+
 TINY = """
 [data]
 crops = "crops"

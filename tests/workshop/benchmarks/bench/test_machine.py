@@ -18,6 +18,8 @@ from workshop.benchmarks.bench.machine import (
     make_input,
 )
 
+pytestmark = pytest.mark.server
+
 INT8 = Choice(Engine.OPENVINO_INT8, "the CPU has avx512_vnni: fast 8-bit integers")
 
 
