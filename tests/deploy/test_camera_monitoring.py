@@ -123,8 +123,8 @@ def test_the_dashboard_says_nothing_that_grafana_does_not_know() -> None:
 
 def test_no_two_panels_share_a_place_or_a_number() -> None:
     panels = json.loads(DASHBOARD.read_text())["panels"]
-    places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels]
-    assert len(set(places)) == len(places) == len({one["id"] for one in panels})
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(places)) == len(places) == len({panel["id"] for panel in panels})
 
 
 def test_the_panels_queries_parse(tmp_path: Path) -> None:

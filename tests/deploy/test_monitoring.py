@@ -101,7 +101,7 @@ def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
 
 
 def test_only_series_that_are_exported_are_used() -> None:
-    kinds = {**GATEWAY, **{one.name: one.kind.lower() for one in FAMILIES}}
+    kinds = {**GATEWAY, **{family.name: family.kind.lower() for family in FAMILIES}}
     series = {f"{name}{part}" for name, kind in kinds.items() for part in PARTS.get(kind, ("",))}
     assert set(re.findall(r"\bplates_\w+", USED)) <= series
 

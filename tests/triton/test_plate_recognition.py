@@ -24,8 +24,16 @@ from tests.triton.fake_triton import observed, total
 CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
 GREY = np.full((480, 640, 3), 90, np.uint8)
 EVERYTHING = [
-    *("coordinates", "texts", "detection_scores", "text_scores", "raw_texts"),
-    *("character_scores", "candidates", "candidate_scores", "corners", "formats"),
+    "coordinates",
+    "texts",
+    "detection_scores",
+    "text_scores",
+    "raw_texts",
+    "character_scores",
+    "candidates",
+    "candidate_scores",
+    "corners",
+    "formats",
 ]
 PLATE = [100.0, 100.0, 200.0, 125.0, 0.9, 0.0]
 """Row of the detector: a box, a score, a class. So small a picture is not scaled."""

@@ -42,7 +42,7 @@ def test_a_path_that_is_no_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def names(partitions: list[Partition]) -> set[str]:
-    return {one.name for one in partitions}
+    return {partition.name for partition in partitions}
 
 
 def parts_of(pictures: list[ArchivePicture], usual: int = 20, asked: str = "") -> list[Partition]:

@@ -40,7 +40,13 @@ LINES = sorted(
 )
 """Commands that ask a server, but for those with a key, which this one does not know."""
 COPIES = (
-    *("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"),
+    "car",
+    "van",
+    "photo",
+    "folder/a",
+    "folder/b",
+    "photos/car",
+    "gate/car",
     "tests/data/street",
 )
 """Names of the pictures that the pages name."""

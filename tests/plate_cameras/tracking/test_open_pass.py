@@ -94,7 +94,9 @@ def test_each_zone_is_kept_once_in_the_order_of_arrival() -> None:
 
 def crossings(xs: Sequence[float], line: Line = MIDDLE) -> list[tuple[str, float]]:
     camera = replace(CAMERA, lines=(line,))
-    return [(one.side, one.time_s) for one in drive(to_the_right(*xs), camera).crossings]
+    return [
+        (crossing.side, crossing.time_s) for crossing in drive(to_the_right(*xs), camera).crossings
+    ]
 
 
 @pytest.mark.parametrize(
@@ -247,11 +249,14 @@ def test_either_track_absorbs_the_other(order: int) -> None:
     kept.absorb(other)
 
     assert (kept.looks, kept.first_seen_s, kept.last_seen_s) == (6, 0, 3)
-    assert [one.time_s for one in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
+    assert [observation.time_s for observation in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
     assert (kept.motion, kept.last_look) == (motion, shape)
     assert (kept.missed_s, kept.missed_frames) == missed
     assert kept.zones == (("left", "right"), ("right", "left"))[order < 0]
-    assert [(one.side, one.time_s) for one in kept.crossings] == [("left", 1), ("right", 2.5)]
+    assert [(crossing.side, crossing.time_s) for crossing in kept.crossings] == [
+        ("left", 1),
+        ("right", 2.5),
+    ]
     assert kept.agreeing == 6
     assert len(kept.fused.weights) == 6
 
@@ -261,7 +266,7 @@ def test_the_next_crossing_counts_from_where_the_vehicle_was_last(order: int) ->
     kept, other = two_tracks()[::order]
     kept.absorb(other)
     kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, LONGEST_S)
-    assert [one.time_s for one in kept.crossings] == [1, 2.5, 3.5]
+    assert [crossing.time_s for crossing in kept.crossings] == [1, 2.5, 3.5]
 
 
 def test_a_pass_that_was_told_keeps_its_start() -> None:
@@ -286,7 +291,7 @@ def test_the_newest_crossings_of_both_tracks_are_kept() -> None:
     second = drive(to_the_right(400, 600, 400, from_s=1000), CAMERA_WITH_ALL)
     second.absorb(first)
     times = [*[n / 2 for n in range(2, MAX_CROSSINGS)], 1000.5, 1001]
-    assert [one.time_s for one in second.crossings] == times
+    assert [crossing.time_s for crossing in second.crossings] == times
 
 
 def test_the_best_frame_of_an_absorbed_track_counts() -> None:

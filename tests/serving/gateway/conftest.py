@@ -136,7 +136,7 @@ def gateways(folder: Path) -> Iterator[Start]:
             stack.callback(gateway.stop)
             fake = stack.enter_context(run_fake(triton_port))  # no process forks beside its threads
             running = Running(gateway, fake, audit)
-            stack.callback(lambda: [one.close() for one in running.connections])
+            stack.callback(lambda: [connection.close() for connection in running.connections])
             until(lambda: running.ask("GET", "/readyz")[0] == 200, "a ready gateway")
             return running
 

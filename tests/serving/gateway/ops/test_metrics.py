@@ -26,10 +26,10 @@ def make(counts: Counts = COUNTS) -> Metrics:
 def samples_of(page: bytes) -> dict[str, float]:
     """Return a page's numbers that are not 0, by name and labels."""
     return {
-        one.name.removeprefix("plates_gateway_") + str([*one.labels.values()]): one.value
+        sample.name.removeprefix("plates_gateway_") + str([*sample.labels.values()]): sample.value
         for family in text_string_to_metric_families(page.decode())
-        for one in family.samples
-        if one.value
+        for sample in family.samples
+        if sample.value
     }
 
 
@@ -183,7 +183,9 @@ def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) 
     assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
     ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
     assert [counted[end] for end in ends] == [60, 30]
-    families = [(one.name, one.type) for one in text_string_to_metric_families(page.decode())]
+    families = [
+        (family.name, family.type) for family in text_string_to_metric_families(page.decode())
+    ]
     assert len(families) == len(set(families))
     alone = make()
     alone.note("rest", Entry("key:north", "x", "plate_reader"))
