@@ -190,7 +190,9 @@ def main() -> None:
     if given.count is not None and given.count < len(mutants):
         mutants = random.Random(given.seed).sample(mutants, given.count)
     survivors = [
-        one for one in mutants if all(passes(tests, timeout_s, module, one) for tests in runs)
+        mutant
+        for mutant in mutants
+        if all(passes(tests, timeout_s, module, mutant) for tests in runs)
     ]
     for one in sorted(survivors, key=lambda one: one.new.lineno):
         print(f"{path}:{one.new.lineno}: {one}")

@@ -198,4 +198,4 @@ def _rarities(formats: Formats, lines: int) -> tuple[tuple[int, float], ...]:
         bits[nats[layout]] = bits.get(nats[layout], 0) | 1 << index
     if not any(bits):
         return ()
-    return tuple((bits[one], math.exp(-one)) for one in sorted(bits, reverse=True))
+    return tuple((bits[bit], math.exp(-bit)) for bit in sorted(bits, reverse=True))

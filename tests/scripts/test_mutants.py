@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "mutants.py"
 MODULE = '''
-MOST = 3
+MAX_AGE = 3
 
 def is_adult(age: int) -> bool:
     """Tell by the age."""

@@ -270,8 +270,8 @@ def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) ->
 
 
 def test_what_its_caller_has_given_up_is_told_so_and_counted(model, triton, request_of) -> None:
-    given = triton.Tensor("input__0", GREY)
-    gone = triton.InferenceRequest(inputs=[given], is_cancelled=True)
+    tensor = triton.Tensor("input__0", GREY)
+    gone = triton.InferenceRequest(inputs=[tensor], is_cancelled=True)
     (response,) = model.execute([gone])
     assert response.error().code() == triton.TritonError.CANCELLED
     assert total("errors_total", "cancelled") == 1

@@ -118,9 +118,9 @@ def files_with(folder: Path, wanted: bytes) -> list[str]:
 
 def rows_of(url: str, *columns: sa.ColumnElement[object]) -> list[tuple[object, ...]]:
     database = Database(url)
-    found = sa.select(*columns).order_by(sa.literal_column("1"))
+    statement = sa.select(*columns).order_by(sa.literal_column("1"))
     with database.reading() as connection:
-        rows = [tuple(row) for row in connection.execute(found)]
+        rows = [tuple(row) for row in connection.execute(statement)]
     database.close()
     return rows
 

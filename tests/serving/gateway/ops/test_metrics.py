@@ -199,8 +199,8 @@ def test_the_ends_of_keys_and_of_the_certificate_are_told() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
     metrics.note_key_ends({"north": -5.0, "south": 60.0})
     metrics.note_certificate("chain.pem", 3600.0)
-    told = samples_of(metrics.render())
-    assert told == {
+    samples = samples_of(metrics.render())
+    assert samples == {
         "key_expires_in_seconds['north']": -5.0,
         "key_expires_in_seconds['south']": 60.0,
         "certificate_expires_in_seconds['chain.pem']": 3600.0,
@@ -217,5 +217,5 @@ def test_a_key_that_is_gone_expires_no_more() -> None:
 def test_the_first_thousand_ends_of_keys_are_told() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
     metrics.note_key_ends({f"key-{number}": 1.0 + number for number in range(1001)})
-    told = samples_of(metrics.render())
-    assert (len(told), max(told.values())) == (1000, 1000.0)
+    samples = samples_of(metrics.render())
+    assert (len(samples), max(samples.values())) == (1000, 1000.0)
