@@ -13,12 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plate_cameras.configuration import Store
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding import pass_finder
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
 COUNT = 300
@@ -57,21 +54,10 @@ def make_passes() -> list[Written]:
 PASSES = make_passes()
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
-)
-def filled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[PassStore]:
-    folder = tmp_path_factory.mktemp("scanned")
-    url = f"sqlite:///{folder / 'passes.db'}"
-    if request.param == "postgresql":
-        server: PostgresqlServer = request.getfixturevalue("server")
-        url = server.create_database("scanned")
-    store = open_store(Store(url=url), folder)
-    store.write([to_event(one) for one in PASSES], [])
-    yield store
-    store.close()
+@pytest.fixture(scope="module")
+def filled(empty_store: PassStore) -> PassStore:
+    empty_store.write([to_event(written) for written in PASSES], [])
+    return empty_store
 
 
 def to_event(written: Written) -> Any:
