@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -19,6 +19,7 @@ help:
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
 	@echo "make mutants     MODULE=orchestrator.reading.grammar: the changes of its code that its tests miss"
 	@echo "make bench       measure speed and cost of the server and of its parts"
+	@echo "make bench-stages        the time of each stage of a picture, and the budgets of our own Python"
 	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
 	@echo "make bench-peers         the same pipeline behind other servers, beside ours"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
@@ -78,9 +79,13 @@ mutants: .venv/.dev
 bench: .venv/.workshop
 	$(BIN)/plates bench
 
+OPTIONS ?=
+# OPTIONS=--check: fail if a budget is exceeded.
+bench-stages: .venv/.workshop
+	$(BIN)/python -m workshop.benchmarks.stage_budgets $(OPTIONS)
+
 # OPTIONS='--rounds 12 --scenes FOLDER' and others: .venv/bin/python -m workshop.benchmarks.commits --help
 BASE ?= main~1
-OPTIONS ?=
 bench-commits: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.commits $(BASE) $(OPTIONS)
 

@@ -23,8 +23,14 @@ from orchestrator.client import PlateClient
 from orchestrator.serving.supervisor.ports import free_ports
 
 TIGHT = (
-    *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"),
-    *("--memory=2g", "--pids-limit=1024", "--shm-size=512m", "--stop-timeout=45"),
+    "--read-only",
+    "--tmpfs=/tmp",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    "--memory=2g",
+    "--pids-limit=1024",
+    "--shm-size=512m",
+    "--stop-timeout=45",
 )
 """Options of the tight command in docs/docker.md; a test compares them."""
 START_S = 200

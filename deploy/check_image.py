@@ -202,8 +202,8 @@ def check_ports(service: subprocess.Popen[str], fronts: set[int]) -> None:
     """Check that only the gateway listens to other machines."""
     supervisor = psutil.Process(process_of(service))
     processes = [supervisor, *supervisor.children(recursive=True)]
-    sockets = [one for process in processes for one in process.net_connections("tcp")]
-    heard = [one.laddr for one in sockets if one.status == psutil.CONN_LISTEN]
+    sockets = [connection for process in processes for connection in process.net_connections("tcp")]
+    heard = [socket.laddr for socket in sockets if socket.status == psutil.CONN_LISTEN]
     others = sorted({at.port for at in heard if at.ip not in LOOPBACK})
     report("only the gateway listens to others", set(others) == fronts, f"ports {others}")
     report("Triton listens on loopback", len({at.port for at in heard} - fronts) > 0, "")

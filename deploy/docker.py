@@ -46,9 +46,15 @@ def run_engine() -> Iterator[None]:
     log = ROOT / "dockerd.log"
     driver = os.environ.get("STORAGE_DRIVER")
     command = [
-        *("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none"),
-        *(f"--data-root={ROOT}/data", f"--exec-root={ROOT}/exec", f"--pidfile={ROOT}/pid"),
-        *(f"--host={SOCKET}", *((f"--storage-driver={driver}",) if driver else ())),
+        "dockerd",
+        "--iptables=false",
+        "--ip6tables=false",
+        "--bridge=none",
+        f"--data-root={ROOT}/data",
+        f"--exec-root={ROOT}/exec",
+        f"--pidfile={ROOT}/pid",
+        f"--host={SOCKET}",
+        *((f"--storage-driver={driver}",) if driver else ()),
     ]
     with log.open("w") as said:
         engine = subprocess.Popen(command, stdout=said, stderr=said)

@@ -59,10 +59,22 @@ def build() -> None:
     settings = WORK / "pip.conf"
     folders = pip_settings(settings)
     buildah(
-        *("build", "--isolation", "chroot", "--format", "docker", "--layers", "--target", "cpu"),
-        *("--build-arg", f"PYTHON_IMAGE={BASE}", "--secret", f"id=pip,src={settings}"),
+        "build",
+        "--isolation",
+        "chroot",
+        "--format",
+        "docker",
+        "--layers",
+        "--target",
+        "cpu",
+        "--build-arg",
+        f"PYTHON_IMAGE={BASE}",
+        "--secret",
+        f"id=pip,src={settings}",
         *(f"--volume={folder}:{folder}:ro" for folder in folders),
-        *("--tag", IMAGE, PROJECT),
+        "--tag",
+        IMAGE,
+        PROJECT,
     )
 
 

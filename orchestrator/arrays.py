@@ -23,7 +23,8 @@ Infer = Callable[[str, Tensors], Tensors]
 """Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
 
 It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
-weights.
+weights. And an attribute `lap`, as that of a `Stopwatch` has: it is called with the name of each
+stage that ends without a network.
 """
 
 

@@ -122,7 +122,8 @@ OUTPUTS = {
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
 }
 ALL_OUTPUTS = frozenset(OUTPUTS)
-STAGES = ("picture", "letterbox", DETECTOR, "crops", RECTIFIER, READER, "texts")
+UNPACKING, LETTERBOX, CROPS, TEXTS = "picture", "letterbox", "crops", "texts"
+STAGES = (UNPACKING, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS)
 """Stages: unpacking, letterboxing, a network, NMS and cropping, two networks, then decoding and
 answering."""
 STAGE_SECONDS = "stage_seconds"

@@ -72,7 +72,8 @@ def recognize(
     crops = crop_plates(picture, boxes)
     straight, theta = stn(crops)
     logits = lprnet(straight)
-    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, decode(logits))
+    readings = decode(logits)
+    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, readings)
     better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
     read = improve(picture, first, reader, better)
 
@@ -112,9 +113,9 @@ def read_crop(
     return Plates((with_text(whole, reading, settings.text_threshold, reader.formats),))
 
 
-def _plates(found: Detections, frames: Array | None = None) -> list[Plate]:
+def _plates(detections: Detections, frames: Array | None = None) -> list[Plate]:
     """Make plates of detections, with the corners of their frames."""
-    quads = [()] * len(found.scores) if frames is None else corners_of(frames).tolist()
+    quads = [()] * len(detections.scores) if frames is None else corners_of(frames).tolist()
     return [
         Plate(
             xyxy=(x0, y0, x1, y1),
@@ -122,6 +123,6 @@ def _plates(found: Detections, frames: Array | None = None) -> list[Plate]:
             corners=tuple((x, y) for x, y in quad),
         )
         for (x0, y0, x1, y1), score, quad in zip(
-            found.xyxy.tolist(), found.scores.tolist(), quads, strict=True
+            detections.xyxy.tolist(), detections.scores.tolist(), quads, strict=True
         )
     ]

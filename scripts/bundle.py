@@ -83,15 +83,15 @@ def parse_size(text: str) -> int:
 
 def folder_name() -> str:
     """Return the name of the folder in the archive, with the project's version."""
-    found = re.search(r'^version = "(.+)"', (PROJECT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert found, "pyproject.toml has no version"
-    return f"plates-{found[1]}"
+    match = re.search(r'^version = "(.+)"', (PROJECT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert match, "pyproject.toml has no version"
+    return f"plates-{match[1]}"
 
 
 def choose_pins(python: str, without: tuple[str, ...]) -> list[str]:
     """Return the packages of a machine that serves, each with its hashes."""
     packages = [one for one in held(read_lock(), "cpu", python) if one["name"] not in without]
-    locked = [requirement(one) for one in packages if one["name"] != "torch"]
+    locked = [requirement(package) for package in packages if package["name"] != "torch"]
     return [*locked, pin_of("poetry-core"), *(() if "torch" in without else (cpu_torch(),))]
 
 

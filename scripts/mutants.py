@@ -136,7 +136,8 @@ def tests_of(module: str) -> tuple[list[str], list[str]]:
     """Return the tests that mirror a module, and the other tests of their folder."""
     *folders, name = module.removeprefix("orchestrator.").split(".")
     folder = Path("tests", *folders)
-    own = sorted(map(str, folder.glob(f"test_{name}*.py")))
+    mirrors = [*folder.glob(f"test_{name}*.py"), *folder.glob(f"{name}/test_*.py")]
+    own = sorted(map(str, mirrors))
     of_folder = sorted(map(str, folder.glob("test_*.py"))) if folders else []
     return own, [path for path in of_folder if path not in own]
 
@@ -189,7 +190,9 @@ def main() -> None:
     if given.count is not None and given.count < len(mutants):
         mutants = random.Random(given.seed).sample(mutants, given.count)
     survivors = [
-        one for one in mutants if all(passes(tests, timeout_s, module, one) for tests in runs)
+        mutant
+        for mutant in mutants
+        if all(passes(tests, timeout_s, module, mutant) for tests in runs)
     ]
     for one in sorted(survivors, key=lambda one: one.new.lineno):
         print(f"{path}:{one.new.lineno}: {one}")

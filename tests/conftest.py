@@ -15,35 +15,14 @@ from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
-"""Folders whose tests all need a real server or browser. Other tests have the marker themselves."""
-WHOLE_RUNS = tuple(
-    f"tests/{name}"
-    for name in (
-        *(
-            "docs/test_site",
-            "workshop/benchmarks/bench/test_bounds",
-            "workshop/benchmarks/bench/test_machine",
-        ),
-        *("workshop/evaluation/test_command", "workshop/training/reader/test_reader_training"),
-        *("workshop/training/reader/test_sample_workers", "workshop/training/test_train"),
-    )
+"""Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
+SHARING = (
+    "tests/browser/test_",
+    "tests/docs/test_site",
+    "tests/integration/shared_server/",
+    "tests/pipeline/test_",
 )
-"""Prefixes of files whose tests run whole trainings, evaluations or commands for seconds. `make
-unit` leaves them out, like tests of servers."""
-SHARING = {
-    "browser": ("tests/browser/test_",),
-    "site": ("tests/docs/test_site",),
-    "networks": ("tests/test_pipeline_",),
-    "server": tuple(
-        f"tests/integration/test_{name}"
-        for name in (
-            *("ancestor", "answers", "bad_requests", "bench", "client_", "components", "curl"),
-            *("docs", "evaluate", "gateway", "monitoring_server", "observability"),
-            *("plate_reader", "schemathesis", "snapshot_api", "watch"),
-        )
-    ),
-}
-"""Prefixes of the files that share an expensive fixture: one process runs them."""
+"""Beginnings of the names of files that share an expensive fixture: one process runs them all."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
@@ -92,7 +71,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests of servers, and put files with such tests first: they take longest."""
     for item in items:
-        if OF_A_SERVER & {*item.path.parts} or item.nodeid.startswith(WHOLE_RUNS):
+        if OF_A_SERVER & {*item.path.parts}:
             item.add_marker(pytest.mark.server)
     of_servers = {item.path for item in items if item.get_closest_marker("server")}
     items.sort(key=lambda item: item.path not in of_servers)
@@ -106,8 +85,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class SharedFixtureScheduling(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            groups = (group for group, files in SHARING.items() if file.startswith(files))
-            return next(groups, file)
+            return next((group for group in SHARING if file.startswith(group)), file)
 
     return SharedFixtureScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 

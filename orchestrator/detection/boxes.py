@@ -11,7 +11,7 @@ INSIDE = 0.7
 def clip(xyxy: Array, size_wh: tuple[int, int]) -> Array:
     """Clip boxes [N, 4] to a picture of the given width and height."""
     xp, most = namespace(xyxy), floats_like(xyxy, size_wh * 2)
-    return xp.clip(xyxy, xp.zeros_like(most), most)
+    return xp.minimum(xp.maximum(xyxy, xp.zeros_like(most)), most)
 
 
 def grow(xyxy: Array, margin_xy: tuple[float, float]) -> Array:
@@ -22,7 +22,8 @@ def grow(xyxy: Array, margin_xy: tuple[float, float]) -> Array:
 
 def area(xyxy: Array) -> Array:
     """Return the areas [N] of boxes [N, 4]; 0 for a box turned inside out."""
-    return namespace(xyxy).clip(xyxy[:, 2:] - xyxy[:, :2], 0, None).prod(1)
+    width, height = (xyxy[:, 2:] - xyxy[:, :2]).clip(0).T
+    return width * height
 
 
 def intersection(first: Array, second: Array) -> Array:
@@ -30,7 +31,8 @@ def intersection(first: Array, second: Array) -> Array:
     xp = namespace(first)
     top_left = xp.maximum(first[:, None, :2], second[None, :, :2])
     bottom_right = xp.minimum(first[:, None, 2:], second[None, :, 2:])
-    return xp.clip(bottom_right - top_left, 0, None).prod(2)
+    shared = (bottom_right - top_left).clip(0)
+    return shared[..., 0] * shared[..., 1]
 
 
 def are_parts(xyxy: Array, wholes: Array) -> Array:
@@ -45,7 +47,7 @@ def iou(first: Array, second: Array) -> Array:
     """Return intersection over union [N, M] of boxes [N, 4] and [M, 4]; 0 where both are empty."""
     xp, shared = namespace(first), intersection(first, second)
     union = area(first)[:, None] + area(second)[None] - shared
-    return shared / xp.clip(union, xp.finfo(union.dtype).tiny, None)
+    return shared / union.clip(xp.finfo(union.dtype).tiny)
 
 
 def nms(xyxy: Array, scores: Array, iou_threshold: float) -> list[int]:
@@ -60,7 +62,8 @@ def nms(xyxy: Array, scores: Array, iou_threshold: float) -> list[int]:
         Indices of the M boxes kept, best first.
     """
     order = rank_descending(scores)
-    overlaps = (iou(xyxy[order], xyxy[order]) > iou_threshold).tolist()
+    ranked = xyxy[order]
+    overlaps = (iou(ranked, ranked) > iou_threshold).tolist()
     kept: list[int] = []
     for rank, row in enumerate(overlaps):
         if not any(row[better] for better in kept):

@@ -16,25 +16,25 @@ MIN_SCORE, MIN_SHARE = 0.5, 0.3
 letterbox, boxes of smaller plates are noise."""
 
 
-def may_be_close_up(found: Detections, net: Array) -> bool:
+def may_be_close_up(detections: Detections, net: Array) -> bool:
     """Tell whether a picture needs a look at a small size: it has no sure detection.
 
     Args:
-        found: Detections in the picture.
+        detections: Detections in the picture.
         net: Its letterbox, uint8 [1, H, W, 3].
     """
-    return max(net.shape) > CLOSE_UP_SIDE_PX and not bool((found.scores > SURE).any())
+    return max(net.shape) > CLOSE_UP_SIDE_PX and not bool((detections.scores > SURE).any())
 
 
-def keep_close_ups(found: Detections, width_px: int) -> Detections:
+def keep_close_ups(detections: Detections, width_px: int) -> Detections:
     """Keep the boxes with a high score that are wide in a picture of the given width."""
-    widths = found.xyxy[:, 2] - found.xyxy[:, 0]
-    kept = (found.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px)
-    return Detections(found.xyxy[kept], found.scores[kept])
+    widths = detections.xyxy[:, 2] - detections.xyxy[:, 0]
+    kept = (detections.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px)
+    return Detections(detections.xyxy[kept], detections.scores[kept])
 
 
-def drop_parts(found: Detections, close_ups: Detections) -> Detections:
+def drop_parts(detections: Detections, close_ups: Detections) -> Detections:
     """Drop detections that are parts of a close-up with a higher score, such as its region code."""
-    inside = are_parts(found.xyxy, close_ups.xyxy)
-    kept = ~(inside & (close_ups.scores > found.scores[:, None])).any(1)
-    return Detections(found.xyxy[kept], found.scores[kept])
+    inside = are_parts(detections.xyxy, close_ups.xyxy)
+    kept = ~(inside & (close_ups.scores > detections.scores[:, None])).any(1)
+    return Detections(detections.xyxy[kept], detections.scores[kept])

@@ -48,15 +48,15 @@ def _scaled(part: slice, start: int, scale: float) -> slice:
     return slice(begin, max(begin + 1, round((part.stop - start) * scale)))
 
 
-def find_same(found: Array, xyxy: Array) -> Array | None:
+def find_same(boxes: Array, xyxy: Array) -> Array | None:
     """Return the box [4] that overlaps a given one [4] the most; None if none is the same plate.
 
     Args:
-        found: Boxes [N, 4] in the surroundings of the given box, in pixels of the picture.
+        boxes: Boxes [N, 4] in the surroundings of the given box, in pixels of the picture.
         xyxy: The given box.
     """
-    if not len(found):
+    if not len(boxes):
         return None
-    shared = iou(found, xyxy[None])[:, 0]
+    shared = iou(boxes, xyxy[None])[:, 0]
     best = int(shared.argmax())
-    return found[best] if float(shared[best]) >= MIN_IOU else None
+    return boxes[best] if float(shared[best]) >= MIN_IOU else None

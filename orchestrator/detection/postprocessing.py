@@ -61,13 +61,13 @@ def to_pictures(
 
 
 def _to_picture(
-    found: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+    rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Return the rows [K, 6] of one picture above the threshold, in its pixels."""
     least = settings.detection_threshold
     if box.scale <= MAX_SHRINKAGE:
         least = min(least, FAINT)
-    some = found[found[:, 4] >= max(least, TINY)]
+    some = rows[rows[:, 4] >= max(least, TINY)]
     sure = some[some[:, 4] >= settings.detection_threshold]
     if len(sure):
         check_boxes(sure, box, size_wh)
@@ -85,8 +85,8 @@ def keep_best(
 def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     """Keep detections above the threshold that overlap no better one, best first."""
     xp = namespace(parts[0].scores)
-    xyxy = xp.concatenate([one.xyxy for one in parts])
-    scores = xp.concatenate([one.scores for one in parts])
+    xyxy = xp.concatenate([part.xyxy for part in parts])
+    scores = xp.concatenate([part.scores for part in parts])
     sure = scores >= max(settings.detection_threshold, TINY)
     xyxy, scores = xyxy[sure], scores[sure]
     kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]

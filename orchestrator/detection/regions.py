@@ -33,13 +33,13 @@ def view_of(roi: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:
     return _clip((x0 - around, y0 - above, x1 + around, y1 + above), size_wh)
 
 
-def keep_inside(found: Detections, roi: Roi) -> Detections:
+def keep_inside(detections: Detections, roi: Roi) -> Detections:
     """Keep the detections whose middle lies in a region of interest."""
     x0, y0, x1, y1 = roi
-    middles = (found.xyxy[:, :2] + found.xyxy[:, 2:]) / 2
+    middles = (detections.xyxy[:, :2] + detections.xyxy[:, 2:]) / 2
     x, y = middles[:, 0], middles[:, 1]
     kept = (x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)
-    return Detections(found.xyxy[kept], found.scores[kept])
+    return Detections(detections.xyxy[kept], detections.scores[kept])
 
 
 def _clip(xyxy: Roi, size_wh: tuple[int, int]) -> tuple[int, int, int, int]:

@@ -105,22 +105,24 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
 
 
 def _search_tiles(
-    picture: Array, found: Detections, box: Letterbox, yolo: Yolo, settings: Settings
+    picture: Array, detections: Detections, box: Letterbox, yolo: Yolo, settings: Settings
 ) -> Detections:
     """Return the best of the detections in a picture and in its tiles, if it needs any.
 
     Plates that an edge of a tile may cut are completed where no whole one is.
     """
     height, width = picture.shape[:2]
-    if box.scale > MAX_SHRINKAGE or not (tiles := tiles_around(found, box.scale, (width, height))):
-        return best_of([found], settings)
+    if box.scale > MAX_SHRINKAGE or not (
+        tiles := tiles_around(detections, box.scale, (width, height))
+    ):
+        return best_of([detections], settings)
     parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
     seen, _ = yolo(parts, settings)
     whole, cut = zip(
         *(split_cut(one, tile, (width, height)) for one, tile in zip(seen, tiles, strict=True)),
         strict=True,
     )
-    best = best_of([found, *whole], settings)
+    best = best_of([detections, *whole], settings)
     rest = [part for one in cut if len((part := drop_seen(one, best)).scores)]
     return best_of([best, *(_complete(picture, part, yolo, settings) for part in rest)], settings)
 

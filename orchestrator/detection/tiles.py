@@ -24,18 +24,18 @@ width and height. A plate that was whole costs another look there, but no text."
 
 
 def tiles_around(
-    found: Detections, scale: float, size_wh: tuple[int, int]
+    detections: Detections, scale: float, size_wh: tuple[int, int]
 ) -> list[tuple[int, int, int, int]]:
     """Return the tiles of a picture, xyxy, for a second pass: around faint or small detections.
 
     Args:
-        found: Detections in the whole picture.
+        detections: Detections in the whole picture.
         scale: The factor by which the picture was scaled down.
         size_wh: Size of the picture, pixels.
     """
     tiles: list[tuple[int, int, int, int]] = []
-    boxes, scores = found.xyxy.tolist(), found.scores.tolist()
-    for index in rank_descending(found.scores):
+    boxes, scores = detections.xyxy.tolist(), detections.scores.tolist()
+    for index in rank_descending(detections.scores):
         x0, y0, x1, y1 = boxes[index]
         is_clear = scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
@@ -67,23 +67,23 @@ def split_cut(
     return _divide(moved, (left, top, right, bottom))
 
 
-def keep_whole(found: Detections, size_wh: tuple[int, int]) -> Detections:
+def keep_whole(detections: Detections, size_wh: tuple[int, int]) -> Detections:
     """Keep the detections that no edge of a picture of the given size may cut."""
-    whole, _ = _divide(found, (0, 0, *size_wh))
+    whole, _ = _divide(detections, (0, 0, *size_wh))
     return whole
 
 
 def _divide(
-    found: Detections, border: tuple[float, float, float, float]
+    detections: Detections, border: tuple[float, float, float, float]
 ) -> tuple[Detections, Detections]:
     """Divide detections into whole ones and those that a border, xyxy, may cut."""
-    is_cut = [is_near(box, border, NEAR_BORDER) for box in found.xyxy.tolist()]
+    is_cut = [is_near(box, border, NEAR_BORDER) for box in detections.xyxy.tolist()]
     whole, cut = (
         [index for index, one in enumerate(is_cut) if one is wanted] for wanted in (False, True)
     )
     return (
-        replace(found, xyxy=found.xyxy[whole], scores=found.scores[whole]),
-        replace(found, xyxy=found.xyxy[cut], scores=found.scores[cut]),
+        replace(detections, xyxy=detections.xyxy[whole], scores=detections.scores[whole]),
+        replace(detections, xyxy=detections.xyxy[cut], scores=detections.scores[cut]),
     )
 
 

@@ -194,14 +194,22 @@ class Formats:
         """The regions by their codes."""
         return {code: region for region in self.region for code in region.codes}
 
+    @cached_property
+    def _layouts(self) -> dict[tuple[int, int], list[tuple[str, str]]]:
+        """Names of formats and their one-line layouts, by lines and length."""
+        layouts: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        for plate_format in self.format:
+            for layout in plate_format.layouts:
+                flat = flatten(layout)
+                layouts.setdefault((lines_of(layout), len(flat)), []).append(
+                    (plate_format.name, flat)
+                )
+        return layouts
+
     def _match(self, text: str, lines: int) -> tuple[str, str]:
         """Return name and one-line layout of the format of a text, `""` for none."""
-        fitting = [
-            (plate_format.name, flatten(layout))
-            for plate_format in self.format
-            for layout in plate_format.layouts
-            if lines_of(layout) == lines and self.fits(text, flatten(layout))
-        ]
+        layouts = self._layouts.get((lines, len(text)), [])
+        fitting = [(name, layout) for name, layout in layouts if self.fits(text, layout)]
         for name, layout in fitting:
             if "R" not in layout or code_in(text, layout) in self._regions:
                 return name, layout

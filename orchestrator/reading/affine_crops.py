@@ -161,7 +161,10 @@ def region_around(
     """
     height, width = picture.shape[:2]
     columns = corners_of(frame[None])[0].T.tolist()
-    low, high = [math.floor(min(one)) for one in columns], [math.ceil(max(one)) for one in columns]
+    low, high = (
+        [math.floor(min(column)) for column in columns],
+        [math.ceil(max(column)) for column in columns],
+    )
     x0, y0 = (
         int(min(max(low[0] - room_px, 0), width - 1)),
         int(min(max(low[1] - room_px, 0), height - 1)),

@@ -15,8 +15,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+import cv2
 import numpy as np
 import numpy.typing as npt
+
+from orchestrator.arrays import Array
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
@@ -45,10 +48,9 @@ class Taps(NamedTuple):
 def resize(picture: npt.NDArray[np.uint8], size_hw: tuple[int, int]) -> Floats:
     """Resize a picture [H, W, 3] to planes, float32 [3, height, width]."""
     height, width = size_hw
-    rows = picture.astype(np.float32)
-    columns = resize_first(np.ascontiguousarray(rows.transpose(1, 0, 2)), width)
-    resized = resize_first(np.ascontiguousarray(columns.transpose(1, 0, 2)), height)
-    return resized.transpose(2, 0, 1)
+    given: Array = cv2.transpose(picture)  # several times as quick as NumPy's copy
+    columns: Array = cv2.transpose(resize_first(given.astype(np.float32), width))
+    return resize_first(columns, height).transpose(2, 0, 1)
 
 
 def resize_first(pixels: Floats, wanted: int) -> Floats:
@@ -59,10 +61,16 @@ def resize_first(pixels: Floats, wanted: int) -> Floats:
     make = recall if len(pixels) <= MAX_CACHED_PX else plan
     taps = make(len(pixels), wanted)
     resized = np.zeros((wanted, flat.shape[1]), np.float32)
+    product, exact = np.empty_like(resized), np.empty(resized.shape)
     for places, weights in taps.rounded:
-        resized += flat[places] * weights
-    for places, exact in taps.fused:
-        resized = (flat[places] * exact + resized).astype(np.float32)
+        flat.take(places, axis=0, out=product, mode="clip")
+        product *= weights
+        resized += product
+    for places, exact_weights in taps.fused:
+        exact[:] = flat.take(places, axis=0, out=product, mode="clip")
+        exact *= exact_weights
+        exact += resized
+        resized[:] = exact
     return resized.reshape(wanted, *pixels.shape[1:])
 
 

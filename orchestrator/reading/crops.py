@@ -74,7 +74,8 @@ def normalize_crops(crops: Array) -> Array:
         from orchestrator.reading import torch_crops
 
         return torch_crops.normalize_crops(crops)
-    normal = crops[:, ::-1].clip(0, 255)
+    normal = crops[:, ::-1].copy()
+    normal.clip(0, 255, out=normal)
     normal -= np.float32(127.5)
     normal /= np.float32(128)
     return normal

@@ -5,9 +5,10 @@ Source: Graves et al. 2006 (CTC); Hannun et al. 2014 (prefix beam search).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,9 @@ class Reading:
         return self.candidates[0][1] if self.candidates else 0.0
 
 
-def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
+def decode(
+    logits: Array, grammar: Grammar, *, temperature: float = 1.0, lines: int = 1
+) -> list[Reading]:
     """Read each plate by best path, and by prefix beam search within a grammar.
 
     Args:
@@ -56,6 +59,7 @@ def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list
         grammar: The allowed texts: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
         temperature: Divides the logits; above 1 for a network that is more certain than it is
             right.
+        lines: Lines of the plates, as in the grammar.
 
     Returns:
         N readings in the order of the plates.
@@ -70,7 +74,7 @@ def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
     lattices = softmax(np.asarray(logits, np.float64) / temperature).transpose(0, 2, 1)
     return [
-        Reading(*best_path(lattice, grammar.alphabet), candidates=candidates)
+        Reading(*best_path(lattice, grammar.alphabet), candidates, lines)
         for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
     ]
 
@@ -109,16 +113,12 @@ class _Beams:
 
     Attributes:
         code: The prefix as a number, whose digits are its classes plus one; -1 for none.
-        length: Characters of the prefix.
-        last: Its last class; the blank's class when it is empty.
         alive: The layouts that it can still become.
         blank: Probability of the prefix with a blank as the last step.
         char: Probability of the prefix with a character as the last step.
     """
 
     code: Ints
-    length: Ints
-    last: Ints
     alive: Ints
     blank: Probs
     char: Probs
@@ -129,14 +129,7 @@ class _Beams:
         zeros, none = np.zeros((count, width), np.int64), np.zeros((count, width))
         first = np.zeros(width, np.int64)
         first[0] = 1
-        return _Beams(
-            code=zeros + first - 1,
-            length=zeros,
-            last=zeros + grammar.blank,
-            alive=zeros + first * grammar.start,
-            blank=none + first,
-            char=none,
-        )
+        return _Beams(zeros + first - 1, zeros + first * grammar.start, none + first, none)
 
 
 def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:
@@ -151,11 +144,13 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         For each plate up to five complete texts, best first, each with its probability; the
         grammar's regions and rare formats are part of it.
     """
-    likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
     beams = _Beams.start(len(lattices), width, grammar)
-    for step in range(lattices.shape[1]):
-        beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
-    layouts = beams.alive & grammar.complete[beams.length]
+    tried = min(CLASSES_TRIED, grammar.blank)
+    plate = np.arange(len(lattices)).repeat(width).reshape(-1, width)
+    parents = np.arange(beams.code.size).reshape(-1, width).repeat(tried, axis=1)
+    for step in _steps_of(lattices, width):
+        beams = _extend(beams, step, plate, parents, grammar)
+    layouts = beams.alive & grammar.complete[grammar.lengths_of(beams.code)]
     scores = np.where(layouts != 0, beams.blank + beams.char, 0.0)
     scores = weigh(scores, beams.code, layouts, grammar)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
@@ -187,7 +182,32 @@ def weigh(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
     return weighed
 
 
-def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:
+class _Step(NamedTuple):
+    """One step of N plates, repeated for the W prefixes of each; a prefix grows by K classes.
+
+    Attributes:
+        probs: Probability of each class, [N, C].
+        blank: Probability of the blank, [N, W].
+        digits: The likeliest K classes plus one, [N, W * K].
+        likely: Their probabilities, [N, W * K].
+    """
+
+    probs: Probs
+    blank: Probs
+    digits: Ints
+    likely: Probs
+
+
+def _steps_of(lattices: Probs, width: int) -> Iterator[_Step]:
+    """Return the steps of lattices [N, T, C]."""
+    steps = np.ascontiguousarray(lattices.swapaxes(0, 1))
+    classes = np.argsort(-steps[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED]
+    likely = np.take_along_axis(steps, classes, axis=2)
+    digits, likely = np.tile(classes + 1, width), np.tile(likely, width)
+    return map(_Step, steps, steps[:, :, -1:].repeat(width, axis=2), digits, likely)
+
+
+def _extend(beams: _Beams, step: _Step, plate: Ints, parents: Ints, grammar: Grammar) -> _Beams:
     """Let every prefix stay or grow by one class; keep the best of them all.
 
     For one plate, the prefixes `A` (0.2 ending in a blank, 0.4 in the character) and empty (0.3,
@@ -202,50 +222,57 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
                                                 to its 0.24. It is no new prefix.
                      B              0.3 * 0.1 = 0.03
 
+    NumPy is slow where it repeats short rows. So all arrays are repeated to [N, W * K] by index.
+
     Args:
         beams: Prefixes before the step, arrays [N, W].
-        probs: [N, C] probabilities of the step.
-        likely: [N, K] classes tried.
+        step: The probabilities of the step.
+        plate: The plate of each prefix, [N, W].
+        parents: Index in [N, W] of the prefix that grows, [N, W * K].
         grammar: The allowed texts.
     """
-    plates, width = beams.code.shape
-    grown_shape = plates, width * likely.shape[1]
-    rows, classes = np.arange(plates)[:, None], likely[:, None, :]  # [N, 1], [N, 1, K]
+    width, base = beams.code.shape[1], grammar.blank + 1
+    last = beams.code % base  # [N, W]; the class plus one, 0 for the empty prefix
     total = beams.blank + beams.char  # [N, W]
-    blank = total * probs[:, grammar.blank, None]  # [N, W]
-    char = beams.char * probs[rows, beams.last]  # [N, W]
+    blank = total * step.blank  # [N, W]
+    char = beams.char * step.probs.take(base * plate + last - 1)  # [N, W]
 
-    alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]  # [N, W, K]
-    repeats = beams.last[:, :, None] == classes  # [N, W, K]: these need a blank between
-    before = np.where(repeats, beams.blank[:, :, None], total[:, :, None]) * (alive != 0)
-    grown = (before * probs[rows, likely][:, None, :]).reshape(grown_shape)  # [N, W * K]
-    codes = beams.code[:, :, None] * (grammar.blank + 1) + classes + 1  # [N, W, K]
-    codes = codes.reshape(grown_shape)  # [N, W * K]
+    places = (grammar.lengths_of(beams.code) * base).take(parents) + step.digits  # [N, W * K]
+    alive = beams.alive.take(parents) & grammar.after_digits.take(places)
+    codes = (beams.code * base).take(parents) + step.digits
+    repeats = last.take(parents) == step.digits  # these need a blank between
+    grown = np.where(repeats, beams.blank.take(parents), total.take(parents)) * step.likely
+    grown[alive == 0] = 0.0
 
-    char = char + _merge(beams, codes, grown)  # [N, W]
-    scores = np.concatenate((blank + char, grown), axis=1)  # [N, W + W * K]: stay, then grow
-    keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]  # [N, W], and all below
-    none = scores[rows, keep] == 0
-    grew = keep >= width
-    parent, child = np.divmod(np.maximum(keep - width, 0), likely.shape[1])
-    parent = np.where(grew, parent, np.minimum(keep, width - 1))
-    code = np.where(grew, codes[rows, keep - width], beams.code[rows, parent])
+    _merge(beams.code, char, codes, grown)
+    codes[grown == 0] = -1
+    chars = np.concatenate((char, grown), axis=1)  # [N, W + W * K]: stay, then grow
+    blanks = np.concatenate((blank, np.zeros(grown.shape)), axis=1)
+    best = (-(blanks + chars)).argpartition(width - 1, axis=1)[:, :width]  # [N, W], and all below
+    keep = plate * chars.shape[1] + best
     return _Beams(
-        code=np.where(none, -1, code),
-        length=np.where(none, 0, beams.length[rows, parent] + grew),
-        last=np.where(grew, likely[rows, child], beams.last[rows, parent]),
-        alive=np.where(grew, alive[rows, parent, child], beams.alive[rows, parent]),
-        blank=np.where(grew, 0.0, blank[rows, parent]),
-        char=np.where(grew, grown[rows, keep - width], char[rows, parent]),
+        code=np.concatenate((beams.code, codes), axis=1).take(keep),
+        alive=np.concatenate((beams.alive, alive), axis=1).take(keep),
+        blank=blanks.take(keep),
+        char=chars.take(keep),
     )
 
 
-def _merge(beams: _Beams, codes: Ints, grown: Probs) -> Probs:
-    """Move the probability of prefixes that are kept already out of `grown`; return it, [N, W]."""
-    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]  # [N, W, W * K]
-    taken: Probs = (known * grown[:, None, :]).sum(axis=2)
-    grown[known.any(axis=1)] = 0.0
-    return taken
+def _merge(kept: Ints, char: Probs, codes: Ints, grown: Probs) -> None:
+    """Move the probability of grown prefixes that are kept already to these, in place.
+
+    Args:
+        kept: Codes of the kept prefixes, [N, W].
+        char: Their probabilities with a character as the last step, [N, W].
+        codes: Codes of the grown prefixes, [N, G].
+        grown: Their probabilities, [N, G]; 0 replaces those that are moved.
+    """
+    width, count = kept.shape[1], codes.shape[1]
+    known = np.flatnonzero(kept[:, :, None] == codes[:, None, :])  # in [N, W, G]
+    beam = known // count
+    grew = known + (beam // width - beam) * count
+    char.reshape(-1)[beam] += grown.take(grew)
+    grown.reshape(-1)[grew] = 0.0
 
 
 def _spell(code: int, alphabet: str) -> str:

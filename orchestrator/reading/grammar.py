@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +125,21 @@ class Grammar:
     def blank(self) -> int:
         return len(self.alphabet)
 
+    @cached_property
+    def powers(self) -> Ints:
+        """The smallest codes of texts with 1 to `MAX_LENGTH` characters; int64 [MAX_LENGTH]."""
+        return (self.blank + 1) ** np.arange(MAX_LENGTH)
+
+    @cached_property
+    def after_digits(self) -> Ints:
+        """`after`, by a text's digits: the classes plus one, and 0 for none."""
+        return np.pad(self.after, ((0, 0), (1, 0)))
+
+    def lengths_of(self, texts: Ints) -> Ints:
+        """Return the number of characters of texts, given as numbers; 0 for -1."""
+        lengths: Ints = self.powers.searchsorted(texts, "right")
+        return lengths
+
     @staticmethod
     @lru_cache(maxsize=8)
     def of(formats: Formats, lines: int = 1) -> Grammar:
@@ -183,4 +198,4 @@ def _rarities(formats: Formats, lines: int) -> tuple[tuple[int, float], ...]:
         bits[nats[layout]] = bits.get(nats[layout], 0) | 1 << index
     if not any(bits):
         return ()
-    return tuple((bits[one], math.exp(-one)) for one in sorted(bits, reverse=True))
+    return tuple((bits[bit], math.exp(-bit)) for bit in sorted(bits, reverse=True))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from orchestrator.arrays import Array, Infer, namespace, to_cpu, to_numpy
-from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.contract import CROPS, INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, TEXTS, THETA
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
@@ -37,12 +37,14 @@ class Reader:
         formats: The plate formats.
         temperature: Divides the logits.
         reads: Texts are wanted; if false, only STN runs.
+        lap: Is called with the name of each stage that ends without a network; see `Infer`.
     """
 
     infer: Infer
     formats: Formats
     temperature: float = 1.0
     reads: bool = True
+    lap: Callable[[str], None] = lambda stage: None
 
     @classmethod
     def of(
@@ -59,7 +61,8 @@ class Reader:
                 f"formats: wanted the alphabet that the weights read, {own.alphabet}, "
                 f"got {formats.alphabet}"
             )
-        return cls(infer, formats or own or russian(), settings.temperature, reads=reads)
+        lap = getattr(infer, "lap", cls.lap)
+        return cls(infer, formats or own or russian(), settings.temperature, reads, lap)
 
     def stn(self, crops: Array) -> tuple[Array, Array]:
         """Straighten crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3].
@@ -106,8 +109,11 @@ class Reader:
         Raises:
             ModelError: The logits have another number of classes or are not finite.
         """
+        self.lap(CROPS)
         counts = [1] * len(logits) if lines is None else lines
-        return tuple(read_lines(to_numpy(logits), counts, self.formats, self.temperature))
+        readings = tuple(read_lines(to_numpy(logits), counts, self.formats, self.temperature))
+        self.lap(TEXTS)
+        return readings
 
 
 @dataclass(frozen=True)

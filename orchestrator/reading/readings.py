@@ -37,8 +37,9 @@ def read_lines(
     readings: dict[int, Reading] = {}
     for count in set(lines):
         chosen = [index for index, one in enumerate(lines) if one == count]
-        read = decode(logits[chosen], Grammar.of(formats, count), temperature=temperature)
-        readings |= {i: replace(one, lines=count) for i, one in zip(chosen, read, strict=True)}
+        grammar = Grammar.of(formats, count)
+        read = decode(logits[chosen], grammar, temperature=temperature, lines=count)
+        readings |= zip(chosen, read, strict=True)
     return [readings[index] for index in range(len(lines))]
 
 

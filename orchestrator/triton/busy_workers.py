@@ -48,7 +48,7 @@ class BusyWorkers:
         if self._prefix and self._clock() - self._listed > LIST_EVERY_S:
             self._heartbeats = _open_others(Path(self._prefix), self._heartbeats)
             self._listed = self._clock()
-        return sum(state_of(one) == State.WORKING for one in self._heartbeats.values())
+        return sum(state_of(heartbeat) == State.WORKING for heartbeat in self._heartbeats.values())
 
 
 def _open_others(prefix: Path, opened: dict[str, mmap.mmap]) -> dict[str, mmap.mmap]:

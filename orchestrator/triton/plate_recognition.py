@@ -25,7 +25,7 @@ from orchestrator.triton.failures import fail
 from orchestrator.triton.memory_faults import end_process, free_memory, has_broken_context
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.triton.stages import UNPACKING, Stopwatch
 from orchestrator.triton.warm_up import warm_up
 
 SLOWEST_FILE = 10e6
@@ -87,7 +87,7 @@ class TritonPythonModel:
         known = READER_PARAMETERS if is_crop else REQUEST_PARAMETERS
         settings = self.settings.updated(json.loads(request.parameters() or "{}"), known)
         picture = self._picture_of(request, sent, settings)
-        watch.lap(PICTURE)
+        watch.lap(UNPACKING)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
         infer = watch.time(infer_for(request, heartbeat=self.heartbeat))

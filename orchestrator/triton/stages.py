@@ -1,20 +1,42 @@
 """Measures the time of each stage of one request.
 
-The pipeline calls the networks one after the other and has no clock. So the clock is in the
-function that calls them: the time between two calls belongs to the step between them.
+The pipeline calls the networks one after the other and has no clock. So the clock is in the object
+that calls them: the time between two calls belongs to the step between them. The pipeline tells
+it when texts are decoded, because improvements call networks afterwards, too.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.contract import DETECTOR, READER, STAGES
+from orchestrator.contract import CROPS, DETECTOR, LETTERBOX, READER, STAGES, TEXTS, UNPACKING
 from orchestrator.pipeline import Infer, Tensors
 
-PICTURE, LETTERBOX, _, CROPS, _, _, TEXTS = STAGES
+__all__ = ["STAGES", "UNPACKING", "Stopwatch", "TimedInfer"]
+
+
+@dataclass(frozen=True)
+class TimedInfer:
+    """An `Infer` that measures each network, and the stage before it.
+
+    Attributes:
+        infer: Runs the networks.
+        lap: Adds the time since the last lap to a stage.
+    """
+
+    infer: Infer
+    lap: Callable[[str], None]
+
+    def __call__(self, model: str, tensors: Tensors) -> Tensors:
+        self.lap(LETTERBOX if model == DETECTOR else CROPS)
+        answer = self.infer(model, tensors)
+        self.lap(model)
+        return answer
 
 
 class Stopwatch:
@@ -34,19 +56,12 @@ class Stopwatch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
 
-    def time(self, infer: Infer) -> Infer:
-        """Return an `Infer` that measures each network, and the stage before it."""
-
-        def infer_timed(model: str, tensors: Tensors) -> Tensors:
-            self.lap(LETTERBOX if model == DETECTOR else CROPS)
-            answer = infer(model, tensors)
-            self.lap(model)
-            return answer
-
-        return infer_timed
+    def time(self, infer: Infer) -> TimedInfer:
+        """Return an `Infer` that measures each network, and the stages around it."""
+        return TimedInfer(infer, self.lap)
 
     def finish(self) -> None:
-        """Add the time after the last network."""
+        """Add the time since the last stage that ended."""
         self.lap(TEXTS if self.has_read else CROPS)
 
     def to_array(self) -> npt.NDArray[np.float32]:

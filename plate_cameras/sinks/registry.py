@@ -104,7 +104,7 @@ class EntryPointReceiver:
 
 
 def _load(sink: Sink) -> Callable[[Sink], Any]:
-    found = {one.name: one for one in metadata.entry_points(group=ENTRY_POINTS)}
+    found = {point.name: point for point in metadata.entry_points(group=ENTRY_POINTS)}
     if sink.type not in found:
         known = ", ".join([*BUILT_IN, *sorted(found)])
         raise SettingsError(f"sink {sink.name}: wanted type {known}, got {show(sink.type)}")

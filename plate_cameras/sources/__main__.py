@@ -1,6 +1,7 @@
 """`python -m plate_cameras.sources 3`: a decoder whose socket is file descriptor 3.
 
-A number before it is the memory in megabytes that it may take.
+A number before it is the memory in megabytes that it may take. The exit status is EX_TEMPFAIL (75)
+if the system had no more threads: no camera has caused that. Source: sysexits.h(3head).
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def main() -> None:
         status = 0
     except Exception as error:
         log_fault("all cameras", error)
+        if "start new thread" in str(error):
+            status = os.EX_TEMPFAIL
     finally:
         os._exit(status)  # threads may hang, and are not waited for
 

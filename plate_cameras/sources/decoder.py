@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import BinaryIO
 
 from orchestrator.host.resources import usable_cores
@@ -49,6 +50,7 @@ class Decoder:
         An error here ends the process: the parent process starts another.
         """
         threading.Thread(target=self._report, daemon=True).start()
+        self._encoders.submit(int).result()  # one of its threads runs from now on
         with self._connection.makefile("rb") as stream:
             while (message := read_message(stream)) is not None:
                 self._handle(message)
@@ -62,7 +64,8 @@ class Decoder:
         elif isinstance(message, Close) and message.id in self._players:
             self._players.pop(message.id).close()
         elif isinstance(message, Want) and message.id in self._players:
-            self._encoders.submit(self._answer, message.id, self._players[message.id])
+            with suppress(RuntimeError):  # no further thread can be started: those that run do it
+                self._encoders.submit(self._answer, message.id, self._players[message.id])
 
     def _answer(self, number: int, player: Player) -> None:
         """Send the look that waits; it is encoded only now that it is wanted.

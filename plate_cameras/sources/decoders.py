@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import os
 import random
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -117,9 +118,13 @@ class DecoderGroup:
             except Exception as error:  # the owner of this task tells it, and starts it again
                 self._interrupt(f"a decoder is started again: {describe(error)}")
                 raise
-            failures = 0
             LOG.warning("%s", reason)
             self._interrupt(reason)
+            if child.process.returncode == os.EX_TEMPFAIL:  # the system lacks threads
+                await asyncio.sleep(self._pause_s(failures))
+                failures += 1
+                continue
+            failures = 0
             await self._blame(guilty)
 
     async def _blame(self, guilty: int | None) -> None:

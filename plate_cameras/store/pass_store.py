@@ -20,7 +20,7 @@ from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
 from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.pass_query import (
-    MOST,
+    MAX_PAGE,
     PassDetails,
     PassPage,
     PassQuery,
@@ -174,7 +174,7 @@ class PassStore:
         """
         details: list[PassDetails] = []
         with self._database.reading(LONG_S) as connection:
-            step = replace(query, limit=MOST)
+            step = replace(query, limit=MAX_PAGE)
             while True:
                 page = search(connection, step, requester.scope)
                 details += [

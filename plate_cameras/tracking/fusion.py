@@ -72,10 +72,10 @@ def fuse(observations: Sequence[Observation]) -> FusedText:
     texts = {text for reading, _ in readings for text in reading.scores}
     if not texts:
         return FusedText((), (0.0,) * len(weights))
-    logs = {text: sum(w * log(one.score(text)) for one, w in readings) for text in texts}
-    rest = log(OTHER_TEXTS) + sum(w * log(one.floor) for one, w in readings)
+    logs = {text: sum(w * log(reading.score(text)) for reading, w in readings) for text in texts}
+    rest = log(OTHER_TEXTS) + sum(w * log(reading.floor) for reading, w in readings)
     probabilities = _softmax([*logs.values(), rest])
-    ranked = sorted(zip(logs, probabilities, strict=False), key=lambda one: (-one[1], one[0]))
+    ranked = sorted(zip(logs, probabilities, strict=False), key=lambda pair: (-pair[1], pair[0]))
     whole = sum(weights)
     shares = tuple(weight / whole for weight in weights) if whole else weights
     return FusedText(tuple(ranked[:CANDIDATES]), tuple(shares))
@@ -110,7 +110,7 @@ def weigh(observations: Sequence[Observation]) -> tuple[float, ...]:
 
     Looks that are alike share their weight. Frames without a reading have the weight 0.
     """
-    quality = np.array([_trust(one) for one in observations])
+    quality = np.array([_trust(observation) for observation in observations])
     if not quality.any():
         return (0.0,) * len(observations)
     quality /= quality.max()
@@ -129,11 +129,11 @@ def _trust(observation: Observation) -> float:
 
 def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
     """Return how much of each look every other look has shown, [N, N] in [0, 1], 1 for itself."""
-    boxes = np.array([one.plate.xyxy for one in observations])
+    boxes = np.array([observation.plate.xyxy for observation in observations])
     width = np.maximum(1.0, boxes[:, 2] - boxes[:, 0])
     scale = float(np.median(width))
     steps = [
-        (np.array([one.time_s for one in observations]), NEW_AFTER_S),
+        (np.array([observation.time_s for observation in observations]), NEW_AFTER_S),
         ((boxes[:, 0] + boxes[:, 2]) / 2, NEW_AFTER_WIDTHS * scale),
         ((boxes[:, 1] + boxes[:, 3]) / 2, NEW_AFTER_WIDTHS * scale),
         (np.log(width), NEW_AFTER_GROWTH),
@@ -147,6 +147,6 @@ def _likeness(observations: Sequence[Observation]) -> NDArray[np.float64]:
 def _softmax(logs: Sequence[float]) -> list[float]:
     """Return probabilities from pooled logarithms."""
     highest = max(logs)
-    powers = [exp((one - highest) / TEMPERATURE) for one in logs]
+    powers = [exp((text_log - highest) / TEMPERATURE) for text_log in logs]
     whole = sum(powers)
     return [power / whole for power in powers]

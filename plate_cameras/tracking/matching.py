@@ -66,10 +66,10 @@ def match(
         longest_s: Time for which motion is predicted: `MOTION_S`, or longer if frames are rare.
     """
     costs = np.full((len(passes), len(looks)), NEW_PASS)
-    for row, one in enumerate(passes):
-        predicted = one.motion.predict(time_s, longest_s)
+    for row, open_pass in enumerate(passes):
+        predicted = open_pass.motion.predict(time_s, longest_s)
         for column, look in enumerate(looks):
-            costs[row, column] = min(NEW_PASS, cost_of(one, predicted, look, longest_s))
+            costs[row, column] = min(NEW_PASS, cost_of(open_pass, predicted, look, longest_s))
     rows, columns = linear_sum_assignment(costs)
     return [
         (int(row), int(column))
@@ -78,27 +78,29 @@ def match(
     ]
 
 
-def cost_of(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
+def cost_of(open_pass: OpenPass, predicted: Motion, look: Look, longest_s: float) -> float:
     """Return the cost of a look at an open pass; from `NEW_PASS` on they do not belong together.
 
     Args:
-        one: The pass.
+        open_pass: The pass.
         predicted: Its motion at the time of the look.
         look: The look.
         longest_s: Time for which motion is predicted.
     """
-    unseen_s = max(0.0, look.observation.time_s - one.last_seen_s)
-    ratio = exp(abs(look.log_size - one.motion.log_size.value))
-    reshaped = 0.0 if look.is_cut or one.last_look.is_cut else look.shape - one.last_look.shape
+    unseen_s = max(0.0, look.observation.time_s - open_pass.last_seen_s)
+    ratio = exp(abs(look.log_size - open_pass.motion.log_size.value))
+    reshaped = (
+        0.0 if look.is_cut or open_pass.last_look.is_cut else look.shape - open_pass.last_look.shape
+    )
     if ratio > GREATEST_RATIO or abs(reshaped) > GREATEST_RESHAPE:
         return NEW_PASS
-    is_back = one.missed_frames >= HIDDEN_FRAMES and unseen_s > longest_s
-    text, is_same = compare_texts(one, look, RETURNED_COSTS if is_back else TEXT_COSTS)
-    away = hypot(look.place[0] - one.motion.x.value, look.place[1] - one.motion.y.value)
-    away_widths = away / max(one.motion.size, look.size)
+    is_back = open_pass.missed_frames >= HIDDEN_FRAMES and unseen_s > longest_s
+    text, is_same = compare_texts(open_pass, look, RETURNED_COSTS if is_back else TEXT_COSTS)
+    away = hypot(look.place[0] - open_pass.motion.x.value, look.place[1] - open_pass.motion.y.value)
+    away_widths = away / max(open_pass.motion.size, look.size)
     squared, vagueness = predicted.misfit(look)
-    motion = 0.5 * squared + vagueness + min(MAX_MISSED, MISSED_FRAME * one.missed_frames)
-    if one.is_standing and away_widths < STANDING_WIDTHS:
+    motion = 0.5 * squared + vagueness + min(MAX_MISSED, MISSED_FRAME * open_pass.missed_frames)
+    if open_pass.is_standing and away_widths < STANDING_WIDTHS:
         motion = min(motion, 2 * away_widths)
     elif unseen_s > longest_s:
         motion = NEW_PASS
@@ -108,31 +110,31 @@ def cost_of(one: OpenPass, predicted: Motion, look: Look, longest_s: float) -> f
 
 
 def compare_texts(
-    one: OpenPass, look: Look, costs: Sequence[float] = TEXT_COSTS
+    open_pass: OpenPass, look: Look, costs: Sequence[float] = TEXT_COSTS
 ) -> tuple[float, bool]:
     """Return the cost of the texts of a pass and a look, and whether they are surely the same.
 
     Args:
-        one: The pass.
+        open_pass: The pass.
         look: The look.
         costs: Costs of few different characters, see `TEXT_COSTS`.
     """
-    if not one.fused.text or not look.text:
+    if not open_pass.fused.text or not look.text:
         return 0.0, False
-    sure = (one.fused.score * look.text_score) ** SURENESS
-    distance = edit_distance(one.fused.text, look.text)
+    sure = (open_pass.fused.score * look.text_score) ** SURENESS
+    distance = edit_distance(open_pass.fused.text, look.text)
     if distance < len(costs):
         is_same = costs[distance] < 0 and sure >= SAME_TEXT
         return sure * costs[distance], is_same
-    if distance >= UNLIKE and min(one.fused.score, look.text_score) >= UNLIKE_SCORE:
+    if distance >= UNLIKE and min(open_pass.fused.score, look.text_score) >= UNLIKE_SCORE:
         sure = max(sure, UNLIKE_SURENESS)
     return sure * OTHER_TEXT, False
 
 
-def is_expected(one: OpenPass, look: Look) -> bool:
+def is_expected(open_pass: OpenPass, look: Look) -> bool:
     """Tell whether a look lies where a pass that was seen shortly before is expected."""
-    if one.missed_frames > EXPECTED_FRAMES and not one.is_standing:
+    if open_pass.missed_frames > EXPECTED_FRAMES and not open_pass.is_standing:
         return False
-    predicted = one.motion.predict(look.observation.time_s, MOTION_S)
+    predicted = open_pass.motion.predict(look.observation.time_s, MOTION_S)
     away = hypot(look.place[0] - predicted.x.value, look.place[1] - predicted.y.value)
     return away < max(predicted.size, look.size)

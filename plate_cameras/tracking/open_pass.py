@@ -86,7 +86,7 @@ class OpenPass:
         """Return a pass that was seen once."""
         motion = Motion.start(look)
         frame = look.frame
-        one = cls(
+        started = cls(
             pass_id,
             motion,
             LastLook(look.shape, look.is_cut),
@@ -94,8 +94,8 @@ class OpenPass:
             frame.time_s - frame.moment_s,
             frame.moment_s,
         )
-        one._keep(look, motion, camera)
-        return one
+        started._keep(look, motion, camera)
+        return started
 
     @property
     def last_seen_s(self) -> float:
@@ -108,7 +108,9 @@ class OpenPass:
     @property
     def agreeing(self) -> int:
         """Number of the kept observations whose own reading is the text of the pass."""
-        return sum(best_text(one.plate)[0] == self.fused.text for one in self.observations)
+        return sum(
+            best_text(observation.plate)[0] == self.fused.text for observation in self.observations
+        )
 
     def add(self, look: Look, camera: Camera, longest_s: float) -> None:
         """Add a look; its motion is predicted for at most `longest_s`."""
@@ -142,11 +144,13 @@ class OpenPass:
             self.missed_s, self.missed_frames = other.missed_s, other.missed_frames
         if not self.is_told and other.first_seen_s < self.first_seen_s:
             self.first_seen_s, self.offset_s = other.first_seen_s, other.offset_s
-        both = sorted([*self.observations, *other.observations], key=lambda one: one.time_s)
+        both = sorted(
+            [*self.observations, *other.observations], key=lambda observation: observation.time_s
+        )
         self.looks += other.looks
         self.zones += tuple(zone for zone in other.zones if zone not in self.zones)
         self.crossings = tuple(
-            sorted([*self.crossings, *other.crossings], key=lambda one: one.time_s)
+            sorted([*self.crossings, *other.crossings], key=lambda crossing: crossing.time_s)
         )[-MAX_CROSSINGS:]
         self.frames.absorb(other.frames, [text for text, _ in self.fused.candidates])
         self._fuse(both)
@@ -158,7 +162,8 @@ class OpenPass:
         text = self.shown_text(camera)
         weighted = zip(self.observations, self.fused.weights, strict=True)
         observations = tuple(
-            replace(one, time_s=self._unix_s(one.time_s), weight=weight) for one, weight in weighted
+            replace(observation, time_s=self._unix_s(observation.time_s), weight=weight)
+            for observation, weight in weighted
         )
         best = self.frames.best(self.fused.text, pixels)
         weight = dict(zip(map(id, self.observations), self.fused.weights, strict=True))
@@ -181,7 +186,8 @@ class OpenPass:
             candidates=self.fused.candidates,
             direction=direction_of(self.observations),
             crossings=tuple(
-                replace(one, time_s=self._unix_s(one.time_s)) for one in self.crossings
+                replace(crossing, time_s=self._unix_s(crossing.time_s))
+                for crossing in self.crossings
             ),
             speed_widths_s=speed_of(self.observations),
             zones=self.zones,
@@ -201,7 +207,9 @@ class OpenPass:
         self.motion, self.last_look = motion, LastLook(look.shape, look.is_cut)
         self.looks += 1
         self.missed_s, self.missed_frames = 0.0, 0
-        self.zones += tuple(one for one in find_zones(camera, look.point) if one not in self.zones)
+        self.zones += tuple(
+            zone for zone in find_zones(camera, look.point) if zone not in self.zones
+        )
         self._cross(look, camera)
         self.frames.add(look, [text for text, _ in self.fused.candidates])
         self._fuse([*self.observations, look.observation])
@@ -226,6 +234,10 @@ class OpenPass:
         """Return the format that the service named for the text, else the first that fits."""
         if not text:
             return ""
-        named = (one.plate.format for one in self.observations if one.plate.text == text)
+        named = (
+            observation.plate.format
+            for observation in self.observations
+            if observation.plate.text == text
+        )
         fitting = (formats.format_of(text, lines) for lines in (1, 2))
         return next((name for name in (*named, *fitting) if name), "")

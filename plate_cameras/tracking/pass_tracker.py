@@ -118,7 +118,7 @@ class PassTracker:
         events += self._close_gone(moment_s)
         looks = take_looks(self._camera, frame, plates, self._pixels)
         seen = self._merge(self._assign(looks, moment_s, passed_s))
-        self._shown = tuple(one.id for one in seen)
+        self._shown = tuple(open_pass.id for open_pass in seen)
         return events + self._close_gone(moment_s) + self._tell(seen)
 
     def advance(self, moment_s: float) -> list[PassEvent]:
@@ -164,32 +164,34 @@ class PassTracker:
         longest_s = max(MOTION_S, 1.5 * self._interval_s)
         pairs = match(self._open, looks, time_s, longest_s)
         by_pass, taken = dict(pairs), {look for _, look in pairs}
-        for index, one in enumerate(self._open):
+        for index, open_pass in enumerate(self._open):
             if index in by_pass:
-                one.add(looks[by_pass[index]], self._camera, longest_s)
+                open_pass.add(looks[by_pass[index]], self._camera, longest_s)
             else:
-                one.miss(min(passed_s, MAX_INTERVAL_S))
-                self._give_up_place(one, looks)
+                open_pass.miss(min(passed_s, MAX_INTERVAL_S))
+                self._give_up_place(open_pass, looks)
         seen = [self._open[index] for index in by_pass]
-        missed = [one for index, one in enumerate(self._open) if index not in by_pass]
+        missed = [open_pass for index, open_pass in enumerate(self._open) if index not in by_pass]
         new = [self._start(look, missed) for index, look in enumerate(looks) if index not in taken]
         self._open += new
         return seen + new
 
     def _start(self, look: Look, missed: Sequence[OpenPass]) -> OpenPass:
         self._made += 1
-        one = OpenPass.start(self._new_id(look.frame.time_s, self._made), look, self._camera)
-        one.is_doubtful = any(is_expected(other, look) for other in missed)
-        return one
+        open_pass = OpenPass.start(self._new_id(look.frame.time_s, self._made), look, self._camera)
+        open_pass.is_doubtful = any(is_expected(other, look) for other in missed)
+        return open_pass
 
     @staticmethod
-    def _give_up_place(one: OpenPass, looks: Sequence[Look]) -> None:
+    def _give_up_place(open_pass: OpenPass, looks: Sequence[Look]) -> None:
         """End the wait for a standing vehicle when another one stands in its place."""
         for look in looks:
-            away = abs(look.place[0] - one.motion.x.value) + abs(look.place[1] - one.motion.y.value)
-            size = min(look.size, one.motion.size)  # a nearer vehicle drives past below it
-            if away < size and compare_texts(one, look)[0] > OTHER_TEXT / 2:
-                one.missed_s = inf
+            away = abs(look.place[0] - open_pass.motion.x.value) + abs(
+                look.place[1] - open_pass.motion.y.value
+            )
+            size = min(look.size, open_pass.motion.size)  # a nearer vehicle drives past below it
+            if away < size and compare_texts(open_pass, look)[0] > OTHER_TEXT / 2:
+                open_pass.missed_s = inf
 
     def _merge(self, seen: Sequence[OpenPass]) -> list[OpenPass]:
         """Make one of passes with the same text that no frame has shown together."""
@@ -200,58 +202,58 @@ class PassTracker:
             kept, other = (second, first) if second.is_told else (first, second)
             kept.absorb(other)
             gone.add(other.id)
-            seen = [kept if one is other else one for one in seen]
-        self._open = [one for one in self._open if one.id not in gone]
-        return [*{one.id: one for one in seen}.values()]
+            seen = [kept if open_pass is other else open_pass for open_pass in seen]
+        self._open = [open_pass for open_pass in self._open if open_pass.id not in gone]
+        return [*{open_pass.id: open_pass for open_pass in seen}.values()]
 
     def _close_gone(self, time_s: float) -> list[PassEvent]:
-        gone = [one for one in self._open if self._has_left(one, time_s)]
-        self._open = [one for one in self._open if one not in gone]
+        gone = [open_pass for open_pass in self._open if self._has_left(open_pass, time_s)]
+        self._open = [open_pass for open_pass in self._open if open_pass not in gone]
         return self._end(gone)
 
-    def _has_left(self, one: OpenPass, time_s: float) -> bool:
-        if one.is_standing:
-            return one.missed_s > STANDING_GONE_S
-        return time_s - one.last_seen_s > max(GONE_S, GONE_FRAMES * self._interval_s)
+    def _has_left(self, open_pass: OpenPass, time_s: float) -> bool:
+        if open_pass.is_standing:
+            return open_pass.missed_s > STANDING_GONE_S
+        return time_s - open_pass.last_seen_s > max(GONE_S, GONE_FRAMES * self._interval_s)
 
     def _end(self, passes: Iterable[OpenPass]) -> list[PassEvent]:
         counted = filter(self._counts, passes)
-        return [PassEvent("closed", self._describe(one, "closed")) for one in counted]
+        return [PassEvent("closed", self._describe(open_pass, "closed")) for open_pass in counted]
 
-    def _counts(self, one: OpenPass) -> bool:
+    def _counts(self, open_pass: OpenPass) -> bool:
         """Tell whether a track is a pass, and no scrap that the detector took for a plate."""
-        if one.is_told:
+        if open_pass.is_told:
             return True
-        if one.shown_text(self._camera):
-            is_sure = one.fused.score >= SINGLE_SCORE and not one.is_doubtful
-            return one.agreeing >= MIN_AGREEING or is_sure
-        detections = [each.plate.detection_score for each in one.observations]
+        if open_pass.shown_text(self._camera):
+            is_sure = open_pass.fused.score >= SINGLE_SCORE and not open_pass.is_doubtful
+            return open_pass.agreeing >= MIN_AGREEING or is_sure
+        detections = [each.plate.detection_score for each in open_pass.observations]
         return (
-            one.looks >= UNREADABLE_LOOKS
-            and one.last_seen_s - one.first_seen_s >= UNREADABLE_S
+            open_pass.looks >= UNREADABLE_LOOKS
+            and open_pass.last_seen_s - open_pass.first_seen_s >= UNREADABLE_S
             and sum(detections) / len(detections) >= UNREADABLE_DETECTION
         )
 
     def _tell(self, seen: Iterable[OpenPass]) -> list[PassEvent]:
         """Return the events `agreed` and `updated` of passes that a frame has shown."""
         events = []
-        for one in seen:
-            one.settle(is_agreed=self._agrees(one))
-            state = (one.shown_text(self._camera), *one.state)
-            if not one.is_told and one.agreed_text:
-                one.is_told, one.told = True, state
-                events.append(PassEvent("agreed", self._describe(one, "agreed")))
-            elif one.is_told and one.told != state:
-                one.told = state
-                events.append(PassEvent("updated", self._describe(one, "agreed")))
+        for open_pass in seen:
+            open_pass.settle(is_agreed=self._agrees(open_pass))
+            state = (open_pass.shown_text(self._camera), *open_pass.state)
+            if not open_pass.is_told and open_pass.agreed_text:
+                open_pass.is_told, open_pass.told = True, state
+                events.append(PassEvent("agreed", self._describe(open_pass, "agreed")))
+            elif open_pass.is_told and open_pass.told != state:
+                open_pass.told = state
+                events.append(PassEvent("updated", self._describe(open_pass, "agreed")))
         return events
 
-    def _agrees(self, one: OpenPass) -> bool:
+    def _agrees(self, open_pass: OpenPass) -> bool:
         least = max(self._camera.agreement_threshold, self._camera.text_threshold)
-        return one.fused.score >= least and one.agreeing >= MIN_AGREEING
+        return open_pass.fused.score >= least and open_pass.agreeing >= MIN_AGREEING
 
-    def _describe(self, one: OpenPass, progress: Progress) -> Pass:
-        return one.describe(self._camera, self._formats, self._pixels, progress)
+    def _describe(self, open_pass: OpenPass, progress: Progress) -> Pass:
+        return open_pass.describe(self._camera, self._formats, self._pixels, progress)
 
 
 def _are_one(first: OpenPass, second: OpenPass) -> bool:
@@ -262,5 +264,5 @@ def _are_one(first: OpenPass, second: OpenPass) -> bool:
         return False
     if min(first.fused.score, second.fused.score) < SAME_SCORE:
         return False
-    times = {one.time_s for one in first.observations}
-    return times.isdisjoint(one.time_s for one in second.observations)
+    times = {observation.time_s for observation in first.observations}
+    return times.isdisjoint(observation.time_s for observation in second.observations)

@@ -89,8 +89,8 @@ def stands(observations: Sequence[Observation]) -> bool:
     if not observations:
         return False
     last = observations[-1]
-    for one in reversed(observations):
-        way, passed = _step(one, last)
+    for observation in reversed(observations):
+        way, passed = _step(observation, last)
         if passed >= STANDING_S:
             return way < STANDING_WIDTHS_S * min(passed, 2 * STANDING_S)
     return False

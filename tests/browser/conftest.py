@@ -28,12 +28,23 @@ from workshop.rendering.scenery import Scene, scene
 LOG = logging.getLogger(__name__)
 CHROMIUM = "chromium"
 DISABLED = (
-    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),  # pages for an address bar that nobody sees
+    # pages for an address bar that nobody sees
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
     # Those of Playwright: Chromium takes the last list alone.
-    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades"),
-    *("HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"),
-    *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
-    *("NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"),
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
 )
 FLAGS = [
     f"--disable-features={','.join(DISABLED)}",

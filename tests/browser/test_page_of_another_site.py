@@ -40,8 +40,8 @@ def site(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def told(browser: Any, options: GatewayOptions, tmp_path: Path, request: Any) -> str:
-    """The page's last message after a photo was chosen."""
-    (recipe,) = [one.text for one in blocks("html")]
+    """The last words of the page after a photo was chosen."""
+    (recipe,) = [block.text for block in blocks("html")]
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     (tmp_path / "index.html").write_text(recipe.replace(SERVER, str(http)))
     with site(tmp_path) as origin:

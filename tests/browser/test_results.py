@@ -273,5 +273,5 @@ def test_files_hold_what_the_server_said(page: Any, one_car: tuple[Scene, Path])
     text = csv_file.value.path().read_text(encoding="utf-8-sig")
     assert [row["text"] for row in csv.DictReader(io.StringIO(text))] == [*TEXTS, "A123BC77"]
     pictures = json.loads(json_file.value.path().read_bytes())["pictures"]
-    assert [one["name"] for one in pictures] == ["street.jpg", "car.png"]
+    assert [picture["name"] for picture in pictures] == ["street.jpg", "car.png"]
     assert [plate["text"] for plate in pictures[0]["plates"]] == TEXTS

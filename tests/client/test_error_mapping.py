@@ -135,7 +135,7 @@ def make(error: type[Exception]) -> Exception:
         parameters = inspect.signature(error).parameters.values()
     except ValueError:  # classes without an `__init__` of their own take any arguments
         return error("failed")
-    needed = [one for one in parameters if one.default is one.empty]
+    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
     return error(*(OSError(5, "failed") for one in needed if one.kind < one.VAR_POSITIONAL))
 
 

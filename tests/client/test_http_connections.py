@@ -47,7 +47,7 @@ def test_a_connection_is_kept_after_any_response(connect, status: int) -> None:
     server = CountingServer(reply(status, b"{}"))
     pool = connect(server)
     responses = [post(pool) for _ in range(5)]
-    assert [(one.status, one.body) for one in responses] == [(status, b"{}")] * 5
+    assert [(response.status, response.body) for response in responses] == [(status, b"{}")] * 5
     assert (server.connections, server.requests) == (1, 5)
 
 

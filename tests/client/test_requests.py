@@ -16,15 +16,15 @@ PLATES = Plates((Plate((0, 0, 9, 9), text="A123BC77"),))
 
 
 def test_plates_are_there_without_an_error() -> None:
-    found = PictureResult("car.jpg", PLATES)
-    assert (found.plates, found.error) == (PLATES, None)
+    picture_result = PictureResult("car.jpg", PLATES)
+    assert (picture_result.plates, picture_result.error) == (PLATES, None)
 
 
 def test_a_failure_is_never_a_picture_without_plates() -> None:
-    found = PictureResult("car.jpg", Overloaded("full"))
-    assert str(found.error) == "full"
+    picture_result = PictureResult("car.jpg", Overloaded("full"))
+    assert str(picture_result.error) == "full"
     with pytest.raises(Overloaded, match="full"):
-        found.plates  # noqa: B018
+        picture_result.plates  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_selectors_find_watchers_and_no_server() -> None:
         policy(WATCHER)["podSelector"]["matchLabels"],
         pods()["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"],
     ]
-    assert [one for one in selectors if not selected(one, labels)] == []
-    assert [one for one in selectors if selected(one, server_labels)] == []
+    assert [selector for selector in selectors if not selected(selector, labels)] == []
+    assert [selector for selector in selectors if selected(selector, server_labels)] == []
 
 
 def test_the_command_has_the_options_that_the_watcher_gets() -> None:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,20 +20,30 @@ MONITORING = PROJECT / "deploy" / "monitoring"
 RUNBOOK = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 METRICS = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
 
-RULES = [
-    rule
-    for group in yaml.safe_load((MONITORING / "rules.yaml").read_text())["groups"]
-    for rule in group["rules"]
-]
-ALERTS = {rule["alert"]: rule for rule in RULES if "alert" in rule}
+TESTS = {
+    "rules.yaml": ("rules_test.yaml", "drift_test.yaml"),
+    "camera_rules.yaml": ("camera_rules_test.yaml", "camera_week_test.yaml"),
+}
+"""Files of rules, and files of their tests."""
+
+
+def read_rules(file: str) -> list[dict[str, Any]]:
+    groups = yaml.safe_load((MONITORING / file).read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def read_cases(rules: str) -> list[dict[str, Any]]:
+    """Return the cases in the tests of a file of rules."""
+    return [
+        case
+        for name in TESTS[rules]
+        for test in yaml.safe_load((MONITORING / name).read_text())["tests"]
+        for case in test["promql_expr_test"]
+    ]
+
+
+RULES = read_rules("rules.yaml")
 RECORDED = [rule["record"] for rule in RULES if "record" in rule]
-TESTS = ("rules_test.yaml", "drift_test.yaml")
-TESTED = [
-    case
-    for name in TESTS
-    for test in yaml.safe_load((MONITORING / name).read_text())["tests"]
-    for case in test["promql_expr_test"]
-]
 PAGE = Metrics(lambda: Counts(0, 0, 0, 0, 0)).render().decode()
 GATEWAY = dict(re.findall(r"^# TYPE (\w+) (\w+)", PAGE, re.MULTILINE))
 FIRING = 'ALERTS{{alertname="{}", alertstate="firing"'
@@ -69,29 +80,36 @@ def lost(given: object, kept: object, where: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "file"), [("rules", "rules.yaml"), ("config", "prometheus.yaml")]
+    ("command", "file"),
+    [
+        *(("rules", rules) for rules in TESTS),
+        ("config", "prometheus.yaml"),
+        ("config", "prometheus-cameras.yaml"),
+    ],
 )
 def test_prometheus_takes_the_file(command: str, file: str) -> None:
     done = promtool("check", command, MONITORING / file)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("file", TESTS)
+@pytest.mark.parametrize("file", [name for names in TESTS.values() for name in names])
 def test_the_rules_do_what_their_tests_say(file: str) -> None:
     done = promtool("test", "rules", MONITORING / file)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_alert_is_seen_to_fire_and_tells_what_to_do() -> None:
-    samples = str([case["exp_samples"] for case in TESTED])
-    runbooks = {name: rule["annotations"]["runbook"] for name, rule in ALERTS.items()}
-    assert [name for name in ALERTS if FIRING.format(name) not in samples] == []
-    assert runbooks == {name: f"docs/monitoring.md#{name.lower()}" for name in ALERTS}
-    assert [name for name in ALERTS if f"\n### {name}\n" not in RUNBOOK] == []
+@pytest.mark.parametrize("rules", TESTS)
+def test_every_alert_is_seen_to_fire_and_tells_what_to_do(rules: str) -> None:
+    alerts = {rule["alert"]: rule for rule in read_rules(rules) if "alert" in rule}
+    samples = str([case["exp_samples"] for case in read_cases(rules)])
+    runbooks = {name: rule["annotations"]["runbook"] for name, rule in alerts.items()}
+    assert [name for name in alerts if FIRING.format(name) not in samples] == []
+    assert runbooks == {name: f"docs/monitoring.md#{name.lower()}" for name in alerts}
+    assert [name for name in alerts if f"\n### {name}\n" not in RUNBOOK] == []
 
 
 def test_every_recorded_series_is_tested() -> None:
-    tested = "\n".join(case["expr"] for case in TESTED if case["exp_samples"])
+    tested = "\n".join(case["expr"] for case in read_cases("rules.yaml") if case["exp_samples"])
     assert [record for record in RECORDED if record not in tested] == []
 
 
@@ -101,7 +119,7 @@ def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
 
 
 def test_only_series_that_are_exported_are_used() -> None:
-    kinds = {**GATEWAY, **{one.name: one.kind.lower() for one in FAMILIES}}
+    kinds = {**GATEWAY, **{family.name: family.kind.lower() for family in FAMILIES}}
     series = {f"{name}{part}" for name, kind in kinds.items() for part in PARTS.get(kind, ("",))}
     assert set(re.findall(r"\bplates_\w+", USED)) <= series
 

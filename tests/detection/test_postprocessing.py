@@ -181,8 +181,8 @@ def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> 
 def test_a_box_needs_a_tile_of_its_own_where_no_other_holds_it(box, tiles: int) -> None:
     """The first tile is 60, 110 to 380, 302. A box needs half its width of space beside it."""
     xyxy = torch.tensor([(200.0, 200.0, 240.0, 212.0), box])
-    found = Detections(xyxy, torch.tensor([0.9, 0.5]))
-    assert len(tiles_around(found, 0.5, (1920, 1080))) == tiles
+    detections = Detections(xyxy, torch.tensor([0.9, 0.5]))
+    assert len(tiles_around(detections, 0.5, (1920, 1080))) == tiles
 
 
 @pytest.mark.parametrize(

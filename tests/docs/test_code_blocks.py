@@ -1,6 +1,6 @@
 """Code blocks of the pages, each checked as far as possible without a server.
 
-Blocks that need a server are run in tests/integration/test_docs.py.
+Blocks that need a server are run in tests/integration/shared_server/test_docs.py.
 """
 
 import ast
@@ -24,9 +24,9 @@ from tests.samples import PROJECT
 CHECKED = {"python", "sh", "toml", "yaml", "json"}
 NOT_RUN = {
     "text": "what a command prints, or a drawing",
-    "js": "run by tests/integration/test_client_docs.py, where there is Node",
+    "js": "run by tests/integration/shared_server/client/test_docs.py, where there is Node",
     "html": "run by tests/browser/test_page_of_another_site.py",
-    "go": "run by tests/integration/test_client_docs.py, where there is Go",
+    "go": "run by tests/integration/shared_server/client/test_docs.py, where there is Go",
     "dockerfile": "needs Docker",
     "protobuf": "parts of a config.pbtxt, which a part alone is not",
 }
@@ -39,7 +39,7 @@ PROGRAMS = {
     "chmod": "of the system",
     "chown": "of the system",
     "cp": "of the system",
-    "curl": "run by tests/integration/test_docs.py where it asks localhost:8000",
+    "curl": "run by tests/integration/shared_server/test_docs.py where it asks localhost:8000",
     "docker": "needs Docker",
     "export": "of the shell",
     "git": "of the system",
@@ -54,7 +54,7 @@ PROGRAMS = {
     "pip": "changes the environment",
     "promtool": "needs Prometheus",
     "rm": "of the system",
-    "sha256sum": "run by tests/integration/test_docs.py for the weights",
+    "sha256sum": "run by tests/integration/shared_server/test_docs.py for the weights",
     "sudo": "changes the system",
     "systemctl": "changes the system",
     "tar": "of the system",

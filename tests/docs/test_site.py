@@ -14,6 +14,8 @@ import orchestrator
 from orchestrator.host.toml_files import tomllib
 from tests.samples import PROJECT
 
+pytestmark = pytest.mark.server
+
 DRAWN = re.compile(r"^```text\n((?:model_repository|workshop)/.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^( *)((?:[\w./]+ )*[\w./]+)(?:  |$)", re.MULTILINE)
 
@@ -70,7 +72,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         parser.feed(page.read_text(encoding="utf-8"))
     assert len(parser.addresses) > 100
-    assert [one for one in parser.addresses if "//" in one] == []
+    assert [address for address in parser.addresses if "//" in address] == []
     styles = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.css"))
     assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", styles) == []
 

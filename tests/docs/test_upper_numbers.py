@@ -46,7 +46,7 @@ def rows_of(page: str) -> str:
         ("control-room.md", "characters of a name", queries.MAX_NAME_LENGTH),
         ("control-room.md", "cameras of a search", pass_query.MAX_NAMES),
         ("control-room.md", "parts of a search", pass_query.MAX_PARTS),
-        ("control-room.md", "things on a page", pass_query.MOST),
+        ("control-room.md", "things on a page", pass_query.MAX_PAGE),
         ("control-room.md", "people;", people.MAX_PEOPLE),
         ("control-room.md", "people;", people.MAX_GROUPS),
         ("control-room.md", "bytes of a JSON body", exchange.MAX_BYTES),

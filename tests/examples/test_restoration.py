@@ -275,7 +275,7 @@ def test_a_chain_answers_as_its_parts_in_process(client: InferenceServerClient) 
     pictures = [random_picture(*size_hw) for size_hw in SIZES_HW]
     answers = [restore(client, LARGE, bgr).astype(int) for bgr in pictures]
     wanted = [in_process("sharpen_large", bgr) for bgr in pictures]
-    assert [one.shape for one in answers] == [one.shape for one in wanted]
+    assert [answer.shape for answer in answers] == [one.shape for one in wanted]
     assert max(np.abs(a - w).max() for a, w in zip(answers, wanted, strict=True)) <= 1
 
 

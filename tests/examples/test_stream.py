@@ -93,7 +93,7 @@ def texts_of(response: Any) -> list[str]:
 
 
 def by_frame(responses: Iterable[Any]) -> dict[int, list[str]]:
-    return {int(one.as_numpy("frame")[0]): texts_of(one) for one in responses}
+    return {int(response.as_numpy("frame")[0]): texts_of(response) for response in responses}
 
 
 def worked(url: str) -> int:
@@ -127,7 +127,9 @@ def test_frames_without_plates_are_silent(responses: list[Any], plates_xyxy: np.
 
 
 def test_each_response_says_when_its_frame_is_shown(responses: list[Any]) -> None:
-    found = {int(one.as_numpy("frame")[0]): one.as_numpy("time_s")[0] for one in responses}
+    found = {
+        int(response.as_numpy("frame")[0]): response.as_numpy("time_s")[0] for response in responses
+    }
     assert len(found) >= 10
     assert [*found.values()] == pytest.approx([frame / RATE for frame in found])
 

@@ -65,7 +65,9 @@ def brightness(request: triton.InferenceRequest) -> int:
 
 
 def outputs(response: triton.InferenceResponse) -> dict[str, list]:
-    return {one.name(): one.as_numpy().ravel().tolist() for one in response.output_tensors()}
+    return {
+        tensor.name(): tensor.as_numpy().ravel().tolist() for tensor in response.output_tensors()
+    }
 
 
 def test_only_frames_that_show_plates_are_answered(answered) -> None:

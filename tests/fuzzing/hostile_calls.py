@@ -15,7 +15,7 @@ Requests = dict[str, Sent]
 
 JPEG = encoded("JPEG")
 TEXT = base64.b64encode(JPEG)
-MOST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 PICTURE = {"name": "input__0", "datatype": "UINT8", "shape": [1, 2, 3], "data": [0] * 6}
 DEEP = 30_000
 """Depth of nested JSON that is small enough to be parsed in this process."""
@@ -41,7 +41,7 @@ JSON_BODIES = {
     "a comment": b'{"inputs": [] /* none */}',
 }  # fmt: skip
 SHAPES: dict[str, object] = {
-    "negative": [-1, 2, 3], "2^64": [2**64, 2, 3], "2^63": [MOST] * 3, "float": [1.0, 2, 3],
+    "negative": [-1, 2, 3], "2^64": [2**64, 2, 3], "2^63": [MAX_INT64] * 3, "float": [1.0, 2, 3],
     "text": ["1", 2, 3], "true": [True, 2, 3], "empty": [], "null": None, "a number": 6,
     "zeros": [0, 0, 3], "no rows": [0, 2, 3], "a thousand": [1] * 1000, "in lists": [[1], 2, 3],
     "whose product is right": [2, 1, 3], "whose product overflows": [2**32, 2**32, 3],
@@ -53,7 +53,7 @@ DATA: dict[str, object] = {
     "one more": [0] * 7,
 }  # fmt: skip
 SIZES: dict[str, object] = {
-    "0": 0, "-1": -1, "2^63": MOST, "2^64": 2**64, "one more": len(JPEG) + 5, "true": True,
+    "0": 0, "-1": -1, "2^63": MAX_INT64, "2^64": 2**64, "one more": len(JPEG) + 5, "true": True,
     "text": "9", "float": 9.0, "null": None, "list": [9],
 }  # fmt: skip
 NAMES = (

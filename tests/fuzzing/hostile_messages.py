@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tritonclient.grpc import service_pb2 as pb
 
 from tests.fuzzing.doors import Sent
-from tests.fuzzing.hostile_calls import JPEG, MOST, Requests, element
+from tests.fuzzing.hostile_calls import JPEG, MAX_INT64, Requests, element
 
 Input, Contents = pb.ModelInferRequest.InferInputTensor, pb.InferTensorContents
 Parameter = pb.InferParameter
@@ -21,8 +21,8 @@ BYTES = {
     "inputs in inputs": b"\x2a\x02" * 999 + b"\x2a\0",
 }  # fmt: skip
 SHAPES = {
-    "negative": [-1, 2, 3], "2^63": [MOST] * 3, "empty": [], "of 300 sizes": [MOST] * 300,
-    "of 20000 sizes": [MOST] * 20_000, "of 100000 ones": [1] * 100_000,
+    "negative": [-1, 2, 3], "2^63": [MAX_INT64] * 3, "empty": [], "of 300 sizes": [MAX_INT64] * 300,
+    "of 20000 sizes": [MAX_INT64] * 20_000, "of 100000 ones": [1] * 100_000,
 }  # fmt: skip
 PARAMETERS = {
     "none": Parameter(), "NaN": Parameter(double_param=float("nan")),

@@ -28,4 +28,4 @@ def test_a_mutated_file_is_taken_or_told(tmp_path: Path, seed: int) -> None:
     assert not escaped
     assert accepted > 10
     assert max(map(len, messages)) < 1000
-    assert sum("line" in one for one in messages) > 0.9 * len(messages)
+    assert sum("line" in message for message in messages) > 0.9 * len(messages)

@@ -40,9 +40,9 @@ def test_any_finite_logits_become_texts_of_the_formats(numbers, country: str, li
     @given(logits_of(formats.classes, numbers), st.floats(0.01, 100))
     def check(logits: np.ndarray, temperature: float) -> None:
         readings = decode(logits, Grammar.of(formats, lines), temperature=temperature)
-        candidates = [one.candidates for one in readings]
-        texts = [[text for text, _ in one] for one in candidates]
-        scores = [[score for _, score in one] for one in candidates]
+        candidates = [reading.candidates for reading in readings]
+        texts = [[text for text, _ in candidate] for candidate in candidates]
+        scores = [[score for _, score in candidate] for candidate in candidates]
         assert len(readings) == len(logits)
         assert all(formats.format_of(text, lines) for one in texts for text in one)
         assert all(len(set(one)) == len(one) for one in texts)

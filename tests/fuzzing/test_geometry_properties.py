@@ -123,11 +123,11 @@ class TestPictures:
     @given(st.tuples(LONG, LONG), BOXES, st.floats(0.01, 1))
     def test_tiles_lie_in_the_picture_as_large_as_they_can_be(self, size_wh, boxes, scale) -> None:
         xyxy = clip(ordered(boxes), size_wh)
-        found = Detections(xyxy, torch.full((len(xyxy),), 0.1))
+        detections = Detections(xyxy, torch.full((len(xyxy),), 0.1))
         wanted = tuple(map(min, TILE_WH, size_wh))
         assert all((x1 - x0, y1 - y0) == wanted and x0 >= 0 and y0 >= 0
                    and x1 <= size_wh[0] and y1 <= size_wh[1]
-                   for x0, y0, x1, y1 in tiles_around(found, scale, size_wh))  # fmt: skip
+                   for x0, y0, x1, y1 in tiles_around(detections, scale, size_wh))  # fmt: skip
 
 
 class TestFrames:

@@ -78,7 +78,7 @@ class TestRoundTrips:
     def test_the_pictures_of_a_form_come_back(self, contents: list[bytes]) -> None:
         body = form(*[part(content) for content in contents])
         pictures = multipart.parse(body, CONTENT_TYPE, 4).pictures
-        assert [one.content for one in pictures] == contents
+        assert [picture.content for picture in pictures] == contents
 
     @quick
     @given(st.sampled_from([b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"BM"]), st.binary(),
@@ -99,7 +99,7 @@ class TestRoundTrips:
         head = json.dumps({"inputs": inputs, "parameters": parameters}).encode()
         body = head + b"".join(data for *_, data in tensors)
         call = parse("a", "", body, len(head), {}).call
-        assert call.inputs == tuple(Tensor(*one) for one in tensors)
+        assert call.inputs == tuple(Tensor(*tensor) for tensor in tensors)
         assert call.parameters == parameters
 
     @quick
@@ -116,7 +116,7 @@ class TestRoundTrips:
             id=id,
         )
         call = to_call(parse_request(request.SerializeToString()), {})
-        assert call.inputs == tuple(Tensor(*one) for one in tensors)
+        assert call.inputs == tuple(Tensor(*tensor) for tensor in tensors)
         assert (call.outputs, call.id) == (tuple(outputs), id)
         assert check_bounds(call) is call
 

@@ -27,7 +27,9 @@ from tests.fuzzing.profiles import quick
 NUMBERS = st.one_of(st.integers(), st.floats(), st.just(10**400))
 TEXTS = st.one_of(st.text(), st.floats().map(str), st.integers().map(str), st.just("9" * 5000))
 VALUES = st.one_of(NUMBERS, TEXTS, st.booleans())
-NAMES = st.one_of(st.sampled_from([one.name for one in dataclasses.fields(Settings)]), st.text())
+NAMES = st.one_of(
+    st.sampled_from([field.name for field in dataclasses.fields(Settings)]), st.text()
+)
 RUSSIA = (COUNTRIES / "russia" / "formats.toml").read_text(encoding="utf-8")
 
 
@@ -72,7 +74,7 @@ class TestSettings:
         assert math.isfinite(got.temperature)
 
     @quick
-    @given(st.sampled_from([one.name for one in dataclasses.fields(Limits)]), TEXTS)
+    @given(st.sampled_from([field.name for field in dataclasses.fields(Limits)]), TEXTS)
     def test_a_limit_is_taken_or_refused(self, name: str, value: str) -> None:
         try:
             got = Limits().updated((f"{name}={value}",))

@@ -7,7 +7,7 @@ from PIL import Image
 from orchestrator.errors import PictureError
 from orchestrator.imaging.headers import Header, check_file, check_pixels
 
-MOST = 1_000_000
+MAX_PIXELS = 1_000_000
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -46,7 +46,7 @@ IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
     ],
 )  # fmt: skip
 def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
-    header = check_file(file, MOST)
+    header = check_file(file, MAX_PIXELS)
     assert header == Header(30, 20, speed=header.speed)
 
 
@@ -62,7 +62,7 @@ def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
     ],
 )  # fmt: skip
 def test_the_time_of_decoding_depends_on_the_format(file: bytes, speed: float) -> None:
-    assert check_file(file, MOST).decoding_s == pytest.approx(600 / speed)
+    assert check_file(file, MAX_PIXELS).decoding_s == pytest.approx(600 / speed)
 
 
 def jpeg(*segments: bytes) -> bytes:
@@ -99,7 +99,7 @@ def scan(components: int) -> bytes:
     ],
 )  # fmt: skip
 def test_the_scans_of_a_jpeg_are_counted(file: bytes, scans: int, kept_bytes: int) -> None:
-    assert check_file(file, MOST) == Header(30, 20, scans=scans, kept_bytes=kept_bytes)
+    assert check_file(file, MAX_PIXELS) == Header(30, 20, scans=scans, kept_bytes=kept_bytes)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_unpacking_costs_pixels_times_scans(
 )  # fmt: skip
 def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
     with pytest.raises(PictureError, match=rf"wanted a JPEG, .* got {len(file)} bytes that are"):
-        check_file(file, MOST)
+        check_file(file, MAX_PIXELS)
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,13 @@ def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
 )  # fmt: skip
 def test_a_file_of_a_known_format_is_refused_with_its_name(file: bytes, got: str) -> None:
     with pytest.raises(PictureError, match=f"wanted a JPEG, PNG, WebP or BMP file, got {got}"):
-        check_file(file, MOST)
+        check_file(file, MAX_PIXELS)
 
 
 @pytest.mark.parametrize("encoding", ["PNG", "WEBP"])
 def test_an_animation_is_refused(encoding: str) -> None:
     with pytest.raises(PictureError, match="wanted one picture, got an animation; export"):
-        check_file(encoded(encoding, pictures=3), MOST)
+        check_file(encoded(encoding, pictures=3), MAX_PIXELS)
 
 
 @pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP", "BMP"])
@@ -173,7 +173,7 @@ def test_a_picture_may_have_as_many_pixels_as_that(encoding: str) -> None:
 
 def test_a_header_that_is_cut_says_no_size() -> None:
     with pytest.raises(PictureError, match="got 0x0 pixels"):
-        check_file(encoded("BMP")[:17], MOST)
+        check_file(encoded("BMP")[:17], MAX_PIXELS)
 
 
 @pytest.mark.parametrize("size_wh", [(0, 5), (5, 0), (-1, -1)])

@@ -33,7 +33,7 @@ def encoded(encoding: str, exif: bytes = b"") -> bytes:
 def jpeg(*segments: bytes) -> bytes:
     """Return a JPEG with segments of the kind that EXIF data are in."""
     plain = encoded("JPEG")
-    parts = (b"\xff\xe1" + struct.pack(">H", len(one) + 2) + one for one in segments)
+    parts = (b"\xff\xe1" + struct.pack(">H", len(segment) + 2) + segment for segment in segments)
     return plain[:2] + b"".join(parts) + plain[2:]
 
 

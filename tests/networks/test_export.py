@@ -57,7 +57,7 @@ def test_in_float16_the_detector_finds_the_same_plates(tmp_path) -> None:
 @pytest.mark.parametrize("name", [READER, RECTIFIER])
 def test_the_other_networks_stay_in_float32(name: str) -> None:
     network = load_for(Engine.TORCHSCRIPT_FP16, name)
-    assert {one.dtype for one in network.parameters()} == {torch.float32}
+    assert {parameter.dtype for parameter in network.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])

@@ -22,7 +22,7 @@ from orchestrator.networks.weights import (
 
 
 def test_the_weights_of_the_project_are_the_listed_ones() -> None:
-    for file in [one.weights for one in NETWORKS.values()]:
+    for file in [network.weights for network in NETWORKS.values()]:
         check_listed(WEIGHTS / file)
 
 

@@ -12,8 +12,15 @@ from plate_cameras import clocks
 from tests.samples import PROJECT
 
 CLOCKS = {
-    *("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "clock_gettime"),
-    *("now", "utcnow", "today"),
+    "time",
+    "time_ns",
+    "monotonic",
+    "monotonic_ns",
+    "perf_counter",
+    "clock_gettime",
+    "now",
+    "utcnow",
+    "today",
 }
 MODULES = {"time", "datetime", "date"}
 FOLDERS = ("plate_cameras",)

@@ -43,16 +43,16 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_whole_file_is_read(file: Path) -> None:
     file.write_text(WHOLE)
-    found = read_configuration(file)
-    gate, yard = found.cameras
-    assert (found.service, found.metrics_port) == ("plates.example:8000", 9100)
-    assert found.store.retention_days == 7
+    configuration = read_configuration(file)
+    gate, yard = configuration.cameras
+    assert (configuration.service, configuration.metrics_port) == ("plates.example:8000", 9100)
+    assert configuration.store.retention_days == 7
     assert gate.zones == (Zone("entry", ((0, 0.5), (1, 0.5), (1, 1), (0, 1))),)
     assert gate.schedule == Schedule(("mon", "fri"), "06:00", "22:00")
     assert gate.lines[0].points == ((0, 0.8), (1, 0.8))
     assert (yard.looks_per_s, yard.zones) == (4.0, ())
-    assert found.sinks[0].events == ("agreed", "closed")
-    assert "ERP_SECRET" not in repr(found.sinks[0])
+    assert configuration.sinks[0].events == ("agreed", "closed")
+    assert "ERP_SECRET" not in repr(configuration.sinks[0])
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def sized_fields() -> Iterator[Any]:
 
 
 def test_the_walk_knows_every_table_of_the_file() -> None:
-    assert {*inner_types(Configuration)} == {type(one) for one in SAMPLES}
+    assert {*inner_types(Configuration)} == {type(sample) for sample in SAMPLES}
 
 
 @pytest.mark.parametrize(("sample", "name", "value"), [*sized_fields()])

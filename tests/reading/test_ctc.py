@@ -135,12 +135,15 @@ def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> Non
     candidates = searched(lattice, Grammar.of(Formats(ALPHABET, formats)))
     assert [text for text, _ in candidates] == [text for text, _ in best]
     assert [p for _, p in candidates] == pytest.approx([p for _, p in best])
+    # So does an alphabet of fewer characters than a step tries.
+    few = searched(small, Grammar.of(Formats("12A", formats)))
+    assert [text for text, _ in few] == [text for text, _ in best]
 
 
 def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
     rng = np.random.default_rng(3)
     logits = torch.from_numpy(rng.normal(0, 3, (6, BLANK + 1, STEPS))).float()
-    alone = [decode(one[None], GRAMMAR)[0].candidates for one in logits]
+    alone = [decode(logit[None], GRAMMAR)[0].candidates for logit in logits]
     together = [reading.candidates for reading in decode(logits, GRAMMAR)]
     texts = [[text for text, _ in candidates] for candidates in alone]
     assert [[text for text, _ in candidates] for candidates in together] == texts

@@ -36,9 +36,9 @@ def smear(picture: Bgr, length: int, angle: float = 0.0) -> Tensor:
 
 @pytest.mark.parametrize("length", [7, 9, 15, 21])
 def test_the_length_of_a_motion_along_the_plate_is_found(sharp: Bgr, length: int) -> None:
-    found = find_motions(smear(sharp, length))
-    assert found[0].x == pytest.approx(length, abs=1)
-    assert found[0].y == 0
+    motions = find_motions(smear(sharp, length))
+    assert motions[0].x == pytest.approx(length, abs=1)
+    assert motions[0].y == 0
 
 
 @pytest.mark.parametrize("angle", [-30, -20, 20, 40])

@@ -107,8 +107,13 @@ def test_the_archive_has_files_wheels_and_the_script(bundle, tmp_path: Path) -> 
         mode = written.getmember(f"{top}/install.sh").mode
     assert mode == 0o755
     assert held >= {
-        *("install.sh", "wheels/torch-1-py3-none-any.whl", "poetry.lock", "weights/yolo.pt"),
-        *("tests/data/street.jpg", "scripts/install.py", "orchestrator/pipeline.py"),
+        "install.sh",
+        "wheels/torch-1-py3-none-any.whl",
+        "poetry.lock",
+        "weights/yolo.pt",
+        "tests/data/street.jpg",
+        "scripts/install.py",
+        "orchestrator/pipeline.py",
     }
 
 

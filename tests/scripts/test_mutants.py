@@ -9,7 +9,7 @@ import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "mutants.py"
 MODULE = '''
-MOST = 3
+MAX_AGE = 3
 
 def is_adult(age: int) -> bool:
     """Tell by the age."""
@@ -29,11 +29,14 @@ def mutants(tmp_path: Path):
     """Run the script on a project of one module and one test."""
 
     def run(
-        refused: str, *arguments: str, other: str = "is_adult(18)"
+        refused: str,
+        *arguments: str,
+        other: str = "is_adult(18)",
+        other_file: str = "test_other.py",
     ) -> subprocess.CompletedProcess[str]:
         """Run it with what the mirror test and another one of the folder claim."""
         files = {"shop/ages.py": MODULE, "tests/shop/test_ages.py": TESTS}
-        files["tests/shop/test_other.py"] = TESTS.replace("{refused}", other)
+        files[f"tests/shop/{other_file}"] = TESTS.replace("{refused}", other)
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text.format(refused=refused))
@@ -68,3 +71,13 @@ def test_other_tests_of_the_folder_run_only_if_they_are_named(mutants) -> None:
         "not is_adult(16)", "tests/shop/test_other.py", "--only", other="not is_adult(17)"
     )
     assert "4 of 4 killed" in named.stdout
+
+
+def test_tests_in_a_folder_of_the_modules_name_mirror_it(mutants) -> None:
+    output = mutants(
+        "not is_adult(16)",
+        "--only",
+        other="not is_adult(17)",
+        other_file="ages/test_limits.py",
+    ).stdout
+    assert output.endswith("shop.ages: 4 of 4 killed (100%)\n")

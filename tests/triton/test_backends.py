@@ -67,7 +67,7 @@ def backend(request, triton, tmp_path: Path):
 @pytest.fixture
 def ask(backend, triton):
     def send(*rows: list[list[float]]) -> list:
-        given = [triton.Tensor("input__0", np.array(one, np.float32)) for one in rows]
+        given = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
         return backend.execute([triton.InferenceRequest(inputs=[one]) for one in given])
 
     return send

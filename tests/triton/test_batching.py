@@ -39,7 +39,7 @@ def make(triton):
             return triton.Tensor(name, array)
 
         def ask(self, *rows: list[list[float]]) -> list:
-            given = [triton.Tensor("input__0", np.array(one, np.float32)) for one in rows]
+            given = [triton.Tensor("input__0", np.array(row, np.float32)) for row in rows]
             return self.execute([triton.InferenceRequest(inputs=[one]) for one in given])
 
     return Served

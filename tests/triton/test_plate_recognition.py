@@ -24,8 +24,16 @@ from tests.triton.fake_triton import observed, total
 CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
 GREY = np.full((480, 640, 3), 90, np.uint8)
 EVERYTHING = [
-    *("coordinates", "texts", "detection_scores", "text_scores", "raw_texts"),
-    *("character_scores", "candidates", "candidate_scores", "corners", "formats"),
+    "coordinates",
+    "texts",
+    "detection_scores",
+    "text_scores",
+    "raw_texts",
+    "character_scores",
+    "candidates",
+    "candidate_scores",
+    "corners",
+    "formats",
 ]
 PLATE = [100.0, 100.0, 200.0, 125.0, 0.9, 0.0]
 """Row of the detector: a box, a score, a class. So small a picture is not scaled."""
@@ -262,8 +270,8 @@ def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) ->
 
 
 def test_what_its_caller_has_given_up_is_told_so_and_counted(model, triton, request_of) -> None:
-    given = triton.Tensor("input__0", GREY)
-    gone = triton.InferenceRequest(inputs=[given], is_cancelled=True)
+    tensor = triton.Tensor("input__0", GREY)
+    gone = triton.InferenceRequest(inputs=[tensor], is_cancelled=True)
     (response,) = model.execute([gone])
     assert response.error().code() == triton.TritonError.CANCELLED
     assert total("errors_total", "cancelled") == 1

@@ -1,5 +1,8 @@
+import numpy as np
 import pytest
 
+from orchestrator.reading.reader import Reader
+from orchestrator.settings import Settings
 from orchestrator.triton import stages
 from orchestrator.triton.stages import STAGES, Stopwatch
 
@@ -48,6 +51,16 @@ def test_without_a_plate_the_rest_is_nms(watch) -> None:
 def test_chunks_of_many_plates_add_up(watch) -> None:
     seconds = called(watch, "yolo", "stn", "stn", "lprnet", "lprnet").seconds
     assert seconds["stn"] == seconds["lprnet"] == 2.0
+
+
+def test_texts_are_decoded_between_the_networks_of_improvements(watch) -> None:
+    infer = watch.time(lambda model, tensors: {"output__0": np.zeros((1, 24, 18), np.float32)})
+    reader = Reader.of(infer, Settings())
+    for _ in range(3):  # a first reading, and two improvements of it
+        infer("stn", {})
+        reader.decode(reader.lprnet(np.zeros((1, 3, 24, 94), np.float32)))
+    watch.finish()
+    assert watch.seconds == {"crops": 9.0, "stn": 3.0, "lprnet": 3.0, "texts": 4.0}
 
 
 def test_the_stages_are_the_whole_time(watch) -> None:

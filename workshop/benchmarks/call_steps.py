@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -106,11 +107,15 @@ class Trace:
     def __init__(self, picture_bytes: int) -> None:
         self._least = picture_bytes // 4
         self.carries: dict[CodeType, bool] = {}
+        self.runs: Counter[CodeType] = Counter()
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
         is_ours = code.co_filename.startswith(OURS) and not code.co_name.startswith("<")
-        if event == "call" and is_ours and not self.carries.get(code):
+        if event != "call" or not is_ours:
+            return
+        self.runs[code] += 1  # a coroutine or generator counts each time that it goes on
+        if not self.carries.get(code):
             names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             values = [frame.f_locals[name] for name in names if name in frame.f_locals]
             self.carries[code] = any(self._holds(value, MAX_DEPTH) for value in values)
@@ -128,11 +133,11 @@ class Trace:
         )  # fmt: skip
 
 
-def show(carries: Mapping[CodeType, bool]) -> Iterator[str]:
-    """Yield a line for each function, those that carry the picture first."""
+def show(carries: Mapping[CodeType, bool], runs: Mapping[CodeType, int]) -> Iterator[str]:
+    """Yield a line for each function and how often it runs, those with the picture first."""
     for code in sorted(carries, key=lambda code: (not carries[code], _place(code))):
         name = getattr(code, "co_qualname", code.co_name)
-        yield f"{'*' if carries[code] else ' '} {_place(code)} {name}"
+        yield f"{'*' if carries[code] else ' '} {runs[code]:3} {_place(code)} {name}"
 
 
 def _place(code: CodeType) -> str:
@@ -187,7 +192,7 @@ async def measure(picture: bytes, count: int, triton: int, tell: Callable[[str],
                 f"## {protocol}: {len(carries)} functions, {sum(carries.values())} of them carry "
                 f"the picture, {cost_ms:.2f} ms of CPU a call"
             )
-            tell("\n".join(show(carries)))
+            tell("\n".join(show(carries, traces[-1].runs)))
     os.kill(os.getpid(), signal.SIGTERM)
     await serving
 

@@ -15,8 +15,8 @@ from orchestrator.formats.plate_formats import MAX_LENGTH, Formats
 from orchestrator.formats.transliteration import to_latin
 from orchestrator.plates import Plate
 
-SHORTEST = 4
-"""Smallest number of characters of a plate; old kinds of plates have five."""
+MIN_CHARACTERS = 4
+"""Least characters of a plate; old kinds of plates have five."""
 BEHIND = re.compile(r"[\s,;]+")
 """The separator between a plate and its note."""
 WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
@@ -109,7 +109,7 @@ def read_watchlist(
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         plate, note = _split(line.strip(), formats)
-        if len(plate) < SHORTEST:
+        if len(plate) < MIN_CHARACTERS:
             raise SettingsError(
                 f"watchlist: {path}: line {number}: wanted a plate of a known kind, or one without "
                 f"blanks, got {line.strip()!r}"

@@ -53,4 +53,4 @@ def count_plates(response: InferenceResponse) -> int:
     """Return the number of plates in a response; 0 for an operator's own model."""
     if response.model not in (MODEL, PLATE_READER):
         return 0
-    return next((one.shape[0] for one in response.outputs if one.name in OUTPUTS), 0)
+    return next((output.shape[0] for output in response.outputs if output.name in OUTPUTS), 0)

@@ -77,7 +77,9 @@ def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
     """
     kinds = {*map(type, values)}
     if datatype == BYTES and kinds <= {str, bytes}:
-        return bytes_tensors.encode(one.encode() if isinstance(one, str) else one for one in values)
+        return bytes_tensors.encode(
+            value.encode() if isinstance(value, str) else value for value in values
+        )
     if datatype not in {*CODES, BYTES}:
         wanted = " or ".join([", ".join(CODES), BYTES])
         raise RequestError(f"{what}: wanted {wanted}, got {reprlib.repr(datatype)}")

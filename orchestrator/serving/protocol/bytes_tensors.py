@@ -18,7 +18,7 @@ FILES = (b"\xff\xd8\xff", b"\x89PNG", b"RIFF", b"BM")
 
 def encode(elements: Iterable[bytes]) -> bytes:
     """Return elements as the data of a BYTES tensor."""
-    return b"".join(len(one).to_bytes(PREFIX, "little") + one for one in elements)
+    return b"".join(len(element).to_bytes(PREFIX, "little") + element for element in elements)
 
 
 def decode(tensor: Input, error: type[PlateError] = RequestError) -> list[bytes]:

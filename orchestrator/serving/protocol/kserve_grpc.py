@@ -124,7 +124,7 @@ def to_call(request: Any, trace: dict[str, str]) -> InferenceRequest:
         inputs=tuple(
             _to_tensor(one, content) for one, content in zip(request.inputs, contents, strict=True)
         ),
-        outputs=tuple(_to_name(one) for one in request.outputs),
+        outputs=tuple(_to_name(output) for output in request.outputs),
         version=request.model_version,
         id=request.id,
         parameters={name: _to_plain(name, one) for name, one in request.parameters.items()},
@@ -199,9 +199,9 @@ def to_response(answer: InferenceResponse) -> Any:
         id=answer.id,
         outputs=[
             pb.ModelInferResponse.InferOutputTensor(
-                name=one.name, datatype=one.datatype, shape=one.shape
+                name=output.name, datatype=output.datatype, shape=output.shape
             )
-            for one in answer.outputs
+            for output in answer.outputs
         ],
-        raw_output_contents=[one.data for one in answer.outputs],
+        raw_output_contents=[output.data for output in answer.outputs],
     )

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import GatewayError, QuotaExceeded, Unauthenticated
 from plate_cameras.control_room.access.cookies import make_token
-from plate_cameras.control_room.access.passwords import LONGEST, PasswordChecker, check_password
+from plate_cameras.control_room.access.passwords import (
+    MAX_PASSWORD_CHARACTERS,
+    PasswordChecker,
+    check_password,
+)
 from plate_cameras.control_room.store_threads import StoreThreads
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.login_attempts import AttemptLimit
@@ -85,7 +89,7 @@ class Logins:
         found = await self._threads.run(lambda: self._begin(name, limits))
         is_usable = found is not None and not found.person.is_disabled
         checked = found.password_hash if found and is_usable else None
-        is_right = await self._passwords.verify(checked, password[: LONGEST + 1])
+        is_right = await self._passwords.verify(checked, password[: MAX_PASSWORD_CHARACTERS + 1])
         login = None
         if found and is_right:
             login = await self._threads.run(lambda: self._finish(found, limits))
@@ -115,7 +119,7 @@ class Logins:
         found = await self._threads.run(lambda: self._begin(name, limits))
         checked = found.password_hash if found else None
         login = None
-        if await self._passwords.verify(checked, old[: LONGEST + 1]) and found:
+        if await self._passwords.verify(checked, old[: MAX_PASSWORD_CHARACTERS + 1]) and found:
             hashed = await self._passwords.hash(new)
             login = await self._threads.run(lambda: self._replace(found, hashed, limits))
         if login is None:
@@ -130,17 +134,17 @@ class Logins:
         return self._store.people.find(name) if NAME.fullmatch(name) else None
 
     def _replace(
-        self, found: StoredPerson, hashed: str, limits: tuple[AttemptLimit, ...]
+        self, person: StoredPerson, hashed: str, limits: tuple[AttemptLimit, ...]
     ) -> Login | None:
-        name = found.person.name
-        if not self._store.people.replace_password(name, found.password_hash, hashed):
+        name = person.person.name
+        if not self._store.people.replace_password(name, person.password_hash, hashed):
             return None
-        return self._finish(StoredPerson(found.person, hashed), limits)
+        return self._finish(StoredPerson(person.person, hashed), limits)
 
-    def _finish(self, found: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
-        login = Login(found.person, make_token())
+    def _finish(self, person: StoredPerson, limits: tuple[AttemptLimit, ...]) -> Login | None:
+        login = Login(person.person, make_token())
         has_begun = self._store.sessions.begin(
-            found.person.name, found.password_hash, login.token, self.session_s
+            person.person.name, person.password_hash, login.token, self.session_s
         )
         if not has_begun:  # the person was changed during the check
             return None

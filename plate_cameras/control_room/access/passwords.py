@@ -20,7 +20,7 @@ T = TypeVar("T")
 MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
 """Parameters of Argon2id: 80 to 100 ms of a core of an AMD EPYC. OWASP asks for 46 MiB and one pass
 at least."""
-SHORTEST, LONGEST = 12, 200
+MIN_PASSWORD_CHARACTERS, MAX_PASSWORD_CHARACTERS = 12, 200
 MAX_CONCURRENT, MAX_WAITING = 2, 16
 
 
@@ -40,8 +40,8 @@ def check_password(password: str, name: str) -> None:
     Raises:
         ParameterError: It is too short or too long, or has the person's name in it.
     """
-    if not SHORTEST <= len(password) <= LONGEST:
-        wanted = f"{SHORTEST} to {LONGEST} characters"
+    if not MIN_PASSWORD_CHARACTERS <= len(password) <= MAX_PASSWORD_CHARACTERS:
+        wanted = f"{MIN_PASSWORD_CHARACTERS} to {MAX_PASSWORD_CHARACTERS} characters"
         raise ParameterError(f"password: wanted {wanted}, got {len(password)}")
     if name in password.lower():
         raise ParameterError("password: wanted one without the person's name, got one with it")

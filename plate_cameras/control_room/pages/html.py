@@ -108,7 +108,7 @@ def render_page(page: Page, texts: RoomTexts) -> str:
         root=page.root,
         name=page.name,
         words=escape(json.dumps(_words(texts), ensure_ascii=False)),
-        links="\n".join(_link(one, page, texts) for one in LINKS),
+        links="\n".join(_link(link, page, texts) for link in LINKS),
         preloads="\n".join(_preloads(page)),
         content=content,
     )

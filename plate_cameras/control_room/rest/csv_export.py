@@ -19,7 +19,7 @@ from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
-from plate_cameras.store.finding.pass_query import MOST, PassPage, PassQuery, Requester
+from plate_cameras.store.finding.pass_query import MAX_PAGE, PassPage, PassQuery, Requester
 
 EXPORTS = OpenStreams(most=4, most_of_one=2)
 """Exports read the database as fast as they can, so few may run at once."""
@@ -68,7 +68,7 @@ async def csv_response(
         QuotaExceeded: The caller has too many exports already.
         ServiceFull: There are too many exports.
     """
-    room, reader, query = request.room, request.room.store.reader, replace(query, limit=MOST)
+    room, reader, query = request.room, request.room.store.reader, replace(query, limit=MAX_PAGE)
     with ExitStack() as place:
         place.enter_context(EXPORTS.open(client_of(request)))
         first = await room.threads.run(lambda: _read_part(room, query, requester, form), SEARCH)

@@ -54,9 +54,9 @@ SAME_OF_OPENING = (
 """Fields that the store and the API have in the same form."""
 
 
-def to_pass(found: FoundPass, hits: Sequence[StoredHit]) -> PassFields:
+def to_pass(found_pass: FoundPass, hits: Sequence[StoredHit]) -> PassFields:
     """Return a stored pass as the API shows it."""
-    return PassFields.model_validate(_fields(found, hits))
+    return PassFields.model_validate(_fields(found_pass, hits))
 
 
 def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWithReadings:
@@ -116,40 +116,44 @@ def to_camera(
     )
 
 
-def _fields(found: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
-    region = known_region(found.text, found.format)
-    width, height = found.best["size_wh"]
-    return {name: getattr(found, name) for name in SAME} | {
-        "first_seen": to_rfc3339(found.first_seen_s),
-        "last_seen": to_rfc3339(found.last_seen_s),
-        "stored": to_rfc3339(found.stored_s),
-        "text_native": native_text(found.text, found.format) or "",
-        "text_score": round(found.text_score, 4),
+def _fields(found_pass: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
+    region = known_region(found_pass.text, found_pass.format)
+    width, height = found_pass.best["size_wh"]
+    return {name: getattr(found_pass, name) for name in SAME} | {
+        "first_seen": to_rfc3339(found_pass.first_seen_s),
+        "last_seen": to_rfc3339(found_pass.last_seen_s),
+        "stored": to_rfc3339(found_pass.stored_s),
+        "text_native": native_text(found_pass.text, found_pass.format) or "",
+        "text_score": round(found_pass.text_score, 4),
         "region": region.name if region else "",
-        "candidates": _candidates(found.candidates),
+        "candidates": _candidates(found_pass.candidates),
         "crossings": tuple(
             {
                 "line": crossing["line"],
                 "side": crossing["side"],
                 "time": to_rfc3339(crossing["time_s"]),
             }
-            for crossing in found.crossings
+            for crossing in found_pass.crossings
         ),
-        "speed_widths_s": round(found.speed_widths_s, 2),
+        "speed_widths_s": round(found_pass.speed_widths_s, 2),
         "best": {
-            "time": to_rfc3339(found.best["time_s"]),
-            "xyxy": tuple(found.best["box"]),
+            "time": to_rfc3339(found_pass.best["time_s"]),
+            "xyxy": tuple(found_pass.best["box"]),
             "width": width,
             "height": height,
         },
         "lists": tuple(vars(hit) for hit in hits),
-        "crop": _picture(found, "crop"),
-        "frame": _picture(found, "frame"),
+        "crop": _picture(found_pass, "crop"),
+        "frame": _picture(found_pass, "frame"),
     }
 
 
-def _picture(found: FoundPass, kind: str) -> str | None:
-    return f"/v1/passes/{quote(found.id, safe='')}/{kind}.jpg" if getattr(found, kind) else None
+def _picture(found_pass: FoundPass, kind: str) -> str | None:
+    return (
+        f"/v1/passes/{quote(found_pass.id, safe='')}/{kind}.jpg"
+        if getattr(found_pass, kind)
+        else None
+    )
 
 
 def _candidates(pairs: Sequence[tuple[str, float]]) -> tuple[dict[str, Any], ...]:

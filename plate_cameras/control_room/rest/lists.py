@@ -196,9 +196,9 @@ async def import_entries(request: RoomRequest) -> Response:
     return answer(Imported(imported=count))
 
 
-def _to_list(request: RoomRequest, one: PlateList) -> ListAnswer:
-    cameras = tuple(camera.name for camera in request.cameras if one.name in camera.lists)
-    return ListAnswer(**vars(one), cameras=cameras)
+def _to_list(request: RoomRequest, plate_list: PlateList) -> ListAnswer:
+    cameras = tuple(camera.name for camera in request.cameras if plate_list.name in camera.lists)
+    return ListAnswer(**vars(plate_list), cameras=cameras)
 
 
 def _to_entry(entry: ListEntry) -> EntryAnswer:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
-from plate_cameras.control_room.access.passwords import LONGEST, check_password
+from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS, check_password
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
@@ -42,7 +42,7 @@ class PersonChange(BaseModel):
     )
     password: str | None = Field(
         None,
-        max_length=LONGEST,
+        max_length=MAX_PASSWORD_CHARACTERS,
         repr=False,
         description="A new password, at least 12 characters. It ends the person's sessions. "
         "A new person needs one",

@@ -115,14 +115,14 @@ async def list_searches(request: RoomRequest) -> Response:
     return answer(AuditPage(searches=tuple(map(_to_entry, page)), cursor=cursor))
 
 
-def _to_entry(one: RecordedSearch) -> AuditEntry:
+def _to_entry(recorded_search: RecordedSearch) -> AuditEntry:
     return AuditEntry(
-        time=to_rfc3339(one.time_s),
-        who=one.who,
-        why=one.why,
-        kind=one.kind,
-        query=dict(one.query),
-        count=one.count,
+        time=to_rfc3339(recorded_search.time_s),
+        who=recorded_search.who,
+        why=recorded_search.why,
+        kind=recorded_search.kind,
+        query=dict(recorded_search.query),
+        count=recorded_search.count,
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from plate_cameras.control_room.rest.schemas import Point
 from plate_cameras.setting_sizes import MAX_AREAS, MAX_POINTS
-from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PARTS, MOST
+from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PAGE, MAX_PARTS
 from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH, end_of_day
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
@@ -118,7 +118,7 @@ class PassesQuery(Period):
     direction: Literal["", "towards", "away"] = Field(
         "", description="Motion of the vehicle", examples=["towards"]
     )
-    limit: int = Field(LIMIT, ge=1, le=MOST, description="Most passes of a page", examples=[50])
+    limit: int = Field(LIMIT, ge=1, le=MAX_PAGE, description="Most passes of a page", examples=[50])
     cursor: str = Field(
         "",
         max_length=MAX_CURSOR_LENGTH,
@@ -140,7 +140,9 @@ class CountsQuery(Period):
     offset_minutes: int = Field(
         0, ge=-1440, le=1440, description="Minutes that local time is ahead of UTC", examples=[180]
     )
-    limit: int = Field(MOST, ge=1, le=MOST, description="Most counts of a page", examples=[1000])
+    limit: int = Field(
+        MAX_PAGE, ge=1, le=MAX_PAGE, description="Most counts of a page", examples=[1000]
+    )
     cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
 
 
@@ -171,7 +173,7 @@ class PageQuery(Query):
 class NamesQuery(Query):
     """A page of things with names."""
 
-    limit: int = Field(NAMES, ge=1, le=MOST, description="Most of a page", examples=[100])
+    limit: int = Field(NAMES, ge=1, le=MAX_PAGE, description="Most of a page", examples=[100])
     cursor: str = Field("", max_length=MAX_CURSOR_LENGTH, description="`cursor` of the page before")
 
 

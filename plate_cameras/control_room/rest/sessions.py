@@ -11,7 +11,7 @@ from orchestrator.serving.gateway.extension import KEY_PREFIX, PERSON_PREFIX, cl
 from plate_cameras.control_room.access.cookies import csrf_of, delete_cookies, set_cookie, uses_tls
 from plate_cameras.control_room.access.logins import Login
 from plate_cameras.control_room.access.own_pages import check_own_page
-from plate_cameras.control_room.access.passwords import LONGEST
+from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
@@ -31,7 +31,9 @@ class Credentials(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     name: str = Field(max_length=200, description="Name of the person", examples=["anna"])
-    password: str = Field(max_length=LONGEST, repr=False, description="The password")
+    password: str = Field(
+        max_length=MAX_PASSWORD_CHARACTERS, repr=False, description="The password"
+    )
 
 
 class NewPassword(BaseModel):
@@ -39,8 +41,12 @@ class NewPassword(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    old_password: str = Field(max_length=LONGEST, repr=False, description="The present one")
-    password: str = Field(max_length=LONGEST, repr=False, description="At least 12 characters")
+    old_password: str = Field(
+        max_length=MAX_PASSWORD_CHARACTERS, repr=False, description="The present one"
+    )
+    password: str = Field(
+        max_length=MAX_PASSWORD_CHARACTERS, repr=False, description="At least 12 characters"
+    )
 
 
 class Session(BaseModel):
@@ -70,9 +76,9 @@ class Session(BaseModel):
 async def log_in(request: RoomRequest) -> Response:
     """Begin a session, and give the browser its cookie."""
     check_own_page(request.request.http.headers)
-    given = await body_of(request, Credentials, most=MAX_BYTES, hides_values=True)
+    body = await body_of(request, Credentials, most=MAX_BYTES, hides_values=True)
     logins = request.room.access.logins
-    login = await logins.log_in(given.name, given.password, _address_of(request))
+    login = await logins.log_in(body.name, body.password, _address_of(request))
     await _end(request)  # the one that this browser had before
     return _begun(request, login)
 
@@ -90,9 +96,9 @@ async def change_password(request: RoomRequest) -> Response:
     """Give the person who asks another password. All other sessions of the person end."""
     if not request.request.call.client.name.startswith(PERSON_PREFIX):
         raise Forbidden("wanted a person who has logged in, got a caller without a password")
-    given = await body_of(request, NewPassword, most=MAX_BYTES, hides_values=True)
+    body = await body_of(request, NewPassword, most=MAX_BYTES, hides_values=True)
     login = await request.room.access.logins.change_password(
-        request.principal.name, given.old_password, given.password, _address_of(request)
+        request.principal.name, body.old_password, body.password, _address_of(request)
     )
     return _begun(request, login)
 

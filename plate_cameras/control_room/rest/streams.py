@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from orchestrator.serving.gateway.extension import RETRY_AFTER_S, QuotaExceeded, ServiceFull
 from plate_cameras.control_room.endpoint import CHECK_S, RoomRequest
 
-MOST, MAX_PER_PERSON = 200, 16
+MAX_STREAMS, MAX_PER_PERSON = 200, 16
 """Open streams of one process, and of one client in it."""
 SEND_S = 60.0
 """Longest time that a caller may take to read a piece. After that its stream ends, to free its
@@ -30,7 +30,7 @@ class OpenStreams:
         most_of_one: Most streams of one client.
     """
 
-    def __init__(self, most: int = MOST, most_of_one: int = MAX_PER_PERSON) -> None:
+    def __init__(self, most: int = MAX_STREAMS, most_of_one: int = MAX_PER_PERSON) -> None:
         self._most, self._most_of_one = most, most_of_one
         self._of_clients: Counter[str] = Counter()
 

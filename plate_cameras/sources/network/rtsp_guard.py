@@ -127,8 +127,8 @@ class RtspGuard:
         self._answers += answer.replace(b"\r", b"")
         if self._redirect_at is None:
             start = max(0, searched_bytes - MAX_LINE_BYTES)
-            found = REDIRECT.search(self._answers, start)
-            self._redirect_at = found.start() if found else None
+            match = REDIRECT.search(self._answers, start)
+            self._redirect_at = match.start() if match else None
         if len(self._answers) > MAX_ANSWERS_BYTES:
             raise ConnectionAbortedError
         if self._redirect_at is None:

@@ -92,8 +92,8 @@ def admit(connection: sa.Connection, events: Sequence[AddressedEvent]) -> list[A
     if not known:
         return [*events]
     ids = sorted({one.event.passed.id for one in events})
-    found = sa.select(erased_passes.c.id).where(erased_passes.c.id.in_(ids))
-    deleted = {*connection.execute(found).scalars()}
+    statement = sa.select(erased_passes.c.id).where(erased_passes.c.id.in_(ids))
+    deleted = {*connection.execute(statement).scalars()}
     admitted, dropped = [], []
     for one in events:
         passed = one.event.passed
@@ -112,9 +112,9 @@ def admit_openings(connection: sa.Connection, openings: Sequence[GateOpening]) -
     """Return the records of gates that may be stored."""
     known = read(connection)
 
-    def is_kept(one: GateOpening) -> bool:
-        is_erased = _matcher(known, one.requested_s)
-        return not any(is_erased(str(text)) for text in (one.text, one.entry_text))
+    def is_kept(opening: GateOpening) -> bool:
+        is_erased = _matcher(known, opening.requested_s)
+        return not any(is_erased(str(text)) for text in (opening.text, opening.entry_text))
 
     return [opening for opening in openings if is_kept(opening)] if known else [*openings]
 
@@ -175,11 +175,13 @@ def _texts(passed: Pass) -> list[str]:
 def _without(passed: Pass, is_erased: Callable[[str], bool]) -> Pass:
     """Return a pass of another vehicle without the text where frames were misread."""
 
-    def clean(one: Observation) -> Observation:
-        plate = replace(one.plate, candidates=_others(one.plate.candidates, is_erased))
+    def clean(observation: Observation) -> Observation:
+        plate = replace(
+            observation.plate, candidates=_others(observation.plate.candidates, is_erased)
+        )
         if is_erased(plate.text) or is_erased(plate.raw_text):
             plate = replace(plate, text="", raw_text="", text_score=0.0)
-        return replace(one, plate=plate)
+        return replace(observation, plate=plate)
 
     best = replace(passed.best, observation=clean(passed.best.observation))
     observations = tuple(map(clean, passed.observations))

@@ -116,5 +116,5 @@ def _remove(connection: sa.Connection, pictures: PictureStore, digests: Sequence
 
 def _shown(connection: sa.Connection, digests: Sequence[bytes]) -> set[bytes]:
     columns = (passes.c.crop, passes.c.frame)
-    found = sa.union(*(sa.select(column).where(column.in_(digests)) for column in columns))
-    return set(connection.execute(found).scalars())
+    statement = sa.union(*(sa.select(column).where(column.in_(digests)) for column in columns))
+    return set(connection.execute(statement).scalars())

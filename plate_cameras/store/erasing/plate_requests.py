@@ -48,8 +48,8 @@ def count_passes_of(connection: sa.Connection, text: str, scope: Scope) -> int:
 def read_passes_of(connection: sa.Connection, text: str, scope: Scope) -> Iterator[PassDetails]:
     """Return the passes of a plate in a scope, one by one, with their readings and hits."""
     for number in _numbers_of(connection, text, scope):
-        found = sa.select(passes).where(passes.c.number == number)
-        row = connection.execute(found).mappings().one()
+        statement = sa.select(passes).where(passes.c.number == number)
+        row = connection.execute(statement).mappings().one()
         yield describe(connection, to_found(row), scope)
 
 
@@ -103,8 +103,8 @@ def delete_entries_of(database: Database, text: str) -> int:
     """
     entry = list_entries.c
     with database.reading(LONG_S) as connection:  # it reads all entries, and holds no lock
-        found = sa.select(entry.list_id, entry.edition).where(entry.text == text)
-        keys = {tuple(row) for row in connection.execute(found)}
+        statement = sa.select(entry.list_id, entry.edition).where(entry.text == text)
+        keys = {tuple(row) for row in connection.execute(statement)}
     with database.writing() as connection:
         current = sa.select(lists.c.id, lists.c.edition, lists.c.last_edition).with_for_update()
         rows = connection.execute(current.order_by(lists.c.id)).all()

@@ -118,8 +118,8 @@ def erase_from_documents(database: Database, text: str) -> None:
 
     for table in (deliveries, camera_states):
         document = _as_text(table.c.document)
-        found = sa.or_(*(document.contains(f'"{one}"') for one in (text, to_cyrillic(text))))
-        _change(database, table, found, change)
+        statement = sa.or_(*(document.contains(f'"{one}"') for one in (text, to_cyrillic(text))))
+        _change(database, table, statement, change)
 
 
 def erase_from_searches(database: Database, text: str) -> None:
@@ -142,7 +142,7 @@ def _redact(
     database: Database,
     table: sa.Table,
     names: Sequence[str],
-    found: sa.ColumnElement[bool],
+    condition: sa.ColumnElement[bool],
     text: str,
 ) -> None:
     """Redact columns of the rows of a table for which something is so, page by page."""
@@ -152,7 +152,7 @@ def _redact(
 
     keys = [*table.primary_key.columns]
     columns = [*keys, *(table.c[name] for name in names)]
-    page = sa.select(*columns).where(found).order_by(*keys).limit(FOUND_AT_ONCE)
+    page = sa.select(*columns).where(condition).order_by(*keys).limit(FOUND_AT_ONCE)
     rows = _read(database, page)
     while rows:
         changed = [
@@ -164,10 +164,10 @@ def _redact(
 
 
 def _change(
-    database: Database, table: sa.Table, found: sa.ColumnElement[bool], change: Change
+    database: Database, table: sa.Table, condition: sa.ColumnElement[bool], change: Change
 ) -> None:
     """Change the rows of a table for which something is so, in small transactions."""
-    places = _read(database, sa.select(*table.primary_key.columns).where(found))
+    places = _read(database, sa.select(*table.primary_key.columns).where(condition))
     _change_rows(database, table, places, change)
 
 
@@ -184,10 +184,10 @@ def _change_rows(
     def change_some(connection: sa.Connection, most: int, done: int) -> int:
         some = places[done : done + most]
         for place in some:
-            one = sa.and_(*(key == value for key, value in zip(keys, place, strict=True)))
-            row = connection.execute(sa.select(table).where(one).with_for_update()).first()
+            statement = sa.and_(*(key == value for key, value in zip(keys, place, strict=True)))
+            row = connection.execute(sa.select(table).where(statement).with_for_update()).first()
             if row:
-                connection.execute(sa.update(table).where(one).values(change(row)))
+                connection.execute(sa.update(table).where(statement).values(change(row)))
         return len(some)
 
     in_steps(database, change_some, BATCH)

@@ -186,10 +186,10 @@ def _stamp_table(
     database: Database, table: sa.Table, is_chosen: sa.ColumnElement[bool], kept_s: float
 ) -> None:
     key = next(iter(table.primary_key.columns))
-    found = sa.select(key).where(table.c.kept_s.is_(None), is_chosen)
+    statement = sa.select(key).where(table.c.kept_s.is_(None), is_chosen)
 
     def stamp_some(connection: sa.Connection, most: int, _: int) -> int:
-        some = key.in_(found.limit(most).scalar_subquery())
+        some = key.in_(statement.limit(most).scalar_subquery())
         return connection.execute(sa.update(table).where(some).values(kept_s=kept_s)).rowcount
 
     in_steps(database, stamp_some, LARGE_BATCH)
@@ -214,8 +214,8 @@ def _older(age: Age) -> sa.Select[Any]:
     age_from_s = sa.case((passes.c.clock == "file", passes.c.stored_s), else_=passes.c.last_seen_s)
     columns = (passes.c.first_seen_s, passes.c.number)
     is_old = age.is_reached(age_from_s, KEPT_FROM)
-    found = sa.select(*columns).where(passes.c.first_seen_s < age.until_s, is_old)
-    return found.order_by(*columns)
+    statement = sa.select(*columns).where(passes.c.first_seen_s < age.until_s, is_old)
+    return statement.order_by(*columns)
 
 
 def _hits(list_ids: Sequence[int]) -> sa.ColumnElement[bool]:

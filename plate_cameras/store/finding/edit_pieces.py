@@ -23,8 +23,8 @@ REGION_LENGTH = 3
 """Largest number of digits of a region, at the end of a text."""
 FREQUENT = 0.02
 """Share of the texts that have a piece, from which on other characters are asked for, too."""
-SHORTEST = 2
-"""Smallest number of characters of such a companion."""
+MIN_PIECE = 2
+"""Least characters of such a companion."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _cut_out(wrapped: str, places: Iterable[int]) -> list[str]:
 
 def _is_companion(rest: str, piece: str) -> bool:
     """Tell whether a trigram index finds it: two characters by those that may follow them."""
-    least = SHORTEST if not rest.endswith(END) else GRAM
+    least = MIN_PIECE if not rest.endswith(END) else GRAM
     return len(rest) >= least and rest not in piece
 
 

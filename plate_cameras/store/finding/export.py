@@ -79,10 +79,10 @@ def export_passes(
     """
     count, written = 0, set[str]()
     with _open(target) as files, TemporaryFile(dir=target.parent) as lines:
-        for one in details:
+        for detail in details:
             count += 1
-            lines.write(f"{json.dumps(asdict(one), ensure_ascii=False)}\n".encode())
-            for digest in {one.found.crop, one.found.frame} - written - {None}:
+            lines.write(f"{json.dumps(asdict(detail), ensure_ascii=False)}\n".encode())
+            for digest in {detail.found.crop, detail.found.frame} - written - {None}:
                 if digest and (picture := _read(pictures, digest)):
                     files.write(f"{PICTURES}/{digest}.jpg", picture)
                     written.add(digest)

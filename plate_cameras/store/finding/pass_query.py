@@ -10,8 +10,8 @@ from orchestrator.errors import ParameterError
 from plate_cameras.store.scope import EVERYTHING, Scope
 
 LIMIT = 50
-MOST = 1000
-"""Largest number of passes on one page."""
+MAX_PAGE = 1000
+"""Most passes on one page."""
 MAX_NAMES = 200
 """Largest number of cameras, or zones, of a search."""
 MAX_PARTS = 10
@@ -73,8 +73,8 @@ class PassQuery:
     cursor: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.limit <= MOST:
-            raise ParameterError(f"limit: wanted 1 to {MOST}, got {self.limit}")
+        if not 1 <= self.limit <= MAX_PAGE:
+            raise ParameterError(f"limit: wanted 1 to {MAX_PAGE}, got {self.limit}")
         for name, most in (("cameras", MAX_NAMES), ("zones", MAX_NAMES), ("parts", MAX_PARTS)):
             if (count := len(getattr(self, name))) > most:
                 raise ParameterError(f"{name}: wanted at most {most}, got {count}")

@@ -66,8 +66,8 @@ def find_list(connection: sa.Connection, name: str, scope: Scope) -> int:
     Raises:
         UnknownName: The name does not exist in the scope.
     """
-    found = sa.select(lists.c.id, lists.c.groups).where(lists.c.name == name)
-    row = connection.execute(found).first()
+    statement = sa.select(lists.c.id, lists.c.groups).where(lists.c.name == name)
+    row = connection.execute(statement).first()
     if row is None or not scope.sees_list(name, row.groups):
         raise UnknownName(f"there is no list {name!r}")
     return int(row.id)
@@ -87,13 +87,13 @@ def read_details(connection: sa.Connection, pass_id: str, scope: Scope) -> PassD
     return describe(connection, to_found(found), scope)
 
 
-def describe(connection: sa.Connection, found: FoundPass, scope: Scope) -> PassDetails:
+def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:
     """Return a pass with its readings and hits."""
     columns = [one for one in readings.c if one.name not in ("pass_number", "position")]
-    of_pass = sa.select(*columns).where(readings.c.pass_number == found.number)
+    of_pass = sa.select(*columns).where(readings.c.pass_number == found_pass.number)
     rows = connection.execute(of_pass.order_by(readings.c.position)).mappings()
-    hits = read_hits(connection, [found.number], scope).get(found.number, ())
-    return PassDetails(found, tuple(map(_to_reading, rows)), hits)
+    hits = read_hits(connection, [found_pass.number], scope).get(found_pass.number, ())
+    return PassDetails(found_pass, tuple(map(_to_reading, rows)), hits)
 
 
 def read_hits(

@@ -93,10 +93,10 @@ class Dialect:
     def _by_pieces(self, text: TextCondition) -> sa.Select[Any]:
         table, number = pass_texts, pass_texts.c.number
         if self.is_postgresql:
-            found = sa.select(number).where(*self._postgresql_pieces(text))
-            found = found.where(self.matches(table.c.text, text))
+            statement = sa.select(number).where(*self._postgresql_pieces(text))
+            statement = statement.where(self.matches(table.c.text, text))
         else:
-            found = sa.select(sa.literal_column("rowid", number.type).label("number"))
+            statement = sa.select(sa.literal_column("rowid", number.type).label("number"))
             # With the plus, FTS5 does not see the patterns: SQLite 3.40 crashes over short ones.
             column = sa.literal_column("+pass_texts.text", sa.String)
             wanted = (
@@ -104,11 +104,11 @@ class Dialect:
                 if text.edits
                 else (match_all(text.runs))
             )
-            found = found.select_from(table).where(
+            statement = statement.select_from(table).where(
                 sa.literal_column("pass_texts").op("MATCH")(wanted),
                 self.matches(column, text, wrapped=True),
             )
-        return found
+        return statement
 
     def _by_prefix(self, text: TextCondition) -> sa.Select[Any]:
         column = passes.c.text

@@ -19,7 +19,7 @@ WILDCARDS = "*?"
 GRAM = 3
 """Shortest piece that a trigram index finds."""
 MAX_EDITS = 2
-LONGEST = 32
+MAX_CHARACTERS = 32
 
 
 def clean_text(text: str, wildcards: str = "") -> str:
@@ -30,9 +30,9 @@ def clean_text(text: str, wildcards: str = "") -> str:
     """
     cleaned = to_latin("".join(text.split()))
     allowed = all(char.isalnum() or char in wildcards for char in cleaned)
-    if len(cleaned) > LONGEST or not allowed:
+    if len(cleaned) > MAX_CHARACTERS or not allowed:
         also = " ".join(("letters and digits", *wildcards))
-        raise ParameterError(f"text: wanted at most {LONGEST} {also}, got {text!r}")
+        raise ParameterError(f"text: wanted at most {MAX_CHARACTERS} {also}, got {text!r}")
     return cleaned
 
 

@@ -123,13 +123,17 @@ def _read_stored(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Any
     return {row.alias: row for row in connection.execute(both)}
 
 
-def _join(connection: sa.Connection, one: AddressedEvent, claim: LeaseClaim) -> Any | None:
+def _join(connection: sa.Connection, addressed: AddressedEvent, claim: LeaseClaim) -> Any | None:
     """Return another owner's pass of the same vehicle, and note that it has this id, too."""
-    if not one.event.passed.text:
+    if not addressed.event.passed.text:
         return None
-    other = connection.execute(_others(one, claim.epoch)).first()
+    other = connection.execute(_others(addressed, claim.epoch)).first()
     if other:
-        row = {"id": one.event.passed.id, "pass_number": other.number, "epoch": claim.epoch}
+        row = {
+            "id": addressed.event.passed.id,
+            "pass_number": other.number,
+            "epoch": claim.epoch,
+        }
         connection.execute(sa.insert(joined_passes).values(row))
     return other
 
@@ -139,12 +143,12 @@ def _latest_epoch(stored: Any) -> int:
     return max(filter(None, (stored.epoch, stored.joined_epoch)), default=0)
 
 
-def _others(one: AddressedEvent, epoch: int) -> sa.Select[Any]:
+def _others(addressed: AddressedEvent, epoch: int) -> sa.Select[Any]:
     """Return the statement that finds the nearest pass that could be the same vehicle's.
 
     All times are those of the camera's frames. A pass takes one second id from each lease.
     """
-    columns, passed = passes.c, one.event.passed
+    columns, passed = passes.c, addressed.event.passed
     taken = sa.exists().where(
         joined_passes.c.pass_number == columns.number, joined_passes.c.epoch == epoch
     )
@@ -171,13 +175,13 @@ def _has_text_of(passed: Pass) -> sa.ColumnElement[bool]:
     return sa.or_(passes.c.text.in_(sorted(texts)), read.scalar_subquery() >= MIN_READ)
 
 
-def _under(stored: Any | None, one: AddressedEvent) -> AddressedEvent:
+def _under(stored: Any | None, addressed: AddressedEvent) -> AddressedEvent:
     """Return an event with the id of a stored pass."""
-    passed = one.event.passed
+    passed = addressed.event.passed
     if stored is None or stored.id == passed.id:
-        return one
+        return addressed
     first_s = min(passed.first_seen_s, stored.first_seen_s)
     # Once it is closed, it stays so; what the other owner has seen later is kept all the same.
     progress = "closed" if stored.progress == "closed" else passed.progress
     joined = replace(passed, id=stored.id, first_seen_s=first_s, progress=progress)
-    return replace(one, event=replace(one.event, passed=joined))
+    return replace(addressed, event=replace(addressed.event, passed=joined))

@@ -106,8 +106,8 @@ def write_entries(
 
 def lock_current(connection: sa.Connection, number: int) -> Edition:
     """Return the edition of a list that is in place, and lock the list against other writers."""
-    found = sa.select(lists.c.edition, lists.c.revision).where(lists.c.id == number)
-    row = connection.execute(found.with_for_update()).one()
+    statement = sa.select(lists.c.edition, lists.c.revision).where(lists.c.id == number)
+    row = connection.execute(statement.with_for_update()).one()
     return Edition(number, row.edition, row.edition, row.revision)
 
 
@@ -150,10 +150,10 @@ def drop_editions(database: Database, list_id: int, *dropped: int) -> None:
     """Delete the editions of a list that are neither in place nor written, and some others."""
     of_list = ENTRY.list_id == list_id
     with database.reading(SEARCH_S) as connection:
-        found = sa.select(lists.c.edition, lists.c.last_edition).where(lists.c.id == list_id)
-        kept = {*(connection.execute(found).first() or ())} - {*dropped}
+        statement = sa.select(lists.c.edition, lists.c.last_edition).where(lists.c.id == list_id)
+        kept = {*(connection.execute(statement).first() or ())} - {*dropped}
         stored = sa.select(ENTRY.edition).where(of_list).distinct()
-        numbers = [one for one in connection.execute(stored).scalars() if one not in kept]
+        numbers = [number for number in connection.execute(stored).scalars() if number not in kept]
     for number in numbers:
         _delete_all(database, ENTRY.text, sa.and_(of_list, ENTRY.edition == number), "")
 
@@ -231,8 +231,8 @@ def _put_in_place(
     if keeps_others and revision != edition.revision:
         return False
     with _writing_edition(database, edition) as connection:
-        found = sa.select(lists.c.revision, lists.c.entries).where(of_list)
-        row = connection.execute(found).one()
+        statement = sa.select(lists.c.revision, lists.c.entries).where(of_list)
+        row = connection.execute(statement).one()
         if row.revision != revision:
             return False
         connection.execute(sa.update(lists).where(of_list).values(edition=edition.number))

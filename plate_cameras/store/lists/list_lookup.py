@@ -149,7 +149,7 @@ class ListLookup:
             connection: The transaction that writes the hits. The lists were read before it.
             questions: The arguments of `match`.
         """
-        hits = {one: self.match(*one) for one in {*questions}}
+        hits = {question: self.match(*question) for question in {*questions}}
         found = {(number, hit.entry) for some in hits.values() for number, hit in some.items()}
         stored = _read_current(connection, found)
         return {
@@ -166,14 +166,14 @@ def current_entries(list_id: int) -> sa.Select[Any]:
     return _entries_in_place().where(lists.c.id == list_id).order_by(list_entries.c.text)
 
 
-def read_entries(connection: sa.Connection, found: sa.Select[Any]) -> Iterator[ListEntry]:
+def read_entries(connection: sa.Connection, statement: sa.Select[Any]) -> Iterator[ListEntry]:
     """Return entries one by one; few of their rows are in memory."""
-    with connection.execute(found, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
+    with connection.execute(statement, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from (ListEntry(*row) for row in rows)
 
 
 def _load(connection: sa.Connection, number: int, name: str, revision: int) -> LoadedList:
-    exact = {one.text: one for one in read_entries(connection, current_entries(number))}
+    exact = {entry.text: entry for entry in read_entries(connection, current_entries(number))}
     fuzzy = tuple(one for one in exact.values() if one.edits)
     loaded = LoadedList(number, name, revision, exact, fuzzy)
     loaded.match("", 0.0)  # cuts the texts into pieces here, and not in the loop of the gates

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import BYTE_ORDER_MARK, EXCEL, PLAIN, CsvForm
 from plate_cameras.events import to_rfc3339
-from plate_cameras.store.finding.pass_query import LIMIT, MOST
+from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text
 from plate_cameras.store.lists.list_editions import MAX_ENTRIES
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
@@ -162,8 +162,8 @@ class EntryQuery:
     cursor: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.limit <= MOST:
-            raise ParameterError(f"limit: wanted 1 to {MOST}, got {self.limit}")
+        if not 1 <= self.limit <= MAX_PAGE:
+            raise ParameterError(f"limit: wanted 1 to {MAX_PAGE}, got {self.limit}")
 
     def finds(self, entry: ListEntry) -> bool:
         """Tell whether an entry has the part."""

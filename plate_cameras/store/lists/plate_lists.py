@@ -16,7 +16,7 @@ from plate_cameras.store.errors import (
     StoreError,
     UnknownName,
 )
-from plate_cameras.store.finding.pass_query import MOST, Requester
+from plate_cameras.store.finding.pass_query import MAX_PAGE, Requester
 from plate_cameras.store.finding.search import find_list
 from plate_cameras.store.finding.text_patterns import clean_text
 from plate_cameras.store.lists import list_editions
@@ -245,17 +245,17 @@ class PlateLists:
             )
             self._record(connection, requester, "export list", {"list_name": name}, count or 0)
         yield form.mark + form.to_lines([COLUMNS], "\n")
-        query = EntryQuery(limit=MOST)
+        query = EntryQuery(limit=MAX_PAGE)
         while True:
             page = self.page(name, query, requester.scope)
             with self._database.reading() as connection:
                 in_place = sa.select(lists.c.edition).where(lists.c.id == edition.list_id)
                 if connection.scalar(in_place) != edition.number:
                     raise ChangedMeanwhile(f"list {name}: its entries were replaced; try again")
-            yield form.to_lines((to_row(one, form) for one in page.entries), "\n")
+            yield form.to_lines((to_row(entry, form) for entry in page.entries), "\n")
             if not page.cursor:
                 return
-            query = EntryQuery(limit=MOST, cursor=page.cursor)
+            query = EntryQuery(limit=MAX_PAGE, cursor=page.cursor)
 
     def _put(
         self, connection: sa.Connection, number: int, entries: Mapping[str, ListEntry]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from plate_cameras.store.errors import RejectedValue
-from plate_cameras.store.finding.pass_query import LIMIT, MOST, parse_cursor
+from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE, parse_cursor
 from plate_cameras.store.scope import EVERYTHING, Scope
 from plate_cameras.store.tables.database import insert
 from plate_cameras.store.tables.schema import gate_openings, joined_passes, passes
@@ -103,20 +103,20 @@ def read_page(
     pass_id: str | None = None,
 ) -> OpeningPage:
     """Return a page of openings, the newest first; see `OpeningLog.page`."""
-    if not 1 <= limit <= MOST:
-        raise ParameterError(f"limit: wanted 1 to {MOST}, got {limit}")
+    if not 1 <= limit <= MAX_PAGE:
+        raise ParameterError(f"limit: wanted 1 to {MAX_PAGE}, got {limit}")
     place = gate_openings.c.requested_s, gate_openings.c.number
-    found = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
+    statement = sa.select(*COLUMNS, gate_openings.c.number).order_by(*(one.desc() for one in place))
     if (after := parse_cursor(cursor)) is not None:
-        found = found.where(sa.tuple_(*place) < sa.tuple_(*after))
+        statement = statement.where(sa.tuple_(*place) < sa.tuple_(*after))
     if scope.cameras is not None:
-        found = found.where(gate_openings.c.camera.in_(scope.cameras))
+        statement = statement.where(gate_openings.c.camera.in_(scope.cameras))
     if pass_id is not None:
         # A gate knows a vehicle by the id of its own watcher, which may be the second of a pass.
         second = sa.select(joined_passes.c.id).join_from(joined_passes, passes)
         ids = sa.union_all(sa.select(sa.literal(pass_id)), second.where(passes.c.id == pass_id))
-        found = found.where(gate_openings.c.pass_id.in_(ids))
-    rows = connection.execute(found.limit(limit + 1)).mappings().all()
+        statement = statement.where(gate_openings.c.pass_id.in_(ids))
+    rows = connection.execute(statement.limit(limit + 1)).mappings().all()
     last = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
     return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
@@ -124,10 +124,10 @@ def read_page(
 
 def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
     """Return what counts as an opening since a Unix time, the oldest first."""
-    found = sa.select(*COLUMNS).where(
+    statement = sa.select(*COLUMNS).where(
         gate_openings.c.requested_s >= since_s, gate_openings.c.outcome.in_(COUNTING)
     )
-    rows = connection.execute(found.order_by(gate_openings.c.requested_s)).mappings()
+    rows = connection.execute(statement.order_by(gate_openings.c.requested_s)).mappings()
     return tuple(_of_rows(rows))
 
 
@@ -143,20 +143,22 @@ def read_recent(
         is_kept: True if ages are counted by the store's clock, from when a record was stored.
     """
     column = gate_openings.c.kept_s if is_kept else gate_openings.c.requested_s
-    found = sa.select(*COLUMNS, column.label("since_s")).where(
+    statement = sa.select(*COLUMNS, column.label("since_s")).where(
         column >= now_s - within_s, gate_openings.c.outcome.in_(COUNTING)
     )
-    rows = connection.execute(found.order_by(column)).mappings().all()
+    rows = connection.execute(statement.order_by(column)).mappings().all()
     ages_s = [max(0.0, now_s - row["since_s"]) for row in rows]
     return [*zip(_of_rows(rows), ages_s, strict=True)]
 
 
 def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
     """Return everything that gates did for a plate in a scope."""
-    found = sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)
+    statement = (
+        sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)
+    )
     if scope.cameras is not None:
-        found = found.where(gate_openings.c.camera.in_(scope.cameras))
-    return tuple(_shown(connection.execute(found).mappings(), scope))
+        statement = statement.where(gate_openings.c.camera.in_(scope.cameras))
+    return tuple(_shown(connection.execute(statement).mappings(), scope))
 
 
 def delete_openings_of(connection: sa.Connection, text: str) -> int:
@@ -191,8 +193,8 @@ def _concerns(text: str, scope: Scope) -> sa.ColumnElement[bool]:
 
 def _shown(rows: Iterable[sa.RowMapping], scope: Scope) -> Iterator[GateOpening]:
     """Return openings, without lists that the scope does not use."""
-    for one in _of_rows(rows):
-        yield one if scope.uses(one.list) else replace(one, list="", entry_text="")
+    for row in _of_rows(rows):
+        yield row if scope.uses(row.list) else replace(row, list="", entry_text="")
 
 
 def _of_rows(rows: Iterable[sa.RowMapping]) -> Iterator[GateOpening]:

@@ -87,9 +87,9 @@ class LoginAttempts:
 
     def _wait_s(self, limits: Sequence[AttemptLimit], now_s: float) -> float:
         digests = [limit.digest for limit in limits]
-        found = sa.select(login_attempts).where(login_attempts.c.subject.in_(digests))
+        statement = sa.select(login_attempts).where(login_attempts.c.subject.in_(digests))
         with self._database.reading() as connection:
-            used = {row.subject: row.used_until_s for row in connection.execute(found)}
+            used = {row.subject: row.used_until_s for row in connection.execute(statement)}
         late = [one for one in limits if used.get(one.digest, now_s) > one.longest_s(now_s)]
         if late:
             self._shorten(late, now_s)

@@ -92,8 +92,8 @@ class People:
     def find(self, name: str) -> StoredPerson | None:
         """Return a person for a login; None if there is none of this name."""
         with self._database.reading() as connection:
-            found = sa.select(people).where(people.c.name == name)
-            row = connection.execute(found).mappings().first()
+            statement = sa.select(people).where(people.c.name == name)
+            row = connection.execute(statement).mappings().first()
         return StoredPerson(to_person(row), row["password_hash"]) if row else None
 
     def add(self, person: Person, password_hash: str, requester: Requester) -> None:
@@ -208,8 +208,8 @@ def _check_change(
     The rows stay locked, so that two administrators cannot remove each other at the same time.
     """
     concerned = sa.or_(people.c.name == name, people.c.role == ADMINISTRATOR)
-    found = sa.select(people).where(concerned).order_by(people.c.name).with_for_update()
-    rows = {one.name: one for one in map(to_person, connection.execute(found).mappings())}
+    statement = sa.select(people).where(concerned).order_by(people.c.name).with_for_update()
+    rows = {one.name: one for one in map(to_person, connection.execute(statement).mappings())}
     if name not in rows or not scope.includes(rows[name].groups):
         raise UnknownName(f"there is no person {name[:100]!r}")
     administrators = [row.name for row in rows.values() if row.administers_all]

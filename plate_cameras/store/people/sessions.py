@@ -63,8 +63,8 @@ class Sessions:
             "kept_until_s": kept_s + lifetime_s,
         }
         with self._database.writing() as connection:
-            found = sa.select(people.c.groups).where(same).with_for_update()
-            groups = connection.scalar(found)
+            statement = sa.select(people.c.groups).where(same).with_for_update()
+            groups = connection.scalar(statement)
             if groups is None:
                 return False
             _delete_old(connection, name, now_s, kept_s)
@@ -88,11 +88,11 @@ class Sessions:
 
     def digests(self) -> frozenset[bytes]:
         """Return the digests of the tokens of all sessions that have not ended."""
-        found = sa.select(sessions.c.token_digest).where(
+        statement = sa.select(sessions.c.token_digest).where(
             sessions.c.expires_s > self._clock(), self._kept() < KEPT_UNTIL
         )
         with self._database.reading() as connection:
-            return frozenset(connection.execute(found).scalars())
+            return frozenset(connection.execute(statement).scalars())
 
     def end(self, token: str) -> None:
         """End a session."""

@@ -91,7 +91,9 @@ def _kind_of(error: BaseException) -> type[StoreError]:
     names = {one.__name__ for one in type(error).__mro__}
     if names & REJECTED:
         return RejectedValue
-    if names & {*UNCLEAR, "InterfaceError"} and any(one in str(error) for one in BAD_PARAMETERS):
+    if names & {*UNCLEAR, "InterfaceError"} and any(
+        parameter in str(error) for parameter in BAD_PARAMETERS
+    ):
         return RejectedValue
     if isinstance(error, SQLAlchemyError) or (names & UNCLEAR and "closed" not in str(error)):
         return StoreError

@@ -27,12 +27,12 @@ def find_in_sqlite(run: str) -> sa.Select[Any] | sa.CompoundSelect[Any]:
     """
     term = pass_text_grams.c.term
     begins = sa.and_(term >= run, term < run + HIGHEST)
-    found = sa.select(pass_text_grams.c.doc)
+    statement = sa.select(pass_text_grams.c.doc)
     if len(run) > 1:
-        return found.where(begins).distinct()
+        return statement.where(begins).distinct()
     firsts = _first_characters()
-    last = found.join(firsts, term == firsts.c.char + run + END)
-    return sa.union(found.where(begins), last)
+    last = statement.join(firsts, term == firsts.c.char + run + END)
+    return sa.union(statement.where(begins), last)
 
 
 def _first_characters() -> sa.CTE:
@@ -79,8 +79,8 @@ def _any_that_begins(run: str) -> sa.ColumnElement[str]:
     following = first.where(term >= terms.c.term + HIGHEST).scalar_subquery()
     terms = terms.union_all(sa.select(following).where(terms.c.term.is_not(None)))
     quoted = sa.func.group_concat(sa.literal('"') + terms.c.term + '"', " OR ")
-    found = sa.func.coalesce(quoted, _quote(NOWHERE), type_=sa.String)
-    return sa.select(found).where(terms.c.term.is_not(None)).scalar_subquery()
+    statement = sa.func.coalesce(quoted, _quote(NOWHERE), type_=sa.String)
+    return sa.select(statement).where(terms.c.term.is_not(None)).scalar_subquery()
 
 
 def _any(runs: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.formats.regions import known_region
+from plate_cameras.events import to_document
 from plate_cameras.passes import Observation, Pass
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
@@ -94,3 +95,15 @@ def _box(observation: Observation) -> list[float]:
 
 def _round_scores(candidates: tuple[tuple[str, float], ...]) -> list[list[Any]]:
     return [[text, round(score, 4)] for text, score in candidates]
+
+
+def to_delivery_rows(
+    addressed: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
+) -> list[Row]:
+    """Return a row for each sink that gets the event."""
+    document = to_document(addressed.event)
+    document["data"]["lists"] = describe_hits(hits)
+    common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
+    due_s = addressed.stored_s if kept_s is None else kept_s
+    times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
+    return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]

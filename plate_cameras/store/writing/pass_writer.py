@@ -11,7 +11,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from plate_cameras.clocks import unix_s
-from plate_cameras.events import to_document
 from plate_cameras.store.leases.lease_fence import LeaseFence
 from plate_cameras.store.lists.list_lookup import ListHit, ListLookup, Question
 from plate_cameras.store.tables.database import among
@@ -28,7 +27,7 @@ from plate_cameras.store.tables.schema import (
 )
 from plate_cameras.store.writing.addressed_events import AddressedEvent
 from plate_cameras.store.writing.pass_rows import (
-    describe_hits,
+    to_delivery_rows,
     to_hit_rows,
     to_pass_row,
     to_reading_rows,
@@ -58,11 +57,11 @@ class PassWriter:
     def pictures(self, events: Sequence[AddressedEvent]) -> list[bytes]:
         """Return the pictures that must be kept before the events are written."""
         of_claims = defaultdict(list)  # those of one claim may be rejected, and those before not
-        for one in events:
-            of_claims[one.event.claim].append(one)
-        last = [one for some in of_claims.values() for one in _latest(some).values()]
-        best = [one.event.passed.best for one in last]
-        return [picture for one in best for picture in (one.crop_jpeg, one.frame_jpeg)]
+        for addressed in events:
+            of_claims[addressed.event.claim].append(addressed)
+        last = [addressed for some in of_claims.values() for addressed in _latest(some).values()]
+        best = [addressed.event.passed.best for addressed in last]
+        return [picture for look in best for picture in (look.crop_jpeg, look.frame_jpeg)]
 
     def write(
         self,
@@ -91,14 +90,24 @@ class PassWriter:
         hits = self.lookup.match_stored(connection, map(_question, events))
         latest = _latest(events)
         known = _read_known(connection, [*latest])
-        newer = [one for one in latest.values() if _is_news(one, known.get(one.event.passed.id))]
+        newer = [
+            addressed
+            for addressed in latest.values()
+            if _is_news(addressed, known.get(addressed.event.passed.id))
+        ]
         _write_passes(connection, newer, known, kept_s)
         numbers = {key: row.number for key, row in known.items()}
         numbers |= _read_numbers(connection, [key for key in latest if key not in known])
         self._write_parts(connection, newer, numbers, known, hits)
-        told = [one for one in events if not _is_late(one, known.get(one.event.passed.id))]
+        told = [
+            addressed
+            for addressed in events
+            if not _is_late(addressed, known.get(addressed.event.passed.id))
+        ]
         self._write_deliveries(connection, told, numbers, kept_s, hits)
-        self._write_changes(connection, events, {one.event.passed.id for one in newer}, numbers)
+        self._write_changes(
+            connection, events, {addressed.event.passed.id for addressed in newer}, numbers
+        )
 
     def _write_parts(
         self,
@@ -110,13 +119,15 @@ class PassWriter:
     ) -> None:
         """Write the readings, zones and hits of passes, in place of those that are there."""
         rows: dict[sa.Table, list[Row]] = {table: [] for table in PARTS}
-        for one in events:
-            passed = one.event.passed
+        for addressed in events:
+            passed = addressed.event.passed
             number = numbers[passed.id]
             rows[readings] += to_reading_rows(passed, number)
             rows[pass_zones] += to_zone_rows(passed, number)
-            rows[list_hits] += to_hit_rows(passed, number, hits[_question(one)])
-        again = [numbers[key] for one in events if (key := one.event.passed.id) in known]
+            rows[list_hits] += to_hit_rows(passed, number, hits[_question(addressed)])
+        again = [
+            numbers[key] for addressed in events if (key := addressed.event.passed.id) in known
+        ]
         for table, added in rows.items():
             if again:
                 connection.execute(_deletion(connection.dialect.name, table), {"numbers": again})
@@ -132,10 +143,10 @@ class PassWriter:
     ) -> None:
         rows = [
             row
-            for one in events
-            if one.sinks
-            for row in _delivery_rows(
-                one, numbers[one.event.passed.id], kept_s, hits[_question(one)]
+            for addressed in events
+            if addressed.sinks
+            for row in to_delivery_rows(
+                addressed, numbers[addressed.event.passed.id], kept_s, hits[_question(addressed)]
             )
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))
@@ -150,9 +161,9 @@ class PassWriter:
         """Log the events. It is the last step, because listeners wait for lower numbers."""
         now_s = self.clock()
         rows = [
-            {"pass_number": numbers[passed.id], "kind": one.event.kind, "time_s": now_s}
-            for one in events
-            if (passed := one.event.passed).id in changed
+            {"pass_number": numbers[passed.id], "kind": addressed.event.kind, "time_s": now_s}
+            for addressed in events
+            if (passed := addressed.event.passed).id in changed
         ]
         write_rows(connection, pass_changes, rows)
 
@@ -161,13 +172,13 @@ def _split_by_lease(events: Sequence[AddressedEvent]) -> Iterator[list[Addressed
     """Split events where a camera has another lease: the fence finds written passes alone."""
     some: list[AddressedEvent] = []
     epochs: dict[str, int | None] = {}
-    for one in events:
-        camera = one.event.passed.camera
-        epoch = one.event.claim.epoch if one.event.claim else None
+    for addressed in events:
+        camera = addressed.event.passed.camera
+        epoch = addressed.event.claim.epoch if addressed.event.claim else None
         if epochs.setdefault(camera, epoch) != epoch:
             yield some
             some, epochs = [], {camera: epoch}
-        some.append(one)
+        some.append(addressed)
     if some:
         yield some
 
@@ -175,10 +186,10 @@ def _split_by_lease(events: Sequence[AddressedEvent]) -> Iterator[list[Addressed
 def _latest(events: Sequence[AddressedEvent]) -> dict[str, AddressedEvent]:
     """Return the last event of each pass, by the pass's id; writers lock passes in this order."""
     latest: dict[str, AddressedEvent] = {}
-    for one in events:
-        before = latest.get(one.event.passed.id)
+    for addressed in events:
+        before = latest.get(addressed.event.passed.id)
         if before is None or before.event.kind != "closed":
-            latest[one.event.passed.id] = one
+            latest[addressed.event.passed.id] = addressed
     return dict(sorted(latest.items()))
 
 
@@ -191,8 +202,10 @@ def _cameras(dialect: str) -> sa.Select[Any]:
 @cache
 def _known(dialect: str) -> sa.Select[Any]:
     columns = (passes.c.number, passes.c.id, passes.c.progress, passes.c.last_seen_s)
-    found = sa.select(*columns, passes.c.crop, passes.c.frame)
-    return found.where(among(dialect, passes.c.id, "ids")).order_by(passes.c.id).with_for_update()
+    statement = sa.select(*columns, passes.c.crop, passes.c.frame)
+    return (
+        statement.where(among(dialect, passes.c.id, "ids")).order_by(passes.c.id).with_for_update()
+    )
 
 
 @cache
@@ -206,8 +219,8 @@ def _deletion(dialect: str, table: sa.Table) -> sa.Delete:
 
 
 def _add_cameras(connection: sa.Connection, events: Sequence[AddressedEvent]) -> None:
-    """Add unknown cameras of events, without lists."""
-    names = sorted({one.event.passed.camera for one in events})
+    """Add the cameras of events that are not known; they have no lists."""
+    names = sorted({addressed.event.passed.camera for addressed in events})
     known = {
         row.name for row in connection.execute(_cameras(connection.dialect.name), {"names": names})
     }
@@ -235,7 +248,7 @@ def _write_passes(
     known: Mapping[str, Any],
     kept_s: float | None,
 ) -> None:
-    rows = [to_pass_row(one) | {"kept_s": kept_s} for one in events]
+    rows = [to_pass_row(addressed) | {"kept_s": kept_s} for addressed in events]
     _remove_replaced_pictures(connection, rows, known)
     write_rows(connection, passes, rows, REPLACED)
 
@@ -278,14 +291,3 @@ def _remove_replaced_pictures(
 def _question(addressed: AddressedEvent) -> Question:
     passed = addressed.event.passed
     return passed.camera, passed.text, addressed.time_s
-
-
-def _delivery_rows(
-    addressed: AddressedEvent, number: int, kept_s: float | None, hits: Mapping[int, ListHit]
-) -> list[Row]:
-    document = to_document(addressed.event)
-    document["data"]["lists"] = describe_hits(hits)
-    common = {"id": addressed.id, "pass_number": number, "state": "waiting", "attempts": 0}
-    due_s = addressed.stored_s if kept_s is None else kept_s
-    times = {"created_s": addressed.stored_s, "kept_s": kept_s, "due_s": due_s, "reason": ""}
-    return [{**common, **times, "sink": sink, "document": document} for sink in addressed.sinks]

@@ -174,5 +174,5 @@ def path_of(digest: bytes) -> str:
 
 def digest_of_path(name: str) -> bytes | None:
     """Return the digest that a file's name has; None for a file that is no picture of ours."""
-    found = re.fullmatch(r"([0-9a-f]{64})\.jpg", name)
-    return bytes.fromhex(found[1]) if found else None
+    match = re.fullmatch(r"([0-9a-f]{64})\.jpg", name)
+    return bytes.fromhex(match[1]) if match else None

@@ -72,8 +72,8 @@ def make_name(number: int, kind: str) -> str:
 
 def number_of(file: Path) -> int | None:
     """Return the number in a file's name; None if it is no event of ours."""
-    found = NUMBERED.match(file.name)
-    return int(found[1]) if found else None
+    match = NUMBERED.match(file.name)
+    return int(match[1]) if match else None
 
 
 def walk(folder: Path) -> Iterator[Path]:

@@ -22,8 +22,8 @@ from plate_cameras.store.writing.pictures import PictureStore
 
 SETTLED_S = 60.0
 """Time after a change of owner in which the former owner or the next one may still close a pass."""
-MOST = 100
-"""Largest number of passes that are closed at once."""
+MAX_CLOSED_AT_ONCE = 100
+"""Most passes that are closed at once."""
 IS_OPEN = passes.c.progress == sa.literal_column("'agreed'")
 """The condition of the partial index, in the form that it has."""
 
@@ -71,13 +71,13 @@ class UnclosedPasses:
             continued = sa.exists().where(
                 joined_passes.c.pass_number == seen.number, joined_passes.c.epoch >= lease.epoch
             )
-            found = (
+            statement = (
                 sa.select(seen.id)
                 .join_from(camera_leases, passes, seen.camera == lease.camera)
                 .where(lease.watcher == watcher, lease.camera.in_(settled), IS_OPEN)
                 .where(sa.func.coalesce(seen.epoch, 0) < lease.epoch, ~continued)
             )
-            return self._close_all(connection, found)
+            return self._close_all(connection, statement)
 
     def interrupted(self, cameras: Collection[str], run: str | None = None) -> list[PassEvent]:
         """Return those that a watcher has left whose cameras nobody else follows.
@@ -88,9 +88,9 @@ class UnclosedPasses:
         """
         seen, own = passes.c, self.run if run is None else run
         is_left = sa.func.coalesce(seen.run, "") != own
-        found = sa.select(seen.id).where(seen.camera.in_(cameras), IS_OPEN, is_left)
+        statement = sa.select(seen.id).where(seen.camera.in_(cameras), IS_OPEN, is_left)
         with self._database.reading() as connection:
-            return self._close_all(connection, found)
+            return self._close_all(connection, statement)
 
     def _settled(self, connection: sa.Connection, watcher: str) -> list[str]:
         """Return the cameras that a watcher has had for a while.
@@ -111,8 +111,12 @@ class UnclosedPasses:
             if one.age_s + now_s - one.moment_s >= SETTLED_S
         ]
 
-    def _close_all(self, connection: sa.Connection, found: sa.Select[Any]) -> list[PassEvent]:
-        ids = connection.execute(found.order_by(passes.c.number).limit(MOST)).scalars().all()
+    def _close_all(self, connection: sa.Connection, statement: sa.Select[Any]) -> list[PassEvent]:
+        ids = (
+            connection.execute(statement.order_by(passes.c.number).limit(MAX_CLOSED_AT_ONCE))
+            .scalars()
+            .all()
+        )
         return [_close(read_details(connection, one, EVERYTHING), self._pictures) for one in ids]
 
 

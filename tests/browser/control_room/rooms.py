@@ -77,7 +77,7 @@ def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[Runni
     store = open_store(read_configuration(file).store, folder)
     store.configure(read_configuration(file).cameras)
     port, metrics, triton = free_ports(3)
-    given = GatewayOptions(
+    gateway_options = GatewayOptions(
         http=Address("127.0.0.1", port),
         grpc=None,
         metrics=Address("127.0.0.1", metrics),
@@ -88,7 +88,7 @@ def run_room(folder: Path, settings: str = "", **options: Any) -> Iterator[Runni
         audit=folder / "audit.jsonl",
         **options,
     )
-    gateway = start(given)
+    gateway = start(gateway_options)
     try:
         url = f"http://localhost:{port}/"
         until(lambda: _answers(f"{url}live"), "a control room")

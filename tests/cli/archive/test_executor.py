@@ -16,7 +16,7 @@ class Dying:
         self.deaths, self.asked = deaths, list[str]()
 
     def __call__(self, partitions: Sequence[Partition]) -> list[PartitionOutcome]:
-        names = [one.name for one in partitions]
+        names = [partition.name for partition in partitions]
         self.asked.append("".join(names))
         dead = {name for name in names if self.deaths.get(name, 0) >= len(self.asked)}
         return [PartitionOutcome(name) for name in names if name not in dead]
@@ -32,13 +32,17 @@ def test_partitions_of_a_dead_machine_are_done_again() -> None:
     dying = Dying(b=1, c=2)
     outcomes = [*do_in_rounds(PARTITIONS, dying)]
     assert dying.asked == ["abc", "bc", "c"]
-    assert [(one.name, one.undone) for one in outcomes] == [("a", ""), ("b", ""), ("c", "")]
+    assert [(outcome.name, outcome.undone) for outcome in outcomes] == [
+        ("a", ""),
+        ("b", ""),
+        ("c", ""),
+    ]
 
 
 def test_a_partition_that_kills_every_actor_is_left_out_and_reported() -> None:
     outcomes = [*do_in_rounds(PARTITIONS, Dying(b=ROUNDS))]
-    assert [one.name for one in outcomes if not one.undone] == ["a", "c"]
-    assert [one.name for one in outcomes if one.undone] == ["b"]
+    assert [outcome.name for outcome in outcomes if not outcome.undone] == ["a", "c"]
+    assert [outcome.name for outcome in outcomes if outcome.undone] == ["b"]
 
 
 def test_networks_share_the_cores_of_a_machine() -> None:

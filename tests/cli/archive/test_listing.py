@@ -42,7 +42,7 @@ def test_a_path_that_is_no_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def names(partitions: list[Partition]) -> set[str]:
-    return {one.name for one in partitions}
+    return {partition.name for partition in partitions}
 
 
 def parts_of(pictures: list[ArchivePicture], usual: int = 20, asked: str = "") -> list[Partition]:
@@ -54,11 +54,11 @@ def test_an_empty_archive_has_no_partitions() -> None:
 
 
 def test_every_picture_is_in_one_partition_in_order() -> None:
-    found = parts_of(PICTURES)
-    assert [picture for one in found for picture in one.pictures] == PICTURES
-    assert max(len(one.pictures) for one in found) <= 40
-    assert 30 <= len(found) <= 100  # about 1000 / 20
-    assert all(is_part(one.name) for one in found)
+    parts = parts_of(PICTURES)
+    assert [picture for one in parts for picture in one.pictures] == PICTURES
+    assert max(len(one.pictures) for one in parts) <= 40
+    assert 30 <= len(parts) <= 100  # about 1000 / 20
+    assert all(is_part(one.name) for one in parts)
 
 
 def test_the_same_listing_is_cut_the_same() -> None:

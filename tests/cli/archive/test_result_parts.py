@@ -66,7 +66,7 @@ class Disk:
 
     def sync(self, descriptor: int) -> None:
         path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))  # noqa: PTH115
-        names = sorted(one.name for one in path.iterdir()) if path.is_dir() else None
+        names = sorted(file.name for file in path.iterdir()) if path.is_dir() else None
         self.synced.append((path.name[:10], names if names is not None else path.stat().st_size))
 
 

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(passes, [str(one) for one in arguments])
+    return CliRunner().invoke(passes, [str(argument) for argument in arguments])
 
 
 def test_passes_are_found_by_a_pattern(folder: Path) -> None:

@@ -163,12 +163,14 @@ def test_a_key_that_has_ended_ends_the_events() -> None:
         pytest.param(Answer([b"<html>"], kind="text/html"), ServerError, "HTTP 200", id="page"),
         pytest.param(
             Answer([b'{"detail": "no such path: /v1/events"}'], 404),
-            *(RequestError, "--cameras"),
+            RequestError,
+            "--cameras",
             id="no cameras",
         ),
         pytest.param(
             Answer([b"event: camera\ndata: {}\n\n"]),
-            *(ServerError, "no answer of events"),
+            ServerError,
+            "no answer of events",
             id="no camera",
         ),
     ],

@@ -219,7 +219,7 @@ class GateWorld:
         await self.controller.apply(Configuration(CAMERAS, gates=(gate,)), relays)
 
     def reload_cameras(self, **changes: Any) -> None:
-        cameras = tuple(replace(one, **changes) for one in CAMERAS)
+        cameras = tuple(replace(camera, **changes) for camera in CAMERAS)
         self.run(self.controller.apply(Configuration(cameras, gates=(self.gate,)), {}))
 
     def take_gate_out(self) -> None:

@@ -182,14 +182,18 @@ def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) 
         assert gates.task_statuses == ()
         await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
         await reached(lambda: len(gates.task_statuses) >= 6, "all tasks")
-        names.extend(one.name for one in gates.task_statuses)
-        assert all(one.is_running for one in gates.task_statuses)
+        names.extend(status.name for status in gates.task_statuses)
+        assert all(status.is_running for status in gates.task_statuses)
         await gates.stop()
 
     asyncio.run(act())
     assert sorted(names) == [
-        *("gate lists", "gate north", "gate records"),
-        *("gates", "gates thread", "relay north"),
+        "gate lists",
+        "gate north",
+        "gate records",
+        "gates",
+        "gates thread",
+        "relay north",
     ]
 
 

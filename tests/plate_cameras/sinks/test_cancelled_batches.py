@@ -28,7 +28,7 @@ def make_events() -> list[Delivery]:
     return agreed + [make_delivery(10 + at, pass_id=f"pass-{at}") for at in range(6)]
 
 
-ALL = {one.id for one in make_events()}
+ALL = {event.id for event in make_events()}
 
 
 class SlowReceiver:

@@ -216,10 +216,20 @@ def test_a_name_is_connected_to_where_private_addresses_are_allowed() -> None:
 @pytest.mark.parametrize(
     "host",
     [
-        *("127.1", "2130706433", "017700000001", "127.0.0.1.", "[::ffff:127.0.0.1]", "[::1%25lo]"),
-        *("\uff11\uff12\uff17.0.0.1", "127\u30020\u30020\u30021", "\u2460\u2461\u2466.0.0.1"),
-        *("public.example\\@127.0.0.1", "127.0.0.1\\@public.example", "user@127.0.0.1:80"),
-        *("0x7f000001", "%31%32%37.0.0.1"),
+        "127.1",
+        "2130706433",
+        "017700000001",
+        "127.0.0.1.",
+        "[::ffff:127.0.0.1]",
+        "[::1%25lo]",
+        "\uff11\uff12\uff17.0.0.1",
+        "127\u30020\u30020\u30021",
+        "\u2460\u2461\u2466.0.0.1",
+        "public.example\\@127.0.0.1",
+        "127.0.0.1\\@public.example",
+        "user@127.0.0.1:80",
+        "0x7f000001",
+        "%31%32%37.0.0.1",
     ],
 )
 def test_no_spelling_of_a_private_address_is_taken(host: str) -> None:

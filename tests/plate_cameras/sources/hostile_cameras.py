@@ -95,10 +95,10 @@ def rtsp(**replies: str | list[str]) -> Answer:
 
     def answer(camera: HostileCamera, connection: socket.socket, request: bytes) -> None:
         method = request.split(b" ", 1)[0].decode()
-        found = re.search(rb"CSeq: *(\d+)", request)
+        match = re.search(rb"CSeq: *(\d+)", request)
         reply = replies.get(method, usual(method))
         for piece in [reply] if isinstance(reply, str) else reply:
-            text = piece.replace("CSEQ", f"CSeq: {found[1].decode() if found else 1}")
+            text = piece.replace("CSEQ", f"CSeq: {match[1].decode() if match else 1}")
             connection.sendall(fill(camera, text.encode()))
 
     return answer

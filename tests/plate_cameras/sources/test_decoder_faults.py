@@ -37,6 +37,25 @@ def fail_once(function):
 {target} = fail_once({target})
 __main__.main()
 """
+ONE_ENCODER = """
+import threading, time
+from plate_cameras.sources import __main__, decoder
+
+start, encode = threading.Thread.start, decoder.encode_jpeg
+
+def start_one(thread):
+    if any(other.name.startswith("jpeg") == thread.name.startswith("jpeg") == True
+           for other in threading.enumerate()):
+        raise RuntimeError("can't start new thread")
+    start(thread)
+
+def encode_slowly(frame):
+    time.sleep(0.05)
+    return encode(frame)
+
+threading.Thread.start, decoder.encode_jpeg = start_one, encode_slowly
+__main__.main()
+"""
 CHATTER = """
 import socket, sys, time
 connection = socket.socket(fileno=int(sys.argv[1]))
@@ -65,6 +84,8 @@ def failing_once(tmp_path: Path, target: str, error: str) -> tuple[str, ...]:
         ("player.Player.report", 'KeyError("s3cret")'),
         ("player.Capture.open", 'MemoryError("s3cret")'),
         ("decoder.Decoder._handle", 'OSError(24, "s3cret")'),
+        ("decoder.Decoder._handle", 'RuntimeError("can\'t start new thread")'),
+        ("decoder.threading.Thread.start", 'RuntimeError("can\'t start new thread")'),
         ("decoder.encode_jpeg", 'MemoryError("s3cret")'),
         ("player.LivePlayback.run", 'AssertionError("s3cret")'),
     ],
@@ -83,6 +104,22 @@ def test_a_camera_goes_on_after_any_fault_of_its_decoder(
     stream = asyncio.run(run())
     assert (tmp_path / "failed").exists()
     assert "s3cret" not in capfd.readouterr().err + stream.status.last_error
+
+
+def test_pictures_come_although_no_further_thread_can_be_started(http: HttpCamera) -> None:
+    async def run() -> set[int | None]:
+        async with Decoders(limits=QUICK, command=(sys.executable, "-c", ONE_ENCODER)) as decoders:
+            names = ("in", "out", "yard")
+            streams = [
+                decoders.open(Camera(name, http.url(), motion_threshold=0)) for name in names
+            ]
+            pids = set()
+            for _ in range(3):
+                await asyncio.gather(*(take(stream, 2) for stream in streams))
+                pids |= {group.pid for group in decoders.groups}
+            return pids
+
+    assert len(asyncio.run(run())) == 1
 
 
 def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others(tmp_path: Path) -> None:

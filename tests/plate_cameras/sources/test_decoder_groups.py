@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import socket
 import subprocess
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.children import Child
 from plate_cameras.sources.decoders import Decoders
+from plate_cameras.sources.limits import Limits
 from tests.plate_cameras.watching.fakes import no_sleep
 
 ENDLESS = 10_000
@@ -23,6 +25,7 @@ class TalkativeChild:
 
     def __init__(self) -> None:
         self.count = 0
+        self.process = SimpleNamespace(pid=1, returncode=0)
 
     async def read(self) -> SimpleNamespace:
         self.count += 1
@@ -112,3 +115,33 @@ def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
 
     monkeypatch.setattr(Child, "start", start)
     asyncio.run(asyncio.wait_for(run(), 5))
+
+
+def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = list[int]()
+
+    class EndedChild(TalkativeChild):
+        def __init__(self) -> None:
+            super().__init__()
+            self.process.returncode = os.EX_TEMPFAIL
+
+        async def read(self) -> SimpleNamespace:
+            raise EOFError
+
+    async def start(command: object) -> TalkativeChild:
+        started.append(1)
+        return EndedChild() if len(started) < 6 else TalkativeChild()
+
+    async def run() -> None:
+        limits = Limits(first_pause_s=0.001, longest_pause_s=0.001)
+        async with Decoders(limits=limits) as decoders:
+            streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
+            while len(started) < 6:
+                await asyncio.sleep(0.001)
+            (group,) = decoders.groups
+            assert [*group.streams.values()] == streams
+
+    monkeypatch.setattr(Child, "start", start)
+    asyncio.run(asyncio.wait_for(run(), 20))

@@ -119,9 +119,9 @@ def http() -> Iterator[HttpCamera]:
 
 
 def peak_mb(pid: int | None) -> int:
-    found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    assert found
-    return int(found[1]) >> 10
+    match = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    assert match
+    return int(match[1]) >> 10
 
 
 def decoders(megabytes: int = SMALL_MB) -> Decoders:

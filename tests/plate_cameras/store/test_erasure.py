@@ -118,9 +118,9 @@ def files_with(folder: Path, wanted: bytes) -> list[str]:
 
 def rows_of(url: str, *columns: sa.ColumnElement[object]) -> list[tuple[object, ...]]:
     database = Database(url)
-    found = sa.select(*columns).order_by(sa.literal_column("1"))
+    statement = sa.select(*columns).order_by(sa.literal_column("1"))
     with database.reading() as connection:
-        rows = [tuple(row) for row in connection.execute(found)]
+        rows = [tuple(row) for row in connection.execute(statement)]
     database.close()
     return rows
 
@@ -383,7 +383,8 @@ def test_an_event_of_a_corrected_pass_tells_the_plate_no_more(
     early, late = store.outbox.claim(WEBHOOK.name, 1, 4e9, 60)[0], store.get("corrected", REQUESTER)
     data = early.document["data"]
     assert (data["text"], data["text_native"], data["candidates"][0]["text"]) == (
-        *("", ""),
+        "",
+        "",
         "B777BB77",
     )
     assert late.found.text == "Y903XK77"

@@ -95,7 +95,7 @@ ALL = dict.fromkeys((table.name for table in TABLES), 1)
 NONE = dict.fromkeys((table.name for table in TABLES), 0)
 
 
-@pytest.mark.parametrize("step_s", [*STEPS, *(-one for one in STEPS)])
+@pytest.mark.parametrize("step_s", [*STEPS, *(-step for step in STEPS)])
 def test_a_step_after_rows_were_written_deletes_nothing(
     stepped: PassStore, clocks: Clocks, url: str, step_s: float
 ) -> None:

@@ -32,10 +32,10 @@ SECOND = log(2 * 0.08**2 + 7**2 + 3**2 / 4)
 
 
 def seen_once(seen: Plate | None = None, text: str = "", score: float = 1.0) -> OpenPass:
-    """Return a pass that was seen at 0 s, with the text's score as given."""
-    one = OpenPass.start("1", look(0, seen or plate((300, 200), "")), CAMERA)
-    one.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
-    return one
+    """Return a pass that was seen at 0 s, with a text that is as sure as a test wants."""
+    open_pass = OpenPass.start("1", look(0, seen or plate((300, 200), "")), CAMERA)
+    open_pass.fused = FusedText(((text, score),), (1.0,)) if text else FusedText()
+    return open_pass
 
 
 def standing(text: str = "", score: float = 1.0) -> OpenPass:
@@ -47,9 +47,9 @@ def standing(text: str = "", score: float = 1.0) -> OpenPass:
     return one
 
 
-def cost(one: OpenPass, seen: Look) -> float:
-    predicted = one.motion.predict(seen.observation.time_s, MOTION_S)
-    return cost_of(one, predicted, seen, MOTION_S)
+def cost(open_pass: OpenPass, seen: Look) -> float:
+    predicted = open_pass.motion.predict(seen.observation.time_s, MOTION_S)
+    return cost_of(open_pass, predicted, seen, MOTION_S)
 
 
 @pytest.mark.parametrize(

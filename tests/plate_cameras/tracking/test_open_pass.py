@@ -23,7 +23,7 @@ from tests.plate_cameras.passing import (
 )
 
 TEXT, OTHER = "A123BC77", "M456OP199"
-LONGEST_S = 1.5
+MAX_STEP_S = 1.5
 LEFT = Zone("left", ((0, 0), (0.5, 0), (0.5, 1), (0, 1)))
 RIGHT = Zone("right", ((0.5, 0), (1, 0), (1, 1), (0.5, 1)))
 MIDDLE = Line("middle", ((0.5, 0.0), (0.5, 1.0)))
@@ -34,10 +34,10 @@ def drive(
 ) -> OpenPass:
     """Return the pass of a vehicle whose plate was seen at these times."""
     (first_s, first), *others = looks
-    one = OpenPass.start(pass_id, look(first_s, first), camera)
+    open_pass = OpenPass.start(pass_id, look(first_s, first), camera)
     for time_s, seen in others:
-        one.add(look(time_s, seen), camera, LONGEST_S)
-    return one
+        open_pass.add(look(time_s, seen), camera, MAX_STEP_S)
+    return open_pass
 
 
 def to_the_right(*xs: float, text: str = TEXT, from_s: float = 0.0) -> list[tuple[float, Plate]]:
@@ -45,8 +45,8 @@ def to_the_right(*xs: float, text: str = TEXT, from_s: float = 0.0) -> list[tupl
     return [(from_s + n / 2, plate((x, 200), text)) for n, x in enumerate(xs)]
 
 
-def describe(one: OpenPass, camera: Camera = CAMERA) -> Pass:
-    return one.describe(camera, russian(), KnownSharpness(), "agreed")
+def describe(open_pass: OpenPass, camera: Camera = CAMERA) -> Pass:
+    return open_pass.describe(camera, russian(), KnownSharpness(), "agreed")
 
 
 def test_a_pass_begins_with_its_first_look() -> None:
@@ -78,7 +78,7 @@ def test_frames_without_the_plate_are_counted_until_it_is_seen() -> None:
     one.miss(0.25)
     assert (one.missed_s, one.missed_frames) == (0.75, 2)
 
-    one.add(look(1, plate((300, 200))), CAMERA, LONGEST_S)
+    one.add(look(1, plate((300, 200))), CAMERA, MAX_STEP_S)
     assert (one.missed_s, one.missed_frames) == (0, 0)
 
 
@@ -94,7 +94,9 @@ def test_each_zone_is_kept_once_in_the_order_of_arrival() -> None:
 
 def crossings(xs: Sequence[float], line: Line = MIDDLE) -> list[tuple[str, float]]:
     camera = replace(CAMERA, lines=(line,))
-    return [(one.side, one.time_s) for one in drive(to_the_right(*xs), camera).crossings]
+    return [
+        (crossing.side, crossing.time_s) for crossing in drive(to_the_right(*xs), camera).crossings
+    ]
 
 
 @pytest.mark.parametrize(
@@ -167,11 +169,11 @@ def test_the_first_look_that_names_a_format_tells_it() -> None:
 def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     camera = replace(CAMERA, lines=(MIDDLE,))
     shots = live_frame(70, 1000), live_frame(70.5, 9), live_frame(71, 5000)
-    one = OpenPass.start("1", look_at(shots[0], plate((300, 200), score=0.7)), camera)
+    open_pass = OpenPass.start("1", look_at(shots[0], plate((300, 200), score=0.7)), camera)
     for shot, x in zip(shots[1:], (600, 900), strict=True):
-        one.add(look_at(shot, plate((x, 200), score=0.95)), camera, LONGEST_S)
+        open_pass.add(look_at(shot, plate((x, 200), score=0.95)), camera, MAX_STEP_S)
 
-    seen = describe(one, camera)
+    seen = describe(open_pass, camera)
 
     assert (seen.id, seen.camera, seen.progress, seen.clock) == ("1", "gate", "agreed", "wall")
     assert (seen.first_seen_s, seen.last_seen_s, seen.last_moment_s) == (1000, 1001, 71)
@@ -201,7 +203,7 @@ def test_a_direction_that_was_known_stays_known() -> None:
     assert one.direction == "towards"
 
     for n in range(4, 8):
-        one.add(look(n / 2, plate((500, 200), width=60)), CAMERA, LONGEST_S)
+        one.add(look(n / 2, plate((500, 200), width=60)), CAMERA, MAX_STEP_S)
     assert describe(one).direction == ""
     one.settle(is_agreed=False)
     assert one.direction == "towards"
@@ -247,11 +249,14 @@ def test_either_track_absorbs_the_other(order: int) -> None:
     kept.absorb(other)
 
     assert (kept.looks, kept.first_seen_s, kept.last_seen_s) == (6, 0, 3)
-    assert [one.time_s for one in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
+    assert [observation.time_s for observation in kept.observations] == [0, 0.5, 1, 2, 2.5, 3]
     assert (kept.motion, kept.last_look) == (motion, shape)
     assert (kept.missed_s, kept.missed_frames) == missed
     assert kept.zones == (("left", "right"), ("right", "left"))[order < 0]
-    assert [(one.side, one.time_s) for one in kept.crossings] == [("left", 1), ("right", 2.5)]
+    assert [(crossing.side, crossing.time_s) for crossing in kept.crossings] == [
+        ("left", 1),
+        ("right", 2.5),
+    ]
     assert kept.agreeing == 6
     assert len(kept.fused.weights) == 6
 
@@ -260,8 +265,8 @@ def test_either_track_absorbs_the_other(order: int) -> None:
 def test_the_next_crossing_counts_from_where_the_vehicle_was_last(order: int) -> None:
     kept, other = two_tracks()[::order]
     kept.absorb(other)
-    kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, LONGEST_S)
-    assert [one.time_s for one in kept.crossings] == [1, 2.5, 3.5]
+    kept.add(look(3.5, plate((600, 200))), CAMERA_WITH_ALL, MAX_STEP_S)
+    assert [crossing.time_s for crossing in kept.crossings] == [1, 2.5, 3.5]
 
 
 def test_a_pass_that_was_told_keeps_its_start() -> None:
@@ -286,7 +291,7 @@ def test_the_newest_crossings_of_both_tracks_are_kept() -> None:
     second = drive(to_the_right(400, 600, 400, from_s=1000), CAMERA_WITH_ALL)
     second.absorb(first)
     times = [*[n / 2 for n in range(2, MAX_CROSSINGS)], 1000.5, 1001]
-    assert [one.time_s for one in second.crossings] == times
+    assert [crossing.time_s for crossing in second.crossings] == times
 
 
 def test_the_best_frame_of_an_absorbed_track_counts() -> None:

@@ -306,7 +306,7 @@ def test_a_direction_that_is_known_later_is_told_once() -> None:
     looks: Looks = [(t / 2, [plate((500, 80), score=0.95, width=60 + 3 * t)]) for t in range(9)]
     events = follow(new_tracker(), looks)
 
-    assert [(one.kind, one.passed.direction) for one in events] == [
+    assert [(event.kind, event.passed.direction) for event in events] == [
         ("agreed", ""),
         ("updated", "towards"),
         ("closed", "towards"),
@@ -594,7 +594,7 @@ def test_the_times_in_a_pass_follow_from_its_first_frame() -> None:
         tracker.update(live_frame(STEADY + time_s, unix_s), Plates((one,)))
     ((event),) = tracker.close()
     passed = event.passed
-    assert [one.time_s - WALL for one in passed.observations] == [0, 0.5, 1, 1.5]
+    assert [observation.time_s - WALL for observation in passed.observations] == [0, 0.5, 1, 1.5]
     assert [one.time_s - WALL for one in passed.crossings] == [1]
     assert passed.best.observation in passed.observations
     assert (passed.first_seen_s, passed.last_seen_s, passed.clock) == (WALL, WALL + 1.5, "wall")

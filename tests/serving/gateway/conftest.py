@@ -121,7 +121,7 @@ def gateways(folder: Path) -> Iterator[Start]:
         def run(limits: Limits | None = None, **options: object) -> Running:
             triton_port, http_port, grpc_port, metrics_port = free_ports(4)
             audit = folder / f"audit-{http_port}.jsonl"
-            given = GatewayOptions(
+            gateway_options = GatewayOptions(
                 triton_http="127.0.0.1:1",
                 triton_grpc=f"127.0.0.1:{triton_port}",
                 triton_metrics="http://127.0.0.1:1/metrics",
@@ -132,11 +132,11 @@ def gateways(folder: Path) -> Iterator[Start]:
                 limits=limits or Limits(calls=4),
                 **options,
             )
-            gateway = start(given)
+            gateway = start(gateway_options)
             stack.callback(gateway.stop)
             fake = stack.enter_context(run_fake(triton_port))  # no process forks beside its threads
             running = Running(gateway, fake, audit)
-            stack.callback(lambda: [one.close() for one in running.connections])
+            stack.callback(lambda: [connection.close() for connection in running.connections])
             until(lambda: running.ask("GET", "/readyz")[0] == 200, "a ready gateway")
             return running
 

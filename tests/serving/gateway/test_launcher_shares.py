@@ -42,8 +42,8 @@ def wait_for(gateway: Running, gauge: str, value: int) -> None:
 
 
 def close(connections: Sequence[socket.socket]) -> None:
-    for one in connections:
-        one.close()
+    for connection in connections:
+        connection.close()
 
 
 def test_two_clients_that_announce_bodies_do_not_shut_a_gate_out(begin: Start, keys: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_message_that_never_comes_is_evicted_over_grpc(begin: Start, keys: Pat
         calls = [infer.future(iter(never.wait, True), metadata=metadata) for _ in range(2)]
         wait_for(gateway, "inside", 2)
         assert answer_of(gateway.send("127.0.0.9"))[0] == 200
-        until(lambda: any(one.done() for one in calls), "an evicted call")
-        (evicted,) = (one for one in calls if one.done())
+        until(lambda: any(call.done() for call in calls), "an evicted call")
+        (evicted,) = (call for call in calls if call.done())
         assert evicted.code() is grpc.StatusCode.UNAVAILABLE
         assert "a call of better priority took the place" in evicted.details()
         never.set()

@@ -63,9 +63,9 @@ def test_a_free_port_passes() -> None:
 
 def test_a_port_in_use_is_named_with_its_flag() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
-        wanted = ListenAddress("metrics_port", "127.0.0.1", taken.getsockname()[1])
+        listen_address = ListenAddress("metrics_port", "127.0.0.1", taken.getsockname()[1])
         with pytest.raises(ServerError, match=r"^metrics_port: wanted a free port.*metrics-port$"):
-            check_listening([wanted])
+            check_listening([listen_address])
 
 
 @pytest.mark.parametrize("port", [0, 99999])

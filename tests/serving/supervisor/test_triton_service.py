@@ -105,7 +105,7 @@ def test_one_serves_whatever_cannot_be_started(
 ) -> None:
     faults.extend(failing)
     assert tritons(events, tmp_path).restart(Fake("old", events), nothing).name == serves
-    assert [one for one in events if one.startswith(("drain", "stop"))] == stopped
+    assert [event for event in events if event.startswith(("drain", "stop"))] == stopped
 
 
 def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
@@ -143,7 +143,7 @@ def test_those_that_were_started_are_stopped_when_everything_ends(
 
     with pytest.raises(type(error)):
         tritons(events, tmp_path).restart(Fake("old", events), end)
-    assert [one for one in events if one.startswith("stop")] == stopped
+    assert [event for event in events if event.startswith("stop")] == stopped
 
 
 def test_a_new_triton_that_dies_while_the_old_one_ends_is_given_back(

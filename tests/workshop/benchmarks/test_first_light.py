@@ -129,7 +129,9 @@ def test_each_way_to_run_a_server_is_a_step_with_options_and_a_line_of_its_own(
 ) -> None:
     monkeypatch.setattr(first_light, "has_mps", lambda: True)
     steps = [*first_light.list_steps(WHOLE)]
-    assert [f"settings-{way}" for way in WAYS] == [one for one in steps if one[:9] == "settings-"]
+    assert [f"settings-{way}" for way in WAYS] == [
+        step for step in steps if step[:9] == "settings-"
+    ]
     assert {*WAYS} == OPTIONS.keys()
     assert {"networks", "compiled"} < {*steps}
     assert len({*STYLES.values()}) == len(WAYS)

@@ -75,7 +75,7 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
 def test_no_exported_network_is_tied_to_the_device_it_was_exported_on(name: str) -> None:
     graph = script(load(name)).inlined_graph
     outputs = [constant.output() for constant in graph.findAllNodes("prim::Constant")]
-    assert [one for one in outputs if str(one.type()) == "Device" and one.uses()] == []
+    assert [output for output in outputs if str(output.type()) == "Device" and output.uses()] == []
 
 
 @pytest.mark.parametrize(

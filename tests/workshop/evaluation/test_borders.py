@@ -9,6 +9,8 @@ from tests.real_networks import load_int8
 from workshop.evaluation.bordered_plates import Drawn, draw_plates
 from workshop.evaluation.borders import KINDS, SURE, Count, Shown, count_texts, describe
 
+pytestmark = pytest.mark.server
+
 PARTS = (0.04, 0.1)
 """Shares of a plate beyond a border; without its third digit, a region's code is another one."""
 

@@ -79,7 +79,7 @@ def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None
     digests = assemble({"stn": saved(theirs)}, WEIGHTS, folder)
     assert digests["yolo"] == check_listed(WEIGHTS / NETWORKS["yolo"].weights)
     assert all(len(digest) == 64 for digest in digests.values())
-    assert all(check_listed(folder / one.weights) for one in NETWORKS.values())
+    assert all(check_listed(folder / network.weights) for network in NETWORKS.values())
     assert check_listed(folder / "yolo.int8.xml") == check_listed(WEIGHTS / "yolo.int8.xml")
     assert torch.equal(load_state("stn", folder)[next(iter(theirs))], next(iter(theirs.values())))
 

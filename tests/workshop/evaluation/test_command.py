@@ -20,6 +20,8 @@ from workshop.evaluation.report_files.reading_files import write_reading
 from workshop.evaluation.results import Decoding, Report
 from workshop.reporting.files import read_report
 
+pytestmark = pytest.mark.server
+
 
 def evaluate(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["evaluate", *map(str, arguments), "--threads", "1"])

@@ -137,7 +137,7 @@ def test_yolo_boxes_become_pixels(yolo) -> None:
 def test_ignored_plates_are_found_beside_the_data(yolo) -> None:
     folder = yolo("0 0.5 0.5 0.1 0.1\n")
     (folder / "ignore.csv").write_text("image,x0,y0,x1,y1\nb.png,1,2,3,4\n")
-    assert [one.ignored for one in read_boxes(folder, "val")] == [(), ((1, 2, 3, 4),)]
+    assert [box.ignored for box in read_boxes(folder, "val")] == [(), ((1, 2, 3, 4),)]
 
 
 def test_a_named_ignore_file_must_exist_and_its_plates_must_be_in_the_data(

@@ -41,7 +41,7 @@ def formats(tmp_path: Path) -> Path:
 
 def fail(command, capsys, *arguments: object) -> str:
     with pytest.raises(SystemExit, match="2"):
-        command([str(one) for one in arguments])
+        command([str(argument) for argument in arguments])
     return capsys.readouterr().err
 
 

@@ -58,10 +58,10 @@ def test_roads_are_labelled_like_parked_cars_and_come_by_their_share() -> None:
     parked, mixed, roads = (
         list(draw_pictures(kazakhstan, 3, seed=4, roads=share)) for share in (0.0, 0.5, 1.0)
     )
-    assert [one.format for one in roads] == [one.format for one in parked]
-    assert len({one.text for one in roads}) == 3
-    assert all(one.picture.shape[1] == 960 for one in roads)
-    assert all(one.region[2] - one.region[0] < 170 for one in roads)
+    assert [road.format for road in roads] == [one.format for one in parked]
+    assert len({road.text for road in roads}) == 3
+    assert all(road.picture.shape[1] == 960 for road in roads)
+    assert all(road.region[2] - road.region[0] < 170 for road in roads)
     assert [one.picture.shape[1] == 960 for one in mixed] == [False, False, True]
 
 

@@ -71,7 +71,7 @@ def test_the_command_writes_streets_roads_and_near_plates(
     street, road, near = (
         read_labels(tmp_path / f"labels/train/000{index}.txt") for index in range(3)
     )
-    shapes = [cv2.imread(str(one)).shape for one in sorted((tmp_path / "images/train").iterdir())]
+    shapes = [cv2.imread(str(file)).shape for file in sorted((tmp_path / "images/train").iterdir())]
     assert shapes[:2] == [(480, 640, 3), (540, 960, 3)]
     assert len(street) == 2
     assert 1 <= len(road) <= 6

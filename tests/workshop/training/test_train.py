@@ -25,6 +25,8 @@ from workshop.training.detector.detector_recipe import (
 )
 from workshop.training.reader.reader_recipe import ReaderRecipe, ReaderSchedule
 
+pytestmark = pytest.mark.server
+
 TINY = """
 [data]
 crops = "crops"
@@ -59,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def invoke(*arguments: object) -> Result:
-    result = CliRunner().invoke(train, [str(one) for one in arguments])
+    result = CliRunner().invoke(train, [str(argument) for argument in arguments])
     torch.set_num_threads(1)  # a training sets them for its whole process
     return result
 

@@ -22,7 +22,7 @@ from orchestrator.errors import ServerError
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.triton.stages import UNPACKING, Stopwatch
 from workshop.benchmarks.bench.metrics import Counters, add_up, read_stopwatch
 from workshop.benchmarks.bench.pipelines import (
     Parameters,
@@ -62,7 +62,7 @@ def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> i
     """Return the number of plates; append the times of the stages to `counted`."""
     watch = Stopwatch()
     picture = pipeline.decode(encoded)
-    watch.lap(PICTURE)
+    watch.lap(UNPACKING)
     plates = recognize(picture, watch.time(pipeline.infer), pipeline.settings)
     watch.finish()
     counted.append(read_stopwatch(watch))

@@ -12,7 +12,7 @@ from orchestrator.errors import ServerError
 from orchestrator.host.loopback import open_url
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.metrics import STAGE
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.triton.stages import UNPACKING, Stopwatch
 
 MODEL_LINE = re.compile(
     r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE
@@ -112,7 +112,7 @@ def look_inside(counted: Counters) -> Inside | None:
             their calls.
     """
     pictures = counted.get(f"{MODEL} request_success", 0.0)
-    watched = counted.get(f"{PICTURE} stage_count", 0.0)
+    watched = counted.get(f"{UNPACKING} stage_count", 0.0)
     if not pictures and not watched:
         return None
     stages = STAGES if watched else ()

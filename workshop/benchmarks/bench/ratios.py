@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.contract import DETECTOR
-from orchestrator.triton.stages import PICTURE
+from orchestrator.triton.stages import UNPACKING
 from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS, Key
 from workshop.benchmarks.bench.pooling import CellFigures, divide_throughput
 from workshop.reporting.comparison import ratio
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
-TAX = f"one call - ({PICTURE} + {DETECTOR}), ms"
+TAX = f"one call - ({UNPACKING} + {DETECTOR}), ms"
 BUSY = 4
 """The number of calls at once at which a server is busy, but not flooded."""
 
@@ -65,4 +65,4 @@ def _one_call(cells: Cells, picture: str) -> Found:
     served, bare = (cells.get(Key(picture, way, 1)) for way in (HTTP_ENCODED, IN_PROCESS))
     if served and served.load.p50_ms is not None and served.plates == 0 and bare and bare.inside:
         parts = bare.inside.stages_ms
-        yield TAX, 1, served.load.p50_ms - parts[DETECTOR] - parts[PICTURE]
+        yield TAX, 1, served.load.p50_ms - parts[DETECTOR] - parts[UNPACKING]

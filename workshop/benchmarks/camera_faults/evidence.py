@@ -101,8 +101,8 @@ def collect(world: World) -> Evidence:
         unclosed,
         {sink: [*map(_to_told, several)] for sink, several in documents.items()},
         [
-            GateRequest(one["at_s"], json.loads(one["body"])["plate"])
-            for one in _read_lines(world.relay.requests)
+            GateRequest(line["at_s"], json.loads(line["body"])["plate"])
+            for line in _read_lines(world.relay.requests)
         ],
         outcomes,
     )

@@ -120,18 +120,21 @@ def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until
     """Return the longest time without a look of a camera."""
     longest_s = 0.0
     for camera in range(cameras):
-        times = [one.at_s for one in looks if one.camera == camera and from_s < one.at_s < until_s]
+        times = [
+            look.at_s for look in looks if look.camera == camera and from_s < look.at_s < until_s
+        ]
         edges = [from_s, *times, until_s]
         longest_s = max(longest_s, *(b - a for a, b in pairwise(edges)))
     return longest_s
 
 
 def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
-    """Return the number of the relay's requests for unlisted plates, or repeated for one pass."""
-    listed, times = {*listed_texts()}, Counter(one.text for one in evidence.requests)
+    """Return how many requests the relay got for a plate off the list, or again for one pass."""
+    listed, times = {*listed_texts()}, Counter(request.text for request in evidence.requests)
     strangers = sum(
-        one.text not in listed or (unlisted_s is not None and one.at_s > unlisted_s + LISTS_S)
-        for one in evidence.requests
+        request.text not in listed
+        or (unlisted_s is not None and request.at_s > unlisted_s + LISTS_S)
+        for request in evidence.requests
     )
     again = sum(times[text] - max(1, evidence.stored.get(text, 0)) for text in times)
     return strangers + max(0, again)
@@ -139,7 +142,7 @@ def count_wrong_openings(evidence: Evidence, unlisted_s: float | None) -> int:
 
 def count_unopened(passing: Sequence[Passing], evidence: Evidence) -> int:
     """Return the number of vehicles on the list for which nobody asked the relay."""
-    asked = {one.text for one in evidence.requests}
+    asked = {request.text for request in evidence.requests}
     waiting = {one.text for one in passing if one.must_be_told} - asked
     return len(waiting.intersection(listed_texts()))
 

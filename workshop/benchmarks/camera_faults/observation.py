@@ -122,7 +122,7 @@ def _measure(world: World) -> Resources | None:
 
 def _end(world: World) -> tuple[int | None, float]:
     """End all watchers; return how the first that runs did."""
-    endings = [one.stop() for one in world.watchers if one.is_running()]
+    endings = [watcher.stop() for watcher in world.watchers if watcher.is_running()]
     return endings[0] if endings else (world.watch.wait(0), 0.0)
 
 

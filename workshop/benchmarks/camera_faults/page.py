@@ -40,7 +40,12 @@ def _cells(row: CameraRow) -> tuple[Cell, ...]:
         return (row.fault, *[NOTHING] * (len(HEADER) - 2), f"not made here: {row.skipped}")
     return (
         row.fault,
-        *(row.vehicles, row.unseen, row.lost, row.doubled, row.repeated, row.wrong_openings),
+        row.vehicles,
+        row.unseen,
+        row.lost,
+        row.doubled,
+        row.repeated,
+        row.wrong_openings,
         *map(_seconds, (row.gap_s, row.back_s, row.told_s)),
         "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",
     )

@@ -12,7 +12,7 @@ from workshop.reporting.machine import Machine
 
 SLOW = 2.0
 """A call was affected if it waits longer than this many times the longest earlier wait."""
-LONGEST = 200  # characters of an error message
+MAX_CHARACTERS = 200  # characters of an error message
 SPARE_S = 0.15
 """The tolerance on promised times, as the callers' process shares the cores."""
 
@@ -221,5 +221,5 @@ def name_failures(calls: Sequence[Call]) -> Iterator[str]:
         if not call.is_answered or call.is_wrong:
             first.setdefault("wrong" if call.is_wrong else call.status, call)
     for status, call in first.items():
-        error = f": {call.error[:LONGEST]}" if call.error else ""
+        error = f": {call.error[:MAX_CHARACTERS]}" if call.error else ""
         yield f"first {status} ({call.protocol}, call {call.number}){error}"

@@ -29,7 +29,7 @@ GRPC_OPTIONS = (
 least backoff is also the time limit of a connection attempt, so it stays at gRPC's 20 s."""
 BROKEN = (*NO_ANSWER, "goaway", "reset", "broken pipe")
 """Words in gRPC's own errors for refused and broken connections; no server sends them."""
-LONGEST = 500  # characters of an error message
+MAX_CHARACTERS = 500  # characters of an error message
 
 
 class Reply(NamedTuple):
@@ -65,7 +65,7 @@ class Connection:
             return self._send_http(request, hang_up_s)
         except (OSError, http.client.HTTPException) as error:
             self._http.close()
-            return Reply(LOST, error=repr(error)[:LONGEST])
+            return Reply(LOST, error=repr(error)[:MAX_CHARACTERS])
 
     def close(self) -> None:
         self._http.close()
@@ -89,7 +89,9 @@ class Connection:
         response = self._http.getresponse()
         content = response.read()
         if response.status != http.client.OK:
-            return Reply(str(response.status), error=content[:LONGEST].decode(errors="replace"))
+            return Reply(
+                str(response.status), error=content[:MAX_CHARACTERS].decode(errors="replace")
+            )
         size = response.getheader(HEADER)
         return Reply(ANSWERED, content, int(size) if size else None)
 
@@ -109,4 +111,4 @@ def explain_error(code: str, details: str) -> Reply:
     """Distinguish a lost connection from an error of the server: gRPC has one code for both."""
     is_broken = code == "UNAVAILABLE" and any(word in details.lower() for word in BROKEN)
     is_late = code == "DEADLINE_EXCEEDED" and details == "Deadline Exceeded"  # the caller's own
-    return Reply(LOST if is_broken or is_late else code, error=details[:LONGEST])
+    return Reply(LOST if is_broken or is_late else code, error=details[:MAX_CHARACTERS])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,7 +15,7 @@ from tritonclient.grpc import service_pb2 as pb
 from orchestrator.errors import PlateError
 from orchestrator.serving.gateway.call import Call
 from orchestrator.serving.gateway.data_plane import DataPlane, Headers
-from orchestrator.serving.gateway.errors import BodyTooLarge, UnsupportedMedia, outcome_of
+from orchestrator.serving.gateway.errors import BodyTooLarge, Outcome, UnsupportedMedia, outcome_of
 from orchestrator.serving.gateway.grpc.message_reads import MessageReads
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Address, Limits
@@ -108,8 +108,11 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             if not context.peer():
                 await self._note_unread(context)
                 raise asyncio.CancelledError  # a message to an ended call is a traceback in the log
-            async with _reporting_errors(context):
+            try:
                 response = await answer(context)
+            except Exception as error:  # the log already has our own faults
+                await _abort(context, outcome_of(error))
+                raise
             message: bytes = response.SerializeToString()
             return message
 
@@ -156,19 +159,11 @@ def address_of(peer: str) -> str:
     return address.rpartition(":")[0].strip("[]")
 
 
-@asynccontextmanager
-async def _reporting_errors(context: Any) -> AsyncIterator[None]:
-    """Report errors to the caller. A caller that has closed the connection gets nothing."""
-    try:
-        yield
-    except Exception as error:  # the log already has our own faults
-        outcome = outcome_of(error)
-        again = outcome.retry_after_s
-        await context.abort(
-            grpc.StatusCode[outcome.code],
-            outcome.message,
-            () if again is None else (("retry-after", str(math.ceil(again))),),
-        )
+async def _abort(context: Any, outcome: Outcome) -> None:
+    """End a call with an error. A caller that has closed the connection gets nothing."""
+    again = outcome.retry_after_s
+    metadata = () if again is None else (("retry-after", str(math.ceil(again))),)
+    await context.abort(grpc.StatusCode[outcome.code], outcome.message, metadata)
 
 
 def make_server(

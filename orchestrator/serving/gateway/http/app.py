@@ -27,7 +27,7 @@ from orchestrator.serving.gateway.http import kserve_routes, rest_routes
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import NO_PART
 from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.serving.gateway.http.extension import Extension, contain
-from orchestrator.serving.gateway.http.origins import Origins, guard
+from orchestrator.serving.gateway.http.origins import Origins, allow_pages
 from orchestrator.serving.gateway.http.page import routes as page_routes
 from orchestrator.serving.gateway.http.problem_details import headers_of
 from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
@@ -79,19 +79,20 @@ def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -
     """
     options = service.options
     origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
-    return _until_shutdown(service, guard(app, origins, partial(_reject, service)))
-
-
-def _until_shutdown(service: DataPlane, app: ASGIApp) -> ASGIApp:
-    """Return an application that rejects new requests once the process is to end."""
+    app = allow_pages(app, origins)
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if not service.connections.is_leaving:
-            await app(scope, receive, send)
+        if service.connections.is_leaving:
+            response = _api_of(scope["path"]).render_error(LEAVING)
+            response.headers.update(headers_of(LEAVING) | {"connection": "close"})
+            await response(scope, receive, send)
             return
-        response = _api_of(scope["path"]).render_error(LEAVING)
-        response.headers.update(headers_of(LEAVING) | {"connection": "close"})
-        await response(scope, receive, send)
+        try:
+            origins.check(scope)
+        except GatewayError as refusal:
+            await _reject(service, scope, receive, send, refusal)
+            return
+        await app(scope, receive, send)
 
     return answer
 

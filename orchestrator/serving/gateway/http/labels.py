@@ -35,7 +35,7 @@ class Labels:
 
 
 NO_LABELS = Labels()
-LABELS = tuple(one.name for one in fields(Labels))
+LABELS = tuple(field.name for field in fields(Labels))
 
 
 def labels_of(query: Mapping[str, str], form: Mapping[str, str]) -> Labels:

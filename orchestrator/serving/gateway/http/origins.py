@@ -9,16 +9,16 @@ Source: RFC 9110, 7.2 (Host); W3C Fetch Metadata; Fetch standard, "CORS protocol
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from orchestrator.host.loopback import is_own
-from orchestrator.serving.gateway.errors import BadHost, ForeignHost, ForeignOrigin, GatewayError
+from orchestrator.serving.gateway.errors import BadHost, ForeignHost, ForeignOrigin
 from orchestrator.serving.gateway.options import Address
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -40,9 +40,6 @@ SENT_HEADERS = (
 SHOWN_HEADERS = ("inference-header-content-length", "retry-after", "x-request-id")
 ELSEWHERE = ("cross-site", "same-site")
 """Values of Sec-Fetch-Site in requests from pages of other origins."""
-
-Refuse = Callable[[Scope, Receive, Send, GatewayError], Awaitable[None]]
-"""Answers a request with a refusal."""
 
 
 @dataclass(frozen=True)
@@ -128,28 +125,18 @@ def _is_navigation(scope: Scope, headers: Headers) -> bool:
     return is_reading and wanted == (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
 
 
-def guard(app: ASGIApp, origins: Origins, refuse: Refuse) -> ASGIApp:
-    """Return an application that checks host and origin first. It also answers preflights."""
-    inner = app
-    if origins.origins:
-        inner = CORSMiddleware(
-            app,
-            allow_origins=origins.origins,
-            allow_methods=METHODS,
-            allow_headers=SENT_HEADERS,
-            expose_headers=SHOWN_HEADERS,
-            allow_private_network=True,
-        )
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            origins.check(scope)
-        except GatewayError as refusal:
-            await refuse(scope, receive, send, refusal)
-            return
-        await inner(scope, receive, send)
-
-    return answer
+def allow_pages(app: ASGIApp, origins: Origins) -> ASGIApp:
+    """Return an application that also answers the preflights of allowed pages of other sites."""
+    if not origins.origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=origins.origins,
+        allow_methods=METHODS,
+        allow_headers=SENT_HEADERS,
+        expose_headers=SHOWN_HEADERS,
+        allow_private_network=True,
+    )
 
 
 def is_origin(text: str) -> bool:

@@ -25,7 +25,10 @@ LINGER_S = 0.5
 """Seconds at shutdown in which an idle connection may still receive a request."""
 MAX_HEADERS = 100
 """Most header fields of a request. Browsers and proxies send up to 40; each one costs time."""
-UPGRADE = re.compile(rb"upgrade[ \t]*:", re.IGNORECASE)
+MAX_LINES = MAX_HEADERS + 2  # the request line, and the empty one
+HEAD_END = re.compile(rb"(?:\A|\n)\r?\n")
+"""Pattern of the empty line after the headers."""
+UPGRADE = re.compile(rb"^upgrade[ \t]*:.*\n", re.IGNORECASE | re.MULTILINE)
 """Pattern of the line with which a client offers another protocol, such as HTTP/2 over TCP. The
 line is left out: the parser would take the request's body for that protocol.
 
@@ -93,32 +96,26 @@ class GuardedProtocol(HttpToolsProtocol):
     def _parse(self) -> None:
         """Parse the bytes up to the end of one request. The next request waits for its answer."""
         while self._held and not self._has_request() and not self.transport.is_closing():
-            piece = self._take_piece()
-            if not piece:
+            is_body = self._in_body
+            end = self._body_left if is_body else self._end_of_lines()
+            if not end:
                 break
-            if not self._in_body and not self._count(piece):
-                self._end(TOO_LONG)
-                return
-            if self._in_body or not UPGRADE.match(piece):
-                super().data_received(piece)
+            piece = bytes(memoryview(self._held)[:end])
+            del self._held[:end]
+            if not is_body:
+                self._unread += end
+                self._lines += piece.count(b"\n")
+                if self._unread > self.limits.header_kb * 1024 or self._lines > MAX_LINES:
+                    self._end(TOO_LONG)
+                    return
+                piece = UPGRADE.sub(b"", piece)
+            super().data_received(piece)
         self._wait_for_rest()
 
-    def _take_piece(self) -> bytes:
-        """Take the next piece, which holds the end of one request at most.
-
-        Headers are taken line by line. The piece is empty while the line is not complete.
-        """
-        end = self._body_left if self._in_body else self._held.find(b"\n") + 1
-        piece = bytes(self._held[:end])
-        del self._held[:end]
-        return piece
-
-    def _count(self, line: bytes) -> bool:
-        """Count a line of the headers. Return whether the headers are still short enough."""
-        self._unread += len(line)
-        self._lines += 1
-        is_short = self._unread <= self.limits.header_kb * 1024
-        return is_short and self._lines <= MAX_HEADERS + 2  # the request line, and the empty one
+    def _end_of_lines(self) -> int:
+        """Return the end of the headers, or of their last complete line; 0 if there is none."""
+        match = HEAD_END.search(self._held)
+        return match.end() if match else self._held.rfind(b"\n") + 1
 
     def _wait_for_rest(self) -> None:
         """Limit the time and the size of a line that is not complete, or of further requests."""

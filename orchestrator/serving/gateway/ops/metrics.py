@@ -225,8 +225,8 @@ def without_names(page: bytes) -> bytes:
 def _reasons_of(kind: type[PlateError]) -> Iterator[str]:
     """Yield the reasons of a class of errors and its subclasses."""
     yield kind.reason
-    for one in kind.__subclasses__():
-        yield from _reasons_of(one)
+    for subclass in kind.__subclasses__():
+        yield from _reasons_of(subclass)
 
 
 def _one_of(known: tuple[str, ...], value: str) -> str:

@@ -140,7 +140,10 @@ class Keys:
         calls = limits.client_calls if known.calls is None else known.calls
         rate = limits.client_rate if known.rate is None else known.rate
         return Client(
-            *(KEY_PREFIX + name, calls, rate, PRIORITIES[known.priority]),
+            KEY_PREFIX + name,
+            calls,
+            rate,
+            PRIORITIES[known.priority],
             role=known.role or "",
             groups=known.groups or (),
         )

@@ -32,7 +32,7 @@ def check_by_metadata(call: InferenceRequest, metadata: Any) -> InferenceRequest
     """
     inputs = {one.name: one for one in metadata.inputs}
     _check_known("inputs", [tensor.name for tensor in call.inputs], inputs)
-    _check_known("outputs", call.outputs, {one.name: one for one in metadata.outputs})
+    _check_known("outputs", call.outputs, {output.name: output for output in metadata.outputs})
     for tensor in call.inputs:
         _check_tensor(tensor, inputs[tensor.name])
     return replace(call, cost=cost_of(call.size))

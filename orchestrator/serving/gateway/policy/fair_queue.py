@@ -120,7 +120,7 @@ class FairQueue:
         priority = slot.client.priority
         start = self._orders[priority].start(slot.client, cost.calls)
         turn = Turn(priority, start, self._arrivals, slot.client.name, cost)
-        if self._queue or not self._may_start(turn):
+        if self._queue or not self._fits(turn) or self._is_held_back(turn):
             await self._wait(turn, slot)
         else:
             self._start(turn)
@@ -174,9 +174,6 @@ class FairQueue:
     def _next(self) -> Turn | None:
         """Return the next call that does not wait for another slow one; None if there is none."""
         return next((turn for turn in self._queue if not self._is_held_back(turn)), None)
-
-    def _may_start(self, turn: Turn) -> bool:
-        return self._fits(turn) and not self._is_held_back(turn)
 
     def _is_held_back(self, turn: Turn) -> bool:
         if not turn.is_slow:

@@ -121,8 +121,10 @@ class Slots:
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
             )
         more = size - slot.size
-        self._drop_slow(slot, more, now_s)
-        self._make_room(slot, size=more)
+        missing = self.bytes + more - self._memory_of(slot)
+        if missing > 0:
+            self._drop_slow(slot, missing, now_s)
+            self._make_room(slot, size=more)
         slot.size = size
         self._add_bytes(slot.client.name, more)
 
@@ -137,15 +139,12 @@ class Slots:
         if not self._sizes[client]:
             del self._sizes[client]
 
-    def _drop_slow(self, slot: Slot, size: int, now_s: float) -> None:
-        """Evict slow uploads, the slowest first, until a call has room.
+    def _drop_slow(self, slot: Slot, missing: int, now_s: float) -> None:
+        """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 
         So unfinished bodies cannot hold memory for ever. An upload is slow if a body
         of the largest size would not come in time at its rate.
         """
-        missing = self.bytes + size - self._memory_of(slot)
-        if missing <= 0:
-            return
         least_rate = self._limits.body_bytes / self._limits.body_s
         slow = sorted(
             (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),

@@ -24,7 +24,7 @@ class TrustedProxies:
     """
 
     def __init__(self, networks: Iterable[str] = ()) -> None:
-        self._networks = tuple(ip_network(one) for one in networks)
+        self._networks = tuple(ip_network(network) for network in networks)
 
     def trusts(self, address: str) -> bool:
         """Tell whether an address is that of a trusted proxy. Its limits would be all clients'."""

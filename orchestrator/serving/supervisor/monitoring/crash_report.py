@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from orchestrator.contract import unmark
 from orchestrator.host.heartbeat import Beat, State
 
-LONGEST = 2000  # characters of a stack trace
+MAX_CHARACTERS = 2000  # characters of a stack trace
 LINES = 8
 OUTSIDE = ("SIGKILL", "SIGTERM", "stopped")
 """Signals that no picture causes: an administrator sends them, or the kernel when memory is
@@ -55,7 +55,7 @@ class CrashReport:
             "doing": self.beat.state.name.lower(),
             "request_ids": [] if is_idle else [unmark(call) for call in self.beat.calls],
             "picture": "" if is_idle else self.beat.picture,
-            "stack": self.stack[-LONGEST:],
+            "stack": self.stack[-MAX_CHARACTERS:],
             "last_lines": [*self.lines][-LINES:],
         }
         return json.dumps(line)

@@ -27,7 +27,7 @@ LAST_WORDS = (
 ELSEWHERE = re.compile(r"Exception from \S+:\d+:\s*|Check '.*' failed at \S+:\d+:\s*")
 """The place in OpenVINO's source, which is cut out of a reason."""
 UNHEALTHY = "is not healthy"
-LONGEST = 240  # characters of a reason
+MAX_CHARACTERS = 240  # characters of a reason
 
 logger = logging.getLogger(__name__)
 
@@ -110,4 +110,4 @@ def _is_telling(line: str) -> bool:
 def on_one_line(message: str) -> str:
     """Return a message of several lines as one line, without its Python stack."""
     said = message.replace("\\n", "\n").replace('\\"', '"').partition("\n\nAt:")[0]
-    return textwrap.shorten(ELSEWHERE.sub("", said), LONGEST, placeholder=" ...")
+    return textwrap.shorten(ELSEWHERE.sub("", said), MAX_CHARACTERS, placeholder=" ...")

@@ -88,8 +88,8 @@ def open_room(
     for person in people:
         store.people.add(person, HASH, TESTER)
     audit = folder / "audit.jsonl"
-    given = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
-    with TestClient(_to_app(given), url, client=("127.0.0.1", 50000)) as client:
+    gateway_options = GatewayOptions(cameras=file, audit=audit, limits=Limits(calls=4), **options)
+    with TestClient(_to_app(gateway_options), url, client=("127.0.0.1", 50000)) as client:
         yield Room(client, store, audit)
     store.close()
 

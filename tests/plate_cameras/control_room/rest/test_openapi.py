@@ -39,7 +39,7 @@ def test_every_route_is_described_beside_those_of_recognition(room: Room) -> Non
 def test_every_field_of_an_answer_is_described(room: Room) -> None:
     schemas = described(room)["components"]["schemas"]
     assert {"PassFields", "CameraAnswer", "AreasBody"} <= schemas.keys()
-    assert all("description" in one for one in schemas.values())
+    assert all("description" in schema for schema in schemas.values())
 
 
 def test_the_page_shows_the_operations(room: Room) -> None:
@@ -53,7 +53,7 @@ def is_checked(path: str) -> bool:
     return path in PART_OF_THE_ROOM and path != "/v1/events"
 
 
-PART_OF_THE_ROOM = {one.path for one in rest_routes(cast(ChangeFeed, None))}
+PART_OF_THE_ROOM = {route.path for route in rest_routes(cast(ChangeFeed, None))}
 
 
 def describe_room() -> dict[str, Any]:

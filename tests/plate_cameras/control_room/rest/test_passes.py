@@ -133,7 +133,7 @@ def test_counts_by_hour_and_camera(filled: Room) -> None:
 @pytest.fixture
 def small_pages(filled: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
     """Return a room with seven passes, whose files are written three passes at a time."""
-    monkeypatch.setattr(csv_export, "MOST", 3)
+    monkeypatch.setattr(csv_export, "MAX_PAGE", 3)
     filled.store.write([make_event(f"more-{number}") for number in range(5)], [])
     return filled
 

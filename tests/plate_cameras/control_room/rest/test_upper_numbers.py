@@ -86,7 +86,7 @@ def test_each_collection_comes_in_pages(operation: dict[str, Any], schema: dict[
 
 
 def test_the_walk_finds_the_collections() -> None:
-    found = {one.id for one in COLLECTIONS}
+    found = {collection.id for collection in COLLECTIONS}
     assert found >= {"lists", "entries", "cameras", "gates", "people", "openings", "audit"}
     assert found >= {"passes", "countPasses"}
 

@@ -36,8 +36,8 @@ def read_audit(url: str) -> list[tuple[str, str, str, dict[str, object], int]]:
     columns = (searches.c.who, searches.c.why, searches.c.kind, searches.c.query)
     database = Database(url)
     with database.reading() as connection:
-        found = sa.select(*columns, searches.c.count).order_by(searches.c.number)
-        rows = [tuple(row) for row in connection.execute(found)]
+        statement = sa.select(*columns, searches.c.count).order_by(searches.c.number)
+        rows = [tuple(row) for row in connection.execute(statement)]
     database.close()
     return rows  # type: ignore[return-value]
 

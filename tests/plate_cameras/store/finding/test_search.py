@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from orchestrator.errors import ParameterError
-from plate_cameras.configuration import Camera, Store
+from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding import pass_finder, search_statements
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, find_ids, make_event
 
 CYRILLIC = "\u0430123\u0432\u044177"
 """The text of `a` in small Cyrillic letters."""
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
-)
-def filled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[PassStore]:
-    """Return a store that tests must not change."""
-    folder = tmp_path_factory.mktemp("filled")
-    url = f"sqlite:///{folder / 'passes.db'}"
-    if request.param == "postgresql":
-        server: PostgresqlServer = request.getfixturevalue("server")
-        url = server.create_database("searched")
-    store = open_store(Store(url=url), folder)
-    fill(store)
-    yield store
-    store.close()
+@pytest.fixture(scope="module")
+def filled(empty_store: PassStore) -> PassStore:
+    """Return a store that tests only read."""
+    fill(empty_store)
+    return empty_store
 
 
 def fill(store: PassStore) -> None:

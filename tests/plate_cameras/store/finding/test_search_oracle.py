@@ -13,12 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plate_cameras.configuration import Store
-from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding import pass_finder
-from plate_cameras.store.finding.pass_query import MOST, PassQuery
+from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery
 from plate_cameras.store.pass_store import PassStore
-from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
 COUNT = 300
@@ -57,25 +54,16 @@ def make_passes() -> list[Written]:
 PASSES = make_passes()
 
 
-@pytest.fixture(
-    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)]
-)
-def filled(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[PassStore]:
-    folder = tmp_path_factory.mktemp("scanned")
-    url = f"sqlite:///{folder / 'passes.db'}"
-    if request.param == "postgresql":
-        server: PostgresqlServer = request.getfixturevalue("server")
-        url = server.create_database("scanned")
-    store = open_store(Store(url=url), folder)
-    store.write([to_event(one) for one in PASSES], [])
-    yield store
-    store.close()
+@pytest.fixture(scope="module")
+def filled(empty_store: PassStore) -> PassStore:
+    empty_store.write([to_event(written) for written in PASSES], [])
+    return empty_store
 
 
-def to_event(one: Written) -> Any:
-    return make_event(one.id, one.text, camera=one.camera, first_seen_s=one.first_seen_s)
+def to_event(written: Written) -> Any:
+    return make_event(
+        written.id, written.text, camera=written.camera, first_seen_s=written.first_seen_s
+    )
 
 
 def count_edits(one: str, other: str) -> int:
@@ -90,15 +78,15 @@ def count_edits(one: str, other: str) -> int:
     return row[-1]
 
 
-def matches(one: Written, query: PassQuery) -> bool:
+def matches(written: Written, query: PassQuery) -> bool:
     pattern = re.escape(query.text or "*").replace(r"\*", ".*").replace(r"\?", ".")
-    is_near = bool(query.edits) and count_edits(one.text, query.text) <= query.edits
+    is_near = bool(query.edits) and count_edits(written.text, query.text) <= query.edits
     return (
-        (is_near or bool(not query.edits and re.fullmatch(pattern, one.text)))
-        and all(part in one.text for part in query.parts)
-        and (not query.cameras or one.camera in query.cameras)
-        and (query.from_s is None or one.first_seen_s >= query.from_s)
-        and (query.until_s is None or one.first_seen_s < query.until_s)
+        (is_near or bool(not query.edits and re.fullmatch(pattern, written.text)))
+        and all(part in written.text for part in query.parts)
+        and (not query.cameras or written.camera in query.cameras)
+        and (query.from_s is None or written.first_seen_s >= query.from_s)
+        and (query.until_s is None or written.first_seen_s < query.until_s)
     )
 
 
@@ -161,7 +149,7 @@ def test_a_search_finds_what_a_scan_finds(
     monkeypatch.setattr(pass_finder, "RARE", rare)
     monkeypatch.setattr(pass_finder, "RARE_LATELY", rare)
     monkeypatch.setattr(pass_finder, "FIRST_STEPS", steps)
-    everything = filled.search(PassQuery(limit=MOST), REQUESTER).passes
+    everything = filled.search(PassQuery(limit=MAX_PAGE), REQUESTER).passes
     numbers = {one.id: one.number for one in everything}
 
     @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -236,8 +236,8 @@ def test_a_deleted_plate_stands_in_no_edition(listed: PassStore) -> None:
         listed.lists.import_csv("residents", to_csv(["A00001", *texts("B")]), replacing=True)
     listed.delete_plate("A00001", REQUESTER, entries=True)
     with listed.lists._database.reading() as connection:
-        found = sa.select(list_entries).where(list_entries.c.text == "A00001")
-        assert connection.execute(found).all() == []
+        statement = sa.select(list_entries).where(list_entries.c.text == "A00001")
+        assert connection.execute(statement).all() == []
 
 
 def test_an_import_during_an_export_is_told(listed: PassStore) -> None:

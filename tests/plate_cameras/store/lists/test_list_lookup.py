@@ -248,10 +248,10 @@ def test_no_table_of_sqlite_gives_a_number_twice(tmp_path: Path) -> None:
     database.close()
     created = {row.name: row.sql for row in found}
     by_database = {
-        one.name
-        for one in METADATA.sorted_tables
-        if [column.name for column in one.primary_key] in (["number"], ["id"])
-        and one.primary_key.columns[0].type.python_type is int
+        table.name
+        for table in METADATA.sorted_tables
+        if [column.name for column in table.primary_key] in (["number"], ["id"])
+        and table.primary_key.columns[0].type.python_type is int
     }
     by_database -= {"picture_rounds"}  # it has one row
     assert {"passes", "lists", "deliveries", "searches", "gate_openings"} <= by_database

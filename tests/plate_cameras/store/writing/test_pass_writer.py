@@ -46,7 +46,7 @@ def write(
     """Write events in one transaction."""
     writer = PassWriter(clock=lambda: NOW_S)
     with database.writing() as connection:
-        writer.write(connection, [addressed(one, *sinks) for one in events], kept_s)
+        writer.write(connection, [addressed(event, *sinks) for event in events], kept_s)
 
 
 def rows(database: Database, *columns: sa.Column[Any]) -> list[tuple[Any, ...]]:
@@ -116,7 +116,7 @@ def test_no_events_leave_nothing(database: Database) -> None:
 def test_the_pictures_that_will_be_shown_are_kept(
     events: list[PassEvent], pictures: list[bytes]
 ) -> None:
-    assert PassWriter().pictures([addressed(one) for one in events]) == pictures
+    assert PassWriter().pictures([addressed(event) for event in events]) == pictures
 
 
 @pytest.mark.parametrize(

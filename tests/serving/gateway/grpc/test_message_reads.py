@@ -61,15 +61,15 @@ async def test_a_message_that_does_not_come_is_given_up() -> None:
 async def test_the_slowest_is_dropped_when_the_memory_is_short() -> None:
     memory = Memory()
     reads, contexts = open_reads(memory), [Context() for _ in range(4)]
-    tasks = [asyncio.create_task(reads.read(one)) for one in contexts]
+    tasks = [asyncio.create_task(reads.read(context)) for context in contexts]
     await asyncio.sleep(0.25)
-    assert not any(one.done() for one in tasks)
+    assert not any(task.done() for task in tasks)
     memory.bytes += 25 * MIB  # three times the memory for bodies, and more
     with pytest.raises(ServiceFull, match="memory for bodies"):
         await tasks[0]
     memory.bytes -= 25 * MIB
     await asyncio.sleep(0.25)
-    assert [one.done() for one in tasks] == [True, False, False, False]
+    assert [task.done() for task in tasks] == [True, False, False, False]
     assert memory.trims == 1
     for one in contexts[1:]:
         one.message.set_result(b"late")
@@ -79,10 +79,10 @@ async def test_the_slowest_is_dropped_when_the_memory_is_short() -> None:
 async def test_few_messages_may_be_slow_whatever_the_memory() -> None:
     memory = Memory()
     reads, contexts = open_reads(memory), [Context() for _ in range(2)]
-    tasks = [asyncio.create_task(reads.read(one)) for one in contexts]
+    tasks = [asyncio.create_task(reads.read(context)) for context in contexts]
     memory.bytes += 1000 * MIB
     await asyncio.sleep(0.25)
-    assert not any(one.done() for one in tasks)
+    assert not any(task.done() for task in tasks)
     for one in contexts:
         one.message.set_result(b"late")
     assert await asyncio.gather(*tasks) == [b"late"] * 2

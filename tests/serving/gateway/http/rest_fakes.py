@@ -100,8 +100,14 @@ class FakeInfer:
 READING_AS_JSON = {
     name: PLATE_AS_JSON[name]
     for name in (
-        *("text", "text_native", "text_score", "raw_text", "character_scores"),
-        *("candidates", "format", "region"),
+        "text",
+        "text_native",
+        "text_score",
+        "raw_text",
+        "character_scores",
+        "candidates",
+        "format",
+        "region",
     )
 }
 LIMITS = Limits(pictures=3)

@@ -29,7 +29,7 @@ def test_a_form_ends_at_its_closing_boundary() -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_pictures_may_be_in_fields_of_another_name(name: str) -> None:
     body = form(text(name, b"1"), text(name, b"2"))
-    assert [one.content for one in parse(body, CONTENT_TYPE, 4).pictures] == [b"1", b"2"]
+    assert [picture.content for picture in parse(body, CONTENT_TYPE, 4).pictures] == [b"1", b"2"]
 
 
 def test_pictures_in_fields_of_two_names_are_refused() -> None:

@@ -59,8 +59,14 @@ def found(reference: str) -> Any:
 
 def test_every_path_of_the_contract_is_described_under_a_name_of_its_own() -> None:
     assert set(DOCUMENT["paths"]) == {
-        *("/v1/recognize", "/v1/read", "/v1/plate-reader/", "/healthz", "/readyz", "/metrics"),
-        *("/openapi.json", "/docs"),
+        "/v1/recognize",
+        "/v1/read",
+        "/v1/plate-reader/",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/docs",
     }
     assert len({operation.values[0]["operationId"] for operation in OPERATIONS}) == 8
 
@@ -115,9 +121,9 @@ def test_the_example_of_a_parameter_has_its_type(path: str) -> None:
     parameters = [one for one in DOCUMENT["paths"][path]["post"]["parameters"] if "name" in one]
     assert parameters
     assert [
-        one["name"]
-        for one in parameters
-        if type(one["example"]) is not types[one["schema"]["type"]]
+        parameter["name"]
+        for parameter in parameters
+        if type(parameter["example"]) is not types[parameter["schema"]["type"]]
     ] == []
 
 
@@ -151,7 +157,7 @@ def test_what_a_region_looks_like_is_described(text: str, is_described: bool) ->
 
 def test_the_reader_has_one_parameter_beside_the_labels() -> None:
     parameters = DOCUMENT["paths"]["/v1/read"]["post"]["parameters"]
-    names = [one["name"] for one in parameters if "name" in one]
+    names = [parameter["name"] for parameter in parameters if "name" in parameter]
     assert names == ["text_threshold", "camera_id", "timestamp"]
 
 

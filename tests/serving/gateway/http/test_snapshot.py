@@ -78,7 +78,7 @@ def test_a_plate_of_another_country_has_its_code() -> None:
 
 def test_a_plate_that_was_not_read_is_left_out() -> None:
     results = answered_form(UPLOAD, infer=FakeInfer([(UNREAD, PLATE)]))["results"]
-    assert [one["plate"] for one in results] == ["a123bc77"]
+    assert [result["plate"] for result in results] == ["a123bc77"]
 
 
 def test_the_time_is_that_of_all_stages_in_milliseconds() -> None:

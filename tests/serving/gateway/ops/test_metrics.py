@@ -26,10 +26,10 @@ def make(counts: Counts = COUNTS) -> Metrics:
 def samples_of(page: bytes) -> dict[str, float]:
     """Return a page's numbers that are not 0, by name and labels."""
     return {
-        one.name.removeprefix("plates_gateway_") + str([*one.labels.values()]): one.value
+        sample.name.removeprefix("plates_gateway_") + str([*sample.labels.values()]): sample.value
         for family in text_string_to_metric_families(page.decode())
-        for one in family.samples
-        if one.value
+        for sample in family.samples
+        if sample.value
     }
 
 
@@ -183,7 +183,9 @@ def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) 
     assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
     ends = ("key_expires_in_seconds['north']", "certificate_expires_in_seconds['chain.pem']")
     assert [counted[end] for end in ends] == [60, 30]
-    families = [(one.name, one.type) for one in text_string_to_metric_families(page.decode())]
+    families = [
+        (family.name, family.type) for family in text_string_to_metric_families(page.decode())
+    ]
     assert len(families) == len(set(families))
     alone = make()
     alone.note("rest", Entry("key:north", "x", "plate_reader"))
@@ -197,8 +199,8 @@ def test_the_ends_of_keys_and_of_the_certificate_are_told() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
     metrics.note_key_ends({"north": -5.0, "south": 60.0})
     metrics.note_certificate("chain.pem", 3600.0)
-    told = samples_of(metrics.render())
-    assert told == {
+    samples = samples_of(metrics.render())
+    assert samples == {
         "key_expires_in_seconds['north']": -5.0,
         "key_expires_in_seconds['south']": 60.0,
         "certificate_expires_in_seconds['chain.pem']": 3600.0,
@@ -215,5 +217,5 @@ def test_a_key_that_is_gone_expires_no_more() -> None:
 def test_the_first_thousand_ends_of_keys_are_told() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
     metrics.note_key_ends({f"key-{number}": 1.0 + number for number in range(1001)})
-    told = samples_of(metrics.render())
-    assert (len(told), max(told.values())) == (1000, 1000.0)
+    samples = samples_of(metrics.render())
+    assert (len(samples), max(samples.values())) == (1000, 1000.0)

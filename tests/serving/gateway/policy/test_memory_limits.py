@@ -23,7 +23,7 @@ def test_two_gib_take_a_photo_of_48_megapixels(caplog) -> None:
     limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
     assert cost_of(7 * MIB, Header(8000, 6000)).bytes <= limits.picture_bytes
     assert limits.pixels == 50_000_000
-    assert not [one for one in caplog.messages if one.startswith("pictures")]
+    assert not [message for message in caplog.messages if message.startswith("pictures")]
 
 
 def test_a_body_fits_the_memory_of_one_call(caplog) -> None:
@@ -71,7 +71,7 @@ def test_pictures_that_do_not_fit_are_refused_with_a_sentence(caplog, processes:
     assert 1_000_000 < limits.pixels < 50_000_000
     largest = cost_of(0, Header(limits.pixels, 1))
     assert largest.bytes <= limits.share(processes).picture_bytes
-    (sentence,) = (one for one in caplog.messages if one.startswith("pictures"))
+    (sentence,) = (message for message in caplog.messages if message.startswith("pictures"))
     assert sentence.startswith(f"pictures of more than {limits.pixels} pixels are refused")
     assert "of 1536 MiB of memory in all" in sentence
 

@@ -51,33 +51,33 @@ class Story:
 
 
 async def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
-    one = Story()
-    assert await one.most() == 2 * CALLS
-    one.throttle.begin("yolo", is_last=False)
-    assert await one.most() == CALLS // 4
-    one.throttle.begin("stn", is_last=True)
-    assert await one.most() == CALLS // 8
-    one.throttle.end("stn")
-    assert await one.most() == CALLS // 4
-    one.throttle.end("yolo")
-    assert await one.most() == 2 * CALLS
+    story = Story()
+    assert await story.most() == 2 * CALLS
+    story.throttle.begin("yolo", is_last=False)
+    assert await story.most() == CALLS // 4
+    story.throttle.begin("stn", is_last=True)
+    assert await story.most() == CALLS // 8
+    story.throttle.end("stn")
+    assert await story.most() == CALLS // 4
+    story.throttle.end("yolo")
+    assert await story.most() == 2 * CALLS
 
 
 @pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
 async def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
-    one = Story(calls)
-    one.throttle.begin("yolo", is_last=False)
-    assert await one.most() == few
-    one.throttle.begin("yolo", is_last=True)
-    assert await one.most() == fewest
+    story = Story(calls)
+    story.throttle.begin("yolo", is_last=False)
+    assert await story.most() == few
+    story.throttle.begin("yolo", is_last=True)
+    assert await story.most() == fewest
 
 
 async def test_another_triton_has_all_its_workers() -> None:
-    one = Story()
-    one.throttle.begin("yolo", is_last=False)
-    one.throttle.begin("stn", is_last=True)
-    one.throttle.end_all()
-    assert await one.most() == 2 * CALLS
+    story = Story()
+    story.throttle.begin("yolo", is_last=False)
+    story.throttle.begin("stn", is_last=True)
+    story.throttle.end_all()
+    assert await story.most() == 2 * CALLS
 
 
 @pytest.mark.parametrize(
@@ -86,31 +86,31 @@ async def test_another_triton_has_all_its_workers() -> None:
 async def test_a_start_without_an_end_throttles_calls_for_a_while(
     after_s: float, most: int
 ) -> None:
-    one = Story()
-    one.throttle.begin("stn", is_last=True)
-    one.clock.now += after_s
-    assert await one.most() == most
+    story = Story()
+    story.throttle.begin("stn", is_last=True)
+    story.clock.now += after_s
+    assert await story.most() == most
 
 
 async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_throttle, "WAIT_S", 0.01)
-    one = Story()
-    one.throttle.begin("stn", is_last=True)
-    hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
+    story = Story()
+    story.throttle.begin("stn", is_last=True)
+    hung = [asyncio.create_task(story.call()) for _ in range(CALLS // 8)]
     await settle()
-    async with one_turn(one.throttle):
-        assert one.at_once == len(hung)
-    assert await one.most() == len(hung)
+    async with one_turn(story.throttle):
+        assert story.at_once == len(hung)
+    assert await story.most() == len(hung)
     await asyncio.gather(*hung)
 
 
 async def test_a_caller_who_leaves_takes_no_turn_along() -> None:
-    one = Story()
-    one.throttle.begin("stn", is_last=True)
-    callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
+    story = Story()
+    story.throttle.begin("stn", is_last=True)
+    callers = [asyncio.create_task(story.call()) for _ in range(CALLS)]
     await settle()
     for caller in callers:
         caller.cancel()
     await asyncio.gather(*callers, return_exceptions=True)
-    one.at_once = 0
-    assert await one.most() == CALLS // 8
+    story.at_once = 0
+    assert await story.most() == CALLS // 8

@@ -14,6 +14,8 @@ from workshop.benchmarks.bench.bounds import run_worker
 from workshop.benchmarks.bench.metrics import look_inside
 from workshop.benchmarks.pictures import render
 
+pytestmark = pytest.mark.server
+
 CPU = ServerOptions(threads=1, device="cpu", engine=Engine.TORCHSCRIPT)
 
 

@@ -18,6 +18,8 @@ from workshop.benchmarks.bench.machine import (
     make_input,
 )
 
+pytestmark = pytest.mark.server
+
 INT8 = Choice(Engine.OPENVINO_INT8, "the CPU has avx512_vnni: fast 8-bit integers")
 
 
@@ -92,8 +94,8 @@ def test_a_network_without_an_8_bit_form_says_so(tmp_path, monkeypatch) -> None:
 
 def test_a_cpu_without_vnni_runs_all_networks_in_floats(tmp_path, monkeypatch) -> None:
     write_flags(tmp_path, "avx2", monkeypatch)
-    wanted = Choice(Engine.OPENVINO, "the CPU has neither avx512_vnni nor avx_vnni")
-    assert set(find_choices(Engine.AUTO, WEIGHTS, on_gpu=False).values()) == {wanted}
+    choice = Choice(Engine.OPENVINO, "the CPU has neither avx512_vnni nor avx_vnni")
+    assert set(find_choices(Engine.AUTO, WEIGHTS, on_gpu=False).values()) == {choice}
 
 
 def test_an_engine_that_was_asked_for_says_so() -> None:

@@ -3,7 +3,7 @@ import pytest
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.triton.stages import PICTURE, STAGES, Stopwatch
+from orchestrator.triton.stages import STAGES, UNPACKING, Stopwatch
 from workshop.benchmarks.bench.metrics import (
     ModelTimes,
     add_up,
@@ -89,9 +89,9 @@ def test_a_server_without_a_stopwatch_has_no_stages() -> None:
 
 def test_a_stopwatch_counts_as_the_server_does() -> None:
     watch = Stopwatch()
-    watch.lap(PICTURE)
+    watch.lap(UNPACKING)
     inside = look_inside(add_up([read_stopwatch(watch)] * 2))
-    assert inside.stages_ms[PICTURE] == pytest.approx(1e3 * watch.seconds[PICTURE])
+    assert inside.stages_ms[UNPACKING] == pytest.approx(1e3 * watch.seconds[UNPACKING])
     assert (inside.whole, inside.networks) == (None, {})
 
 

@@ -29,7 +29,7 @@ def cell(
 
 
 def found(*cells: CellFigures) -> dict:
-    return {(one.title, one.concurrency): one.value for one in find_ratios(cells)}
+    return {(ratio.title, ratio.concurrency): ratio.value for ratio in find_ratios(cells)}
 
 
 def test_cells_that_are_missing_or_without_an_answer_have_no_ratios() -> None:

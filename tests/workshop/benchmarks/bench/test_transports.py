@@ -1,4 +1,7 @@
-"""Requests of each transport; tests/integration/test_bench.py sends them to a real server."""
+"""Requests of each transport.
+
+tests/integration/shared_server/test_bench.py sends them to a real server.
+"""
 
 from pathlib import Path
 

@@ -23,7 +23,7 @@ def test_the_interval_of_two_rounds_is_worked_out_by_hand() -> None:
 
 def test_head_and_base_exchanged_give_the_inverse() -> None:
     logs = [0.02, -0.01, 0.05, 0.03]
-    there, back = estimate_ratio(logs), estimate_ratio([-one for one in logs])
+    there, back = estimate_ratio(logs), estimate_ratio([-log for log in logs])
     assert back.value == pytest.approx(1 / there.value)
     assert (back.low, back.high) == (
         pytest.approx(1 / (there.high or 0)),

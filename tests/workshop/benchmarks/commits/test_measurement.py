@@ -106,10 +106,10 @@ def test_every_cell_is_measured_twice_a_round_at_both_commits(measured) -> None:
     _, results = measured
     assert results.ended == ""
     assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
-    sides = [one.side for one in results.samples]
+    sides = [sample.side for sample in results.samples]
     assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
-    assert {(one.side, one.plates) for one in results.samples} == set(PLATES.items())
-    assert all(one.figures.throughput > 0 for one in results.samples)
+    assert {(sample.side, sample.plates) for sample in results.samples} == set(PLATES.items())
+    assert all(sample.figures.throughput > 0 for sample in results.samples)
 
 
 def test_either_server_is_the_first_to_start(measured) -> None:
@@ -135,7 +135,7 @@ def test_only_one_server_is_under_load_at_a_time(measured) -> None:
 def test_an_early_end_keeps_the_rounds_before(services, error: BaseException, reason: str) -> None:
     results = measure(PLAN, starts(services, (None, error)))
     assert results.ended == reason
-    assert {one.round for one in results.samples} == {0}
+    assert {sample.round for sample in results.samples} == {0}
 
 
 def test_a_server_that_never_starts_is_an_error(services) -> None:

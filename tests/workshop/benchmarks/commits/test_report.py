@@ -18,7 +18,7 @@ def test_without_samples_there_are_no_figures() -> None:
 
 def test_a_ratio_is_the_head_over_the_base() -> None:
     figures = find_figures([sample(BASE, 20.0), sample(HEAD, 30.0)])
-    assert [one.title for one in figures] == ["calls/s", "CPU ms a call", "p50 ms"]
+    assert [figure.title for figure in figures] == ["calls/s", "CPU ms a call", "p50 ms"]
     rate = figures[0]
     assert (rate.base, rate.head) == (pytest.approx(20), pytest.approx(30))
     assert rate.ratio.value == pytest.approx(1.5)
@@ -47,7 +47,7 @@ def test_pictures_are_averaged_and_shown_one_by_one() -> None:
         *(sample(BASE, 10.0, picture=one) for one in "ab"),
         *(sample(HEAD, rate, picture=one) for one, rate in (("a", 20.0), ("b", 5.0))),
     ]
-    rates = [one for one in find_figures(samples) if one.title == "calls/s"]
+    rates = [figure for figure in find_figures(samples) if figure.title == "calls/s"]
     found = {one.picture: one.ratio.value for one in rates}
     assert found == {"": pytest.approx(1.0), "a": pytest.approx(2.0), "b": pytest.approx(0.5)}
 
@@ -69,4 +69,4 @@ def test_a_round_without_answers_is_left_out() -> None:
 def test_figures_come_in_the_order_of_the_calls_at_once() -> None:
     figures = RoundFigures(1.0, 1.0, 1.0)
     samples = [Sample(0, side, "a", calls, figures) for calls in (16, 4) for side in (BASE, HEAD)]
-    assert [one.calls for one in find_figures(samples)] == [4, 4, 4, 16, 16, 16]
+    assert [figure.calls for figure in find_figures(samples)] == [4, 4, 4, 16, 16, 16]

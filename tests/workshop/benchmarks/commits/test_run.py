@@ -48,7 +48,7 @@ def test_rendered_pictures_are_kept_and_come_first(tmp_path: Path) -> None:
     again = Labels(1, 1, (tmp_path / "rendered-1-1",)).read(tmp_path)
     assert [one.name for one in again] == ["rendered", "rendered-1-1"]
     assert picture.read_bytes() == b"kept"
-    assert [one.name for one in tmp_path.iterdir()] == ["rendered-1-1"]
+    assert [file.name for file in tmp_path.iterdir()] == ["rendered-1-1"]
 
 
 def test_without_labelled_pictures_nothing_is_rendered(tmp_path: Path) -> None:
@@ -75,4 +75,4 @@ def test_a_commit_compared_with_itself_gives_the_same_answers(tmp_path: Path) ->
     report = read_report(CommitReport, tmp_path / "out" / "report.json")
     assert report.base == report.head
     assert (report.accuracy[0].pictures, report.accuracy[0].changed) == (2, 0)
-    assert {(one.side, one.plates) for one in report.samples} == {("base", 1), ("head", 1)}
+    assert {(sample.side, sample.plates) for sample in report.samples} == {("base", 1), ("head", 1)}

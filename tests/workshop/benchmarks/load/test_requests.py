@@ -50,7 +50,7 @@ def test_kserve_over_grpc_has_the_same_parts() -> None:
     assert (request.model_name, list(request.inputs[0].shape)) == ("m", [2, 4, 3])
     assert list(request.raw_input_contents) == [PIXELS.tobytes()]
     assert request.parameters["max_plates"].int64_param == 3
-    assert [one.name for one in request.outputs] == ["texts"]
+    assert [output.name for output in request.outputs] == ["texts"]
 
 
 def test_an_input_in_shared_memory_is_only_named() -> None:

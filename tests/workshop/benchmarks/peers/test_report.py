@@ -25,7 +25,7 @@ def rounds(*calls: int, ms: float = 20.0) -> list[Round]:
 
 def found(measured: dict[Cell, list[Round]]) -> dict[tuple[str, int], float]:
     ratios = find_ratios({cell: pool(several) for cell, several in measured.items()})
-    return {(one.title, one.concurrency): one.value for one in ratios}
+    return {(ratio.title, ratio.concurrency): ratio.value for ratio in ratios}
 
 
 def test_cells_without_their_counterpart_or_an_answer_have_no_ratio() -> None:

@@ -57,7 +57,7 @@ def test_the_best_overlap_counts() -> None:
 )  # fmt: skip
 def test_the_cause_is_the_thing_that_most_of_the_box_lies_in(placed, cause: str) -> None:
     counted = tally([(View("a", GREY, placed=placed), Plates((plate(),)))], 0.5)
-    assert [one.cause for one in counted.alarms] == [cause]
+    assert [alarm.cause for alarm in counted.alarms] == [cause]
 
 
 def test_texts_are_shown_from_the_threshold_on_surest_first() -> None:
@@ -66,7 +66,7 @@ def test_texts_are_shown_from_the_threshold_on_surest_first() -> None:
     assert [one.text for one in counted.shown(0.5)] == ["B123BC77", "A123BC77"]
     assert [one.text for one in counted.shown(0.51)] == ["B123BC77"]
     assert (counted.pictures, counted.pictures_shown(0.5)) == (2, 1)
-    assert [one.tile is not None for one in counted.alarms] == [False, True, False]
+    assert [alarm.tile is not None for alarm in counted.alarms] == [False, True, False]
 
 
 def test_things_are_counted_by_their_kinds() -> None:

@@ -42,13 +42,13 @@ def test_other_data_is_told_of() -> None:
 
 def test_nothing_in_common_is_told_of() -> None:
     new, old = report("new", plate("a.jpg", "read", "")), report("old", plate("b.jpg", "read", ""))
-    told = write_paired_test(new, old)
-    assert told.endswith("the two were measured on other data, and no plate is in both.\n")
+    paired_test = write_paired_test(new, old)
+    assert paired_test.endswith("the two were measured on other data, and no plate is in both.\n")
 
 
 def test_a_report_of_detection_alone_has_no_paired_test() -> None:
-    told = write_paired_test(NO_READING, report("old"))
-    assert told == "? against old: no paired test, for one of the two holds no readings.\n"
+    paired_test = write_paired_test(NO_READING, report("old"))
+    assert paired_test == "? against old: no paired test, for one of the two holds no readings.\n"
 
 
 def test_a_small_p_value_is_hardly_chance() -> None:

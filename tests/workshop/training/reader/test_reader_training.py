@@ -22,6 +22,8 @@ from workshop.training.reader.reader_recipe import (
 from workshop.training.reader.reader_trainer import ReaderTrainer
 from workshop.training.reader.reader_training import run
 
+pytestmark = pytest.mark.server
+
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
 QUICK = ReaderSchedule(
     steps=4,

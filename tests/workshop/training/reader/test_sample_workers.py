@@ -13,6 +13,8 @@ from orchestrator.errors import SettingsError
 from workshop.rendering.samples.synth import UNKNOWN_CORNERS, Sample, render_sample
 from workshop.training.reader.sample_workers import choose_workers, make_batch, make_samples
 
+pytestmark = pytest.mark.server
+
 
 def process_named(rng: np.random.Generator) -> Sample:
     return Sample(np.zeros((24, 94, 3), np.uint8), str(os.getpid()), UNKNOWN_CORNERS)

@@ -46,7 +46,7 @@ def form(path: str, operation: Json, parameters: Iterable[Json]) -> str:
     name = escape(operation["operationId"])
     file, is_several = _file_of(operation["requestBody"]["content"][FORM]["schema"])
     multiple = " multiple" if is_several else ""
-    fields = "\n".join(_input(name, one) for one in _fields(operation, parameters))
+    fields = "\n".join(_input(name, field) for field in _fields(operation, parameters))
     sample = SAMPLES.get(operation["operationId"], "")
     return f"""<form class="try" id="try-{name}" action="{escape(path.lstrip("/"))}" method="post"
 enctype="{FORM}" data-file="{escape(file)}">

@@ -26,7 +26,7 @@ def page(document: Json) -> str:
     body = "\n".join(
         [
             _head(document, operations),
-            *(_operation(document, *one) for one in operations),
+            *(_operation(document, *operation) for operation in operations),
             _keys(document),
             _schemas(document),
             _problems(),
@@ -204,7 +204,7 @@ def _problem_link(value: Json) -> str:
 def _keys(document: Json) -> str:
     needed = {} not in document["security"]
     schemes = document["components"]["securitySchemes"].values()
-    ways = " or ".join(f"<code>{escape(_header_of(one))}</code>" for one in schemes)
+    ways = " or ".join(f"<code>{escape(_header_of(scheme))}</code>" for scheme in schemes)
     return (
         '<section id="keys">\n<h2>Keys</h2>\n<p>Calls '
         f"{'need a key' if needed else 'may have a key'}, as the header {ways}.</p>\n</section>"

@@ -42,9 +42,13 @@ class _Untitled(GenerateJsonSchema):
 def describe_answers() -> Json:
     """Return the schemas of all answers, and of what they consist of, by their names."""
     answers = (
-        *(schemas.Recognition, schemas.Readings, schemas.Problem),
-        *(schemas.Alive, schemas.Ready),
-        *(snapshot_schemas.SnapshotAnswer, snapshot_schemas.SnapshotError),
+        schemas.Recognition,
+        schemas.Readings,
+        schemas.Problem,
+        schemas.Alive,
+        schemas.Ready,
+        snapshot_schemas.SnapshotAnswer,
+        snapshot_schemas.SnapshotError,
         snapshot_schemas.EngineConfig,
     )
     return describe_models(answers)

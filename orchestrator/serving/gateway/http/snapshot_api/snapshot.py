@@ -42,7 +42,9 @@ async def recognize(
     return validated(
         SnapshotAnswer,
         processing_time=1e3 * sum(stages_of(arrays).values()),
-        results=tuple(SnapshotPlate.fields_of(one) for one in from_arrays(arrays) if one.text),
+        results=tuple(
+            SnapshotPlate.fields_of(array) for array in from_arrays(arrays) if array.text
+        ),
         filename=call.picture.filename,
         version=1,
         camera_id=labels.camera_id or None,

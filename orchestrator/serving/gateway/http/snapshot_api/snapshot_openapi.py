@@ -145,13 +145,13 @@ def _failure(code: str) -> Json:
     """Return the description of a failed call, whose status at other addresses is `code`."""
     outcomes = PROBLEMS[code]
     response: dict[str, Any] = {
-        "description": "; ".join(one.message for one in outcomes),
+        "description": "; ".join(outcome.message for outcome in outcomes),
         "content": {
             JSON: {
                 "schema": {"$ref": "#/components/schemas/SnapshotError"},
                 "examples": {
-                    one.reason.replace(" ", "_"): {"value": _error(_status(code), one)}
-                    for one in outcomes
+                    outcome.reason.replace(" ", "_"): {"value": _error(_status(code), outcome)}
+                    for outcome in outcomes
                 },
             }
         },

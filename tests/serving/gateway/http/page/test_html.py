@@ -37,7 +37,7 @@ def test_the_page_says_its_language_and_names_the_other(language: str) -> None:
 )
 def test_the_page_links_to_the_control_room(cameras: Path | None, is_hidden: bool) -> None:
     links = read(options=GatewayOptions(cameras=cameras)).named("a")
-    (live,) = (one for one in links if one.get("href") == "live")
+    (live,) = (link for link in links if link.get("href") == "live")
     assert ("hidden" in live) is is_hidden
 
 
@@ -98,7 +98,7 @@ def test_limits_are_told() -> None:
         pytest.param(GatewayOptions(keys=Path("keys.toml"), wants_keys=True), False, id="wanted"),
         pytest.param(
             GatewayOptions(keys=Path("keys.toml"), wants_keys=True, cameras=Path("CAMERAS.toml")),
-            *(True,),
+            True,
             id="the script shows it to readers who have not logged in",
         ),
     ],

@@ -131,8 +131,8 @@ def test_another_triton_takes_over_and_no_caller_notices(
 
 
 def kill(processes: set[int]) -> None:
-    for one in processes:
-        os.kill(one, signal.SIGKILL)
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
 
 
 def test_a_port_in_use_is_one_sentence(lasting: Serving) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.serving.gateway.http.protocol import GRACE_S, LINGER_S
 from orchestrator.serving.gateway.options import UPLOAD_S, WORK_S
-from tests.serving.gateway.http.connection_fakes import Client, run_at_once
+from tests.serving.gateway.http.connections.connection_fakes import Client, run_at_once
 
 GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 LATER_S = 20.0
@@ -115,6 +115,19 @@ async def test_an_offer_of_another_protocol_is_ignored(before: bytes, offer: byt
         await client.send(piece)
     assert client.received.count(b"HTTP/1.1 200 ") == 2
     assert b"\r\n\r\n07" in client.received
+
+
+OFFER = b"Upgrade: h2c\r\nConnection: Upgrade\r\n"
+
+
+@pytest.mark.parametrize("cut", range(1, len(get("/30", OFFER)) + 8))
+async def test_requests_in_one_piece_are_parsed_one_by_one(cut: int) -> None:
+    client, both = Client(), get("/30", OFFER) + get("/", OFFER)
+    await client.send(both[:cut])
+    await client.send(both[cut:])
+    assert client.received == b""
+    await asyncio.sleep(31)
+    assert client.received.count(b"HTTP/1.1 200 ") == 2
 
 
 async def test_each_request_has_the_whole_limit_of_headers() -> None:

@@ -62,7 +62,7 @@ def test_the_servers_own_times_are_read(done) -> None:
 def test_the_bound_has_the_same_stages(done) -> None:
     _, out = done
     stages = [cell.inside.stages_ms for cell in report_of(out).cells]
-    assert [tuple(one) for one in stages] == [STAGES] * len(TRANSPORTS)
+    assert [tuple(stage) for stage in stages] == [STAGES] * len(TRANSPORTS)
     assert min(stages[-1].values()) > 0
 
 

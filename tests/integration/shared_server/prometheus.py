@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from orchestrator.serving.supervisor.ports import free_ports
+from tests.samples import PROJECT
 from tests.waiting import until
 
-RULES = Path(__file__).resolve().parents[2] / "deploy" / "monitoring" / "rules.yaml"
+RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
 SCRAPE_S = 2
 
 

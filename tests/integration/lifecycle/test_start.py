@@ -109,8 +109,8 @@ def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
 
 
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
-    found = find_installation()
-    bare = replace(found, libraries=found.libraries[:1])
+    installation = find_installation()
+    bare = replace(installation, libraries=installation.libraries[:1])
     monkeypatch.setattr(triton_start, "find_installation", lambda tritonserver: bare)
     why = refused(options)
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why

@@ -16,7 +16,7 @@ from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
-from tests.integration.haproxy import PROGRAM, SHIPPED, Balancer, configure, run_balancer
+from tests.integration.traffic.haproxy import PROGRAM, SHIPPED, Balancer, configure, run_balancer
 from tests.waiting import until
 from workshop.benchmarks.bench.plan import Address
 from workshop.benchmarks.pictures import render

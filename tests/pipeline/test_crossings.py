@@ -43,7 +43,7 @@ class OnGpu(Tensor):
         if function == Tensor.device.__get__:  # type: ignore[attr-defined]
             return GPU
         name = function.__name__
-        others = [one for one in args if type(one) is Tensor and one.ndim]
+        others = [arg for arg in args if type(arg) is Tensor and arg.ndim]
         if others and name != "__getitem__":
             raise RuntimeError(f"{name}: wanted all tensors on one device, got one of the CPU")
         cls.crossings[TO_GPU] += len(others)  # an index of the CPU is copied

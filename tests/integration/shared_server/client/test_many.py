@@ -34,15 +34,15 @@ def by_tasks(url: str, **options: object) -> list[PictureResult]:
 def test_each_picture_gets_its_own_result(wire: Wire, recognize: Callable, options: dict) -> None:
     results = recognize(wire.url, **options)
     assert all(one.picture is given for one, given in zip(results, PICTURES, strict=True))
-    assert [one.error or one.plates.texts for one in results[1::4]] == [[]] * 2
+    assert [result.error or result.plates.texts for result in results[1::4]] == [[]] * 2
     assert [one.plates.texts for one in (*results[::4], *results[3::4])] == [TEXTS] * 4
-    assert {type(one.error) for one in results[2::4]} == {PictureError}
+    assert {type(result.error) for result in results[2::4]} == {PictureError}
 
 
 @pytest.mark.parametrize("recognize", [by_threads, by_tasks])
 def test_parameters_are_those_of_each(wire: Wire, recognize: Callable) -> None:
     results = recognize(wire.url, max_plates=1, outputs=["texts"])
-    assert [len(one.plates) for one in results[::4]] == [1] * 2
+    assert [len(result.plates) for result in results[::4]] == [1] * 2
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def alone(wire: Wire, pictures: list[bytes]) -> list[Plates]:
     """Plates of each picture from a call without load."""
     with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
         plates = [client.recognize(picture) for picture in pictures]
-    assert [one.texts for one in plates] == [[text] for text in STREETS]
+    assert [plate.texts for plate in plates] == [[text] for text in STREETS]
     return plates
 
 

@@ -50,9 +50,9 @@ def test_every_call_gets_its_answer_and_nothing_grows(out: Path) -> None:
 
 def test_every_process_is_looked_at(out: Path) -> None:
     report = read_report(SoakReport, out / "report.json")
-    roles = {one.of for one in report.quantities if one.name == "memory_mb"}
+    roles = {quantity.of for quantity in report.quantities if quantity.name == "memory_mb"}
     assert roles >= {"supervisor", "gateway", "tritonserver", "plate_recognition", *NETWORKS}
-    held = [one.trend.most for one in report.quantities if one.of in roles]
+    held = [quantity.trend.most for quantity in report.quantities if quantity.of in roles]
     assert min(held) > 0
 
 

@@ -54,16 +54,16 @@ def test_each_vehicle_of_a_clip_is_one_pass_and_is_kept(
     arguments = ("watch", "--once", str(clip), "--json", "--out", str(kept))
     done = run(*arguments, url=server.options.http_url)
     assert (done.returncode, done.stderr) == (0, "2 passes\n")
-    closed = [one for one in read_events(done.stdout) if one["type"] == "pass.closed"]
+    closed = [event for event in read_events(done.stdout) if event["type"] == "pass.closed"]
     assert sorted(one["data"]["text"] for one in closed) == sorted(street.texts)
     assert all(one["data"]["frames"] > 10 for one in closed)
     with sqlite3.connect(kept / "passes.db") as database:
         rows = database.execute("SELECT text FROM passes ORDER BY text").fetchall()
     database.close()
     assert [text for (text,) in rows] == sorted(street.texts)
-    pictures = [one.read_bytes() for one in (kept / "pictures").rglob("*") if one.is_file()]
+    pictures = [file.read_bytes() for file in (kept / "pictures").rglob("*") if file.is_file()]
     assert len(pictures) >= 3  # two crops, and their frames
-    assert all(one.startswith(b"\xff\xd8") for one in pictures)
+    assert all(picture.startswith(b"\xff\xd8") for picture in pictures)
 
 
 def test_recognize_gives_the_same_passes(server: Server, street: Scene, clip: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_file_of_cameras_is_followed_while_it_changes(
         finally:
             watching.send_signal(signal.SIGTERM)
     assert watching.returncode == 0
-    texts = [one["data"]["text"] for one in read_events(sink.read_text())]
+    texts = [event["data"]["text"] for event in read_events(sink.read_text())]
     assert sorted(texts) == sorted([*street.texts] * 2)
 
 
@@ -119,7 +119,9 @@ def test_an_event_names_the_list_entries_that_its_plate_matches(
             until(lambda: _cameras_in(sink) == ["gate"] * 2, "events of both vehicles")
         finally:
             watching.send_signal(signal.SIGTERM)
-    hits = {one["data"]["text"]: one["data"]["lists"] for one in read_events(sink.read_text())}
+    hits = {
+        event["data"]["text"]: event["data"]["lists"] for event in read_events(sink.read_text())
+    }
     assert hits == {
         "A123BC77": [{"list": "residents", "text": "A123BC77", "note": "flat 7", "edits": 0}],
         "M456OP199": [{"list": "residents", "text": "M456OP198", "note": "flat 8", "edits": 1}],
@@ -128,4 +130,4 @@ def test_an_event_names_the_list_entries_that_its_plate_matches(
 
 def _cameras_in(sink: Path) -> list[str]:
     text = sink.read_text() if sink.exists() else ""
-    return sorted(one["data"]["camera"] for one in read_events(text))
+    return sorted(event["data"]["camera"] for event in read_events(text))

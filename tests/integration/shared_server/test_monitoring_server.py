@@ -11,7 +11,7 @@ from orchestrator import PlateClient
 from orchestrator.errors import RequestError
 from tests.deploy.dashboard import Panel, panels, substitute
 from tests.integration.conftest import GREY, InFront
-from tests.integration.prometheus import SCRAPE_S, ask, read, watch
+from tests.integration.shared_server.prometheus import SCRAPE_S, ask, read, watch
 from tests.samples import PROJECT, STREET
 from tests.waiting import until
 

@@ -54,8 +54,10 @@ def collector() -> Iterator[Collector]:
         options = on_free_ports(prepare(traced))
         with run_server(options), run_gateway(options) as gateway:
             urls = (
-                *(options.http_url, f"grpc://{options.grpc_url}"),
-                *(str(gateway.http), f"grpc://{gateway.grpc}"),
+                options.http_url,
+                f"grpc://{options.grpc_url}",
+                str(gateway.http),
+                f"grpc://{gateway.grpc}",
             )
             with ExitStack() as clients:
                 several = {

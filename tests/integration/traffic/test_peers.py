@@ -28,11 +28,11 @@ def test_every_server_is_measured_beside_the_bound(
     result = CliRunner().invoke(app, ["bench", "--peers", *SMALL, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     report = read_report(PeersReport, tmp_path / "peers.json")
-    cells = {one.cell.server: one for one in report.cells}
+    cells = {cell.cell.server: cell for cell in report.cells}
     assert {"Triton", "gateway REST", "FastAPI", IN_PROCESS} <= cells.keys()
-    assert {one.plates for one in cells.values()} == {1}
-    assert min(one.load.cpu_ms.server for one in cells.values()) > 0
-    assert min(one.memory_bytes for one in cells.values()) > 100_000_000
-    titles = {one.title for one in report.ratios}
+    assert {cell.plates for cell in cells.values()} == {1}
+    assert min(cell.load.cpu_ms.server for cell in cells.values()) > 0
+    assert min(cell.memory_bytes for cell in cells.values()) > 100_000_000
+    titles = {ratio.title for ratio in report.ratios}
     assert {"Triton / FastAPI", "gateway REST / FastAPI", "Triton / in-process"} <= titles
     assert "| Triton / FastAPI | 1 |" in (tmp_path / "peers.md").read_text()

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,9 @@ from orchestrator.networks.export import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
 from tests.real_networks import large, load_int8, turned
+from tests.samples import PROJECT
 from tests.scripted_networks import ScriptedInfer, picture, rows
 from workshop.benchmarks.pictures import Picture, render
-
-PROJECT = Path(__file__).parents[1]
 
 
 class NumpyInfer(ScriptedInfer):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.serving.gateway.http.answer_transport import MAX_HELD_BYTES, AnswerTransport
-from tests.serving.gateway.http.connection_fakes import Client, run_at_once
+from tests.serving.gateway.http.connections.connection_fakes import Client, run_at_once
 
 GET = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
 

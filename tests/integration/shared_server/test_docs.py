@@ -40,7 +40,13 @@ LINES = sorted(
 )
 """Commands that call a server, except those with a key, which the server does not know."""
 COPIES = (
-    *("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"),
+    "car",
+    "van",
+    "photo",
+    "folder/a",
+    "folder/b",
+    "photos/car",
+    "gate/car",
     "tests/data/street",
 )
 """File names of pictures on the pages."""

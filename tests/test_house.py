@@ -1,0 +1,132 @@
+"""What can be counted of the house rules: names, splats, and sizes of folders and modules."""
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import OF_A_SERVER, SHARING
+from tests.samples import PROJECT
+
+PRODUCTS = ("orchestrator", "plate_cameras")
+PACKAGES = (*PRODUCTS, "workshop", "tests", "scripts", "examples", "deploy")
+MAX_FILES = 20
+MAX_LINES = 300
+LONG_MODULES = {
+    "orchestrator/serving/gateway/launcher.py": 302,
+    "plate_cameras/service/session.py": 307,
+    "plate_cameras/store/lists/plate_lists.py": 302,
+    # one statement a table, which would be no easier to read in two files
+    "plate_cameras/store/tables/schema.py": 371,
+}
+"""Modules above the limit, which may not grow."""
+LIMITS_WITHOUT_MAX_OR_MIN = ("MOST", "LEAST", "LONGEST", "SHORTEST", "FEWEST", "LARGEST")
+NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
+MAX_NO_NOUNS = {
+    "orchestrator": 98,
+    "plate_cameras": 213,
+    "workshop": 49,
+    "tests": 955,
+    "scripts": 12,
+    "examples": 11,
+    "deploy": 7,
+}
+"""How many variables bear no noun today. Lower a number whenever it falls, and never raise it."""
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((PROJECT / package).rglob("*.py"))
+
+
+def bound_name(node: ast.AST) -> str:
+    """Return the name that a node binds: a variable, a field or a parameter."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return node.arg if isinstance(node, ast.arg) else ""
+
+
+def is_literal_splat(node: ast.AST) -> bool:
+    """Tell whether a node is `*("a", "b")`, whose elements could stand without it."""
+    return isinstance(node, ast.Starred) and isinstance(node.value, (ast.Tuple, ast.List, ast.Set))
+
+
+@dataclass
+class Names:
+    """What the house rules count in the modules of a package."""
+
+    limits: list[str] = field(default_factory=list)
+    splats: list[str] = field(default_factory=list)
+    no_nouns: Counter[str] = field(default_factory=Counter)
+
+    def add(self, path: Path, node: ast.AST) -> None:
+        name = bound_name(node)
+        if name.lstrip("_").split("_")[0] in LIMITS_WITHOUT_MAX_OR_MIN:
+            self.limits.append(f"{path}: {name}")
+        if name in NO_NOUNS:
+            self.no_nouns[name] += 1
+        if is_literal_splat(node):
+            self.splats.append(f"{path}: {ast.unparse(node)}")
+
+
+@cache
+def names_in(package: str) -> Names:
+    names = Names()
+    for path in modules(package):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            names.add(path, node)
+    return names
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_limits_are_called_max_and_min(package: str) -> None:
+    assert names_in(package).limits == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_elements_stand_without_splats(package: str) -> None:
+    assert names_in(package).splats == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_variables_without_a_noun_become_fewer(package: str) -> None:
+    no_nouns = names_in(package).no_nouns
+    assert no_nouns.total() <= MAX_NO_NOUNS[package], no_nouns
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_folders_are_divided_before_they_are_full(package: str) -> None:
+    """A package's file and its command are no modules to look through."""
+    listed = (path for path in modules(package) if path.stem not in ("__init__", "__main__"))
+    counts = Counter(str(path.parent.relative_to(PROJECT)) for path in listed)
+    assert {folder: count for folder, count in counts.items() if count > MAX_FILES} == {}
+
+
+@pytest.mark.parametrize("package", PRODUCTS)
+def test_modules_are_split_before_they_are_long(package: str) -> None:
+    lines = {
+        str(path.relative_to(PROJECT)): path.read_text().count("\n") for path in modules(package)
+    }
+    assert {
+        module: count
+        for module, count in lines.items()
+        if count > LONG_MODULES.get(module, MAX_LINES)
+    } == {}
+
+
+@pytest.mark.parametrize("module", LONG_MODULES)
+def test_a_module_that_is_short_again_is_no_exception(module: str) -> None:
+    assert (PROJECT / module).read_text().count("\n") > MAX_LINES
+
+
+@pytest.mark.parametrize("beginning", SHARING)
+def test_a_group_of_shared_fixtures_has_files_to_share_them(beginning: str) -> None:
+    files = [str(path.relative_to(PROJECT)) for path in modules("tests")]
+    assert sum(name.startswith(beginning) for name in files) > 1
+
+
+@pytest.mark.parametrize("folder", OF_A_SERVER)
+def test_folders_of_server_tests_are_there(folder: str) -> None:
+    assert list((PROJECT / "tests" / folder).rglob("test_*.py"))
