@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
@@ -17,6 +16,7 @@ from orchestrator.host.blocking import settle
 from orchestrator.host.retry import exponential_s
 from plate_cameras.client.live_events import Block, BlockReader, EventSelection, LiveEvent
 from plate_cameras.client.pages import to_rejection
+from plate_cameras.clocks import steady_s
 
 SILENT_S = 45.0
 """Seconds without a byte after which a stream counts as lost. The server sends one each 15 s."""
@@ -92,7 +92,7 @@ class EventFeed:
         if self._stream is None:
             self._stream = await self._connector.open(self._selection)
             self._reader = BlockReader(self._selection.after)
-            self._has_begun, self._began_s = True, time.monotonic()
+            self._has_begun, self._began_s = True, steady_s()
         with self._connector.translating():
             piece = await settle(self._stream.read(SILENT_S))
             if not piece:
@@ -102,7 +102,7 @@ class EventFeed:
     async def _pause(self, error: PlateError) -> None:
         await self.close()
         self._connector.on_loss(error)
-        if time.monotonic() - self._began_s > MAX_DURATION_S:
+        if steady_s() - self._began_s > MAX_DURATION_S:
             self._losses = 0  # this stream has lasted
         pause_s = exponential_s(self._losses, FIRST_S, MAX_DURATION_S) * random.uniform(0.5, 1)
         self._losses += 1

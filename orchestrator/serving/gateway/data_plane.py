@@ -220,7 +220,12 @@ class DataPlane:
         """Send the next calls to another Triton. The old one answers the calls that it has."""
         task = asyncio.create_task(self.triton.move(addresses))
         self._moves.add(task)
-        task.add_done_callback(self._moves.discard)
+        task.add_done_callback(self._end_move)
+
+    def _end_move(self, task: asyncio.Task[None]) -> None:
+        self._moves.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("the connection to the old Triton did not close", exc_info=error)
 
     async def watch(self) -> None:
         """Keep the metrics up to date for ever."""
