@@ -127,6 +127,6 @@ def test_a_group_of_shared_fixtures_has_files_to_share_them(beginning: str) -> N
     assert sum(name.startswith(beginning) for name in files) > 1
 
 
-@pytest.mark.parametrize("folder", OF_A_SERVER)
+@pytest.mark.parametrize("folder", sorted(OF_A_SERVER))
 def test_folders_of_server_tests_are_there(folder: str) -> None:
     assert list((PROJECT / "tests" / folder).rglob("test_*.py"))
