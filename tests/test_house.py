@@ -1,4 +1,4 @@
-"""What can be counted of the house rules: names, splats, and sizes of folders and modules."""
+"""The house rules that can be counted: names, splats, and sizes of folders and modules."""
 
 import ast
 from collections import Counter
@@ -16,7 +16,6 @@ PACKAGES = (*PRODUCTS, "workshop", "tests", "scripts", "examples", "deploy")
 MAX_FILES = 20
 MAX_LINES = 300
 LONG_MODULES = {
-    "orchestrator/serving/gateway/launcher.py": 302,
     "plate_cameras/service/session.py": 307,
     "plate_cameras/store/lists/plate_lists.py": 302,
     # one statement a table, which would be no easier to read in two files
@@ -55,7 +54,7 @@ def is_literal_splat(node: ast.AST) -> bool:
 
 @dataclass
 class Names:
-    """What the house rules count in the modules of a package."""
+    """Counts of names and splats in the modules of a package."""
 
     limits: list[str] = field(default_factory=list)
     splats: list[str] = field(default_factory=list)

@@ -21,6 +21,8 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Folder of the package. `-m` searches it first, in any working directory."""
 END_S, REAP_EVERY_S = 5.0, 0.005
 """Longest wait for the kernel to end a process, and how often that is looked at."""
+CANCELLED_S = 0.5
+"""The same where the wait is cancelled. The event loop stands still meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,10 @@ class Child:
         self._writer.close()
         # No thread waits for it: there may be none, and the process is reaped in a moment.
         ends_s = steady_s() + END_S
-        while self.process.poll() is None and steady_s() < ends_s:
-            await asyncio.sleep(REAP_EVERY_S)
+        try:
+            while self.process.poll() is None and steady_s() < ends_s:
+                await asyncio.sleep(REAP_EVERY_S)
+        finally:  # also where a second cancellation ends this: nobody else would reap it
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(CANCELLED_S)
         return -1 if self.process.returncode is None else self.process.returncode

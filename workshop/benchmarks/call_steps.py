@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -140,6 +140,17 @@ def show(carries: Mapping[CodeType, bool], runs: Mapping[CodeType, int]) -> Iter
         yield f"{'*' if carries[code] else ' '} {runs[code]:3} {_place(code)} {name}"
 
 
+def describe(protocol: str, traces: Sequence[Trace], cost_s: float) -> str:
+    """Return the text about the calls of a protocol: the functions that each of them ran."""
+    common = set.intersection(*(set(trace.carries) for trace in traces))
+    carries = {code: any(trace.carries[code] for trace in traces) for code in common}
+    head = (
+        f"## {protocol}: {len(carries)} functions, {sum(carries.values())} of them carry the "
+        f"picture, {1e3 * cost_s:.2f} ms of CPU a call"
+    )
+    return "\n".join([head, *show(carries, traces[-1].runs)])
+
+
 def _place(code: CodeType) -> str:
     return f"{code.co_filename.removeprefix(OURS + os.sep)}:{code.co_firstlineno}"
 
@@ -177,22 +188,16 @@ async def measure(picture: bytes, count: int, triton: int, tell: Callable[[str],
     loop, addresses = asyncio.get_running_loop(), (str(http), str(rpc))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as callers:
         for protocol, request in requests.items():
-            await loop.run_in_executor(callers, partial(send, addresses, request, WARM_UP))
+            send_calls = partial(send, addresses, request)
+            await loop.run_in_executor(callers, send_calls, WARM_UP)
             traces = [Trace(len(picture)) for _ in range(TRACED)]
             for trace in traces:
                 sys.setprofile(trace)
-                await loop.run_in_executor(callers, partial(send, addresses, request, 1))
+                await loop.run_in_executor(callers, send_calls, 1)
                 sys.setprofile(None)
             begun_s = time.process_time()
-            await loop.run_in_executor(callers, partial(send, addresses, request, count))
-            cost_ms = 1e3 * (time.process_time() - begun_s) / count
-            common = set.intersection(*(set(trace.carries) for trace in traces))
-            carries = {code: any(trace.carries[code] for trace in traces) for code in common}
-            tell(
-                f"## {protocol}: {len(carries)} functions, {sum(carries.values())} of them carry "
-                f"the picture, {cost_ms:.2f} ms of CPU a call"
-            )
-            tell("\n".join(show(carries, traces[-1].runs)))
+            await loop.run_in_executor(callers, send_calls, count)
+            tell(describe(protocol, traces, (time.process_time() - begun_s) / count))
     os.kill(os.getpid(), signal.SIGTERM)
     await serving
 

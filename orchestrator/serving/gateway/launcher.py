@@ -46,11 +46,9 @@ PACKAGES = Path(__file__).resolve().parents[3]
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable for the folder of shared metrics. The Prometheus library reads it at
 import."""
-UNLESS_SET = {
-    # gRPC would log the end of every connection; we log the important events ourselves.
-    "GRPC_VERBOSITY": "NONE",
-}
-"""Environment of a process, for variables that the operator has not set."""
+UNLESS_SET = {"GRPC_VERBOSITY": "NONE"}
+"""Environment of a process, for variables that the operator has not set: gRPC would log the end of
+every connection."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
 MAX_REPLACED, REPLACED_S = 5, 60.0

@@ -74,9 +74,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
         ServerError: An address cannot be used, a certificate cannot be read, or a background task
             failed.
     """
-    stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    stopped = _stop_signal()
     certificate = _certificate_of(options)
     service = DataPlane(options, certificate)
     host = ExtensionHost(service, open_extension)
@@ -91,9 +89,10 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
         duties.append(certificate.watch())
     if rpc:
         await rpc.start()
-    tasks = [asyncio.create_task(server.serve(bound)) for server, bound in servers]
     failures: list[Exception] = []
-    watches = [asyncio.create_task(_run(duty, failures, stopped)) for duty in duties]
+    run = partial(_run, failures=failures, stopped=stopped)
+    tasks = [asyncio.create_task(run(server.serve(bound))) for server, bound in servers]
+    watches = [asyncio.create_task(run(duty)) for duty in duties]
     await stopped.wait()
     for watch in watches:
         watch.cancel()
@@ -102,10 +101,20 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks, *([rpc.stop(WORK_S)] if rpc else []))
+    for bound in (bound for _, sockets in servers for bound in sockets):
+        bound.close()  # where a server failed, it has not done so
     await host.close()
     await service.close()
     if failures:
         raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
+
+
+def _stop_signal() -> asyncio.Event:
+    """Return the event that SIGTERM or Ctrl-C sets."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped
 
 
 async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:

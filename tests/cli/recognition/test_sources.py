@@ -186,8 +186,8 @@ class TestArchives:
     def test_nothing_that_is_made_of_a_member_leaves_its_folder(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
             archive.writestr("../../etc/car.jpg", b"")
-            archive.writestr("/root/car.jpg", b"")
-        assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "root/car.jpg"]
+            archive.writestr("/srv/car.jpg", b"")
+        assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "srv/car.jpg"]
 
     def test_a_member_that_is_larger_than_any_picture_is_not_unpacked_whole(
         self, tmp_path: Path

@@ -3,9 +3,11 @@
 import asyncio
 import errno
 import os
+import signal
 import socket
 import subprocess
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -145,3 +147,32 @@ def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
 
     monkeypatch.setattr(Child, "start", start)
     asyncio.run(asyncio.wait_for(run(), 20))
+
+
+class SlowProcess:
+    """A killed process that ends only while it is waited for."""
+
+    returncode: int | None = None
+
+    def kill(self) -> None:
+        """Take the signal."""
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float) -> None:
+        self.returncode = -signal.SIGKILL
+
+
+def test_a_process_is_reaped_although_the_wait_for_its_end_is_cancelled() -> None:
+    async def run() -> int | None:
+        process: Any = SlowProcess()
+        writer: Any = SimpleNamespace(close=lambda: None)
+        child = Child(process, asyncio.StreamReader(), writer)
+        ending = asyncio.create_task(child.end())
+        await asyncio.sleep(0)  # it is killed, and not yet reaped
+        ending.cancel()
+        await asyncio.wait({ending})
+        return child.process.returncode
+
+    assert asyncio.run(run()) == -signal.SIGKILL

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.errors import ServerError
 from orchestrator.serving.gateway.launcher import Gateway, start
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits, to_json
-from orchestrator.serving.gateway.server import serve
+from orchestrator.serving.gateway.server import HttpServer, serve
 from orchestrator.serving.gateway.upstream.health import Canary
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.service_loop import ServiceSpec, supervise
@@ -129,11 +129,20 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(tmp_path: Path
     assert {"Traceback (most recent call last):", "ValueError: not a number"} <= {*caplog.messages}
 
 
-def test_a_task_that_dies_in_the_background_ends_the_process(tmp_path: Path, monkeypatch) -> None:
-    async def die(_self: Canary) -> None:
+@pytest.mark.parametrize(
+    ("owner", "task"),
+    [
+        pytest.param(Canary, "watch", id="canary"),
+        pytest.param(HttpServer, "serve", id="HTTP server"),
+    ],
+)
+def test_a_task_that_dies_in_the_background_ends_the_process(
+    tmp_path: Path, monkeypatch, owner: type, task: str
+) -> None:
+    async def die(*_: object) -> None:
         raise ValueError("not a number")
 
-    monkeypatch.setattr(Canary, "watch", die)
+    monkeypatch.setattr(owner, task, die)
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
     options = GatewayOptions(
         triton_grpc="127.0.0.1:1", http=http, grpc=grpc, metrics=metrics,

@@ -11,14 +11,15 @@ PICTURE = bytes(1000)
 
 
 def trace(run: Callable[[], object]) -> list[str]:
-    """Return the functions of ours that run, in the form that is shown."""
+    """Return the mark and the file of each function of ours that runs, as they are shown."""
     traced = Trace(len(PICTURE))
     sys.setprofile(traced)
     try:
         run()
     finally:
         sys.setprofile(None)
-    return [f"{line[0]}{line.split(':')[0][1:]}" for line in show(traced.carries)]
+    lines = show(traced.carries, traced.runs)
+    return [f"{line[0]} {line[2:].split()[1].partition(':')[0]}" for line in lines]
 
 
 def test_functions_that_carry_the_picture_come_first() -> None:
