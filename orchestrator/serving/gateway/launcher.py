@@ -46,9 +46,12 @@ PACKAGES = Path(__file__).resolve().parents[3]
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable for the folder of shared metrics. The Prometheus library reads it at
 import."""
-UNLESS_SET = {"GRPC_VERBOSITY": "NONE"}
-"""Environment of a process, for variables that the operator has not set: gRPC would log the end of
-every connection."""
+UNLESS_SET = {
+    "GRPC_VERBOSITY": "NONE",  # gRPC would log the end of every connection
+    # malloc_trim does not return the end of a thread's own heap: 64 MB for each thread of gRPC.
+    "MALLOC_ARENA_MAX": "1",
+}
+"""Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
 MAX_REPLACED, REPLACED_S = 5, 60.0

@@ -17,8 +17,9 @@ from pathlib import Path
 
 EVERY_S = 10.0
 """Shortest time between two trims: each one makes the next pictures some milliseconds slower."""
-SPARE_BYTES = 64 * 2**20
-"""Memory above the least that was measured from which on a trim is worth it."""
+SPARE_BYTES = 32 * 2**20
+"""Memory above the least that was measured from which on a trim is worth it: a third of what a
+gateway has at rest."""
 FLOOD_BYTES = 96 * 2**20
 """Memory above the least, without that of bodies, from which on a flood is assumed.
 
@@ -38,7 +39,10 @@ def resident_bytes() -> int:
 
 
 def trim() -> None:
-    """Give freed memory back. An allocator other than glibc's keeps it."""
+    """Give freed memory back. An allocator other than glibc's keeps it.
+
+    All of it comes back only if the process has one heap; see `launcher.UNLESS_SET`.
+    """
     if malloc_trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         malloc_trim(0)
 

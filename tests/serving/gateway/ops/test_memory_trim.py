@@ -1,12 +1,36 @@
 """Memory after a burst of calls, and its return to the system."""
 
 import asyncio
+import os
+import subprocess
+import sys
 
 import pytest
 
+from orchestrator.host.resources import keep_freed
+from orchestrator.serving.gateway.launcher import UNLESS_SET
 from orchestrator.serving.gateway.ops.memory_trim import MemoryTrim, resident_bytes, trim
 
 MIB = 2**20
+FLOOD = """
+import threading
+from orchestrator.serving.gateway.ops.memory_trim import resident_bytes, trim
+
+def flood(size):
+    frames = [bytearray(size) for _ in range(50 * 2**20 // size)]
+
+def run(*sizes):
+    threads = [threading.Thread(target=flood, args=(size,)) for size in sizes]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+
+run(1000)
+trim()
+before = resident_bytes()
+run(1000, 3000, 10000, 60000)
+trim()
+print(resident_bytes() / before)
+"""
 
 
 class Process:
@@ -42,7 +66,7 @@ def test_memory_that_a_flood_has_freed_is_given_back(
 
 
 def test_memory_for_the_next_pictures_is_kept(process: Process, trimming: MemoryTrim) -> None:
-    process.freed = 63 * MIB
+    process.freed = 31 * MIB
     trimming.look(0.0)
     assert process.trims == 0
 
@@ -88,7 +112,7 @@ async def test_memory_is_watched(process: Process, trimming: MemoryTrim) -> None
 def test_the_least_memory_is_what_counts(process: Process, trimming: MemoryTrim) -> None:
     process.used -= 50 * MIB
     trimming.look(0.0)
-    process.used += 64 * MIB
+    process.used += 32 * MIB
     trimming.look(1.0)
     assert process.trims == 1
 
@@ -96,3 +120,10 @@ def test_the_least_memory_is_what_counts(process: Process, trimming: MemoryTrim)
 def test_this_process_can_be_measured_and_trimmed() -> None:
     assert resident_bytes() > MIB
     trim()
+
+
+def test_memory_that_several_threads_have_freed_comes_back() -> None:
+    environment = {**os.environ, **UNLESS_SET, **keep_freed(64 * 1024 * MIB)}
+    flood = [sys.executable, "-c", FLOOD]
+    answer = subprocess.run(flood, env=environment, capture_output=True, text=True, check=True)
+    assert float(answer.stdout) < 1.5
