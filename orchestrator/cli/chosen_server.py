@@ -14,7 +14,6 @@ from orchestrator.errors import (
     ModelError,
     Overloaded,
     RequestError,
-    ServerError,
     SettingsError,
 )
 from orchestrator.host.distribution import check_packages, needs_told
@@ -157,11 +156,6 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         if error.response.status == 401 or error.response.grpc_code == "UNAUTHENTICATED":
             raise RequestError(_name_option(error, url, key), response=error.response) from error
         raise
-    except ServerError as error:
-        raise ServerError(
-            f"{error}. Is a server running there? `plates serve` starts one; without --url "
-            "none is needed; --in-flight N does not ask first"
-        ) from error
     finally:
         run_blocking(channel.close())
     return min(max(fitting, MIN_CALLS), MAX_CALLS)

@@ -27,8 +27,18 @@ from orchestrator.errors import (
 
 UNREADABLE = "unreadable"
 """Status for a response that is not an answer of the inference protocol."""
-NO_ANSWER = ("connect", "socket", "transport", "dns")
+NO_ANSWER = ("connect", "socket", "transport", "dns", "resolv")
 """Words in gRPC's UNAVAILABLE if no server answered. Without them, the server is full."""
+UNCONNECTED = {
+    "connection refused": "connection refused",
+    "name or service not known": "unknown host",
+    "nodename nor servname": "unknown host",  # macOS
+    "name resolution": "unknown host",
+    "domain name not found": "unknown host",
+    "no route to host": "no route to the host",
+    "network is unreachable": "the network is unreachable",
+}
+"""Why no connection was made, by words of the system and of gRPC."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
 """Messages of a server that lost a worker or is stopping. The last one is that of a load balancer
 that lost its server during a call. With any status they mean that another server would have
@@ -115,7 +125,16 @@ def _describe(root: BaseException, url: str, timeout_s: float) -> str:
         return f"{url}: wanted an answer within {timeout_s:g} s, got none"
     if isinstance(root, ssl.SSLCertVerificationError):
         return _describe_untrusted(url, root.verify_message)
-    return f"{url}: wanted an answer, got {root if isinstance(root, OSError) else repr(root)}"
+    return _describe_silence(url, str(root) if isinstance(root, OSError) else repr(root))
+
+
+def _describe_silence(url: str, reason: str) -> str:
+    """Return why a server does not answer as a sentence; without a connection, what to do next."""
+    words = reason.lower()
+    for unconnected, shown in UNCONNECTED.items():
+        if unconnected in words:
+            return f"cannot connect to {url}: {shown}. Is the server running? (plates serve)"
+    return f"{url}: wanted an answer, got {reason}"
 
 
 def _describe_untrusted(url: str, reason: str) -> str:
@@ -145,7 +164,9 @@ def _classify(
         return ServerError, f"{url}: wanted an answer within {timeout_s:g} s, got {message}"
     if is_unreachable and (untrusted := UNTRUSTED.search(message)):
         return ServerError, _describe_untrusted(url, untrusted[1])
-    if is_unreachable or is_dying or is_other_server or status in NO_INFERENCE:
+    if is_unreachable:
+        return ServerError, _describe_silence(url, message)
+    if is_dying or is_other_server or status in NO_INFERENCE:
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in INVALID:
         return rejection_kind(message), message

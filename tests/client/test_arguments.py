@@ -67,7 +67,26 @@ def test_an_ipv6_address_is_called() -> None:
         url = f"[::1]:{listener.getsockname()[1]}"
     with (
         PlateClient(url, timeout_s=20) as client,
-        pytest.raises(ServerError, match=r"^\[::1\]:\d+: wanted an answer, got .*refused"),
+        pytest.raises(ServerError, match=r"^cannot connect to \[::1\]:\d+: connection refused"),
+    ):
+        client.recognize(PICTURE)
+
+
+@pytest.mark.parametrize("scheme", ["", "grpc://"])
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        pytest.param("localhost:1", "connection refused", id="refused"),
+        pytest.param("no-such-host.invalid:8000", "unknown host", id="unknown-host"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_told_in_words(
+    scheme: str, host: str, reason: str
+) -> None:
+    wanted = rf"^cannot connect to {scheme}{host}: {reason}\. Is the server running"
+    with (
+        PlateClient(f"{scheme}{host}", timeout_s=20) as client,
+        pytest.raises(ServerError, match=wanted),
     ):
         client.recognize(PICTURE)
 
