@@ -161,6 +161,44 @@ def make(words: list[str]) -> None:
             assert re.search(rf"^{re.escape(pattern)}:", targets(), re.M), f"make {word}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_targets_that_a_sentence_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for span in re.findall(r"(?<!`)`(make [^`\n]+)`(?!`| of commit)", text):
+        for words in commands(span):
+            if words[0] == "make":
+                make(words[1:])
+
+
+def test_a_target_that_is_not_there_is_found_out() -> None:
+    with pytest.raises(AssertionError, match="make setup"):
+        make(["setup"])
+
+
+FOR_CAMERAS = re.compile(r"\bplates (?:watch|passes|people)\b|\bserve .*--cameras\b")
+FIRST_PAGES = ["README.md", "docs/first-camera.md", "docs/cameras.md", "docs/control-room.md"]
+
+
+@pytest.mark.parametrize("name", FIRST_PAGES)
+def test_a_page_installs_the_cameras_before_it_uses_them(name: str) -> None:
+    lines = [
+        line
+        for block in blocks_of(PROJECT / name)
+        if block.language == "sh"
+        for line in command_lines(block.text)
+    ]
+    first = next(at for at, line in enumerate(lines) if FOR_CAMERAS.search(line))
+    assert any(line.startswith("make cameras") for line in lines[:first])
+
+
+@pytest.mark.parametrize("block", every("sh"))
+def test_files_of_the_project_that_a_command_reads_exist(block: Block) -> None:
+    words = [w for line in command_lines(block.text) for words in commands(line) for w in words]
+    named = [w for w in words if re.fullmatch(r"(?:deploy|tests|scripts|examples)/[\w./-]+", w)]
+    others = {"deploy/keys.toml", "deploy/plates"}  # made before, and a name of Kubernetes
+    assert [one for one in named if one not in others and not (PROJECT / one).exists()] == []
+
+
 def run_module(words: list[str]) -> None:
     """Check that the module or script exists."""
     if words[:1] == ["-m"]:
