@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -52,15 +52,18 @@ class CameraTable:
         """Remove the table."""
         self._live.stop()
 
-    def draw(self) -> Table:
-        """Return the table of all cameras now."""
+    def draw(self) -> Group:
+        """Return the table of all cameras now, and below it why some of them do not play.
+
+        A reason has a line of its own: in a column it would take the width of all others.
+        """
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("camera", overflow="ellipsis", no_wrap=True, max_width=24)
         for name in ("state", "last plate"):
             table.add_column(name, no_wrap=True)
         for name in ("passes", "frames", "dropped", "delay"):
             table.add_column(name, justify="right", no_wrap=True)
-        table.add_column("", overflow="ellipsis", no_wrap=True)
+        reasons = []
         for one in self._take():
             table.add_row(
                 Text(to_printable(one.name)),  # a text in brackets is no markup
@@ -70,6 +73,8 @@ class CameraTable:
                 f"{one.frames:,}",
                 f"{one.dropped_share:.0%}",
                 f"{one.delay_s:.1f} s",
-                Text(to_printable(one.error)),
             )
-        return table
+            if one.error:
+                reason = to_printable(f"{one.name}: {one.error}")
+                reasons.append(Text(reason, no_wrap=True, overflow="ellipsis"))
+        return Group(table, *reasons)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import queue
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TextIO
 
 import typer
 from rich.console import Console
@@ -187,7 +190,7 @@ class Output:
         has_live_table: bool,
     ) -> None:
         console = Console(stderr=True)
-        is_drawn = has_live_table and console.is_interactive
+        is_drawn = has_live_table and console.is_interactive and not _is_pipe(sys.stdout)
         self.printer = Printer(CameraTable(cameras, console) if is_drawn else None)
         self._table = table
 
@@ -206,6 +209,14 @@ class Output:
     def say(self, text: str) -> None:
         """Print a message for people."""
         self.printer.print(text, err=True)
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    """Tell whether a program reads a stream. It may print to the terminal that the table is in."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # no file, or a closed one
+        return False
 
 
 def format_opening(opening: GateOpening) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import io
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from plate_cameras.service import printing
 from plate_cameras.service.live_table import CameraTable
@@ -118,6 +121,48 @@ def test_lines_stand_above_the_table() -> None:
     assert line.endswith("[red] a message, not markup")
     assert "gate" not in line
     assert any("playing" in one for one in lines)
+
+
+def test_a_long_reason_takes_no_width_from_the_table() -> None:
+    terminal = io.StringIO()
+    console = Console(file=terminal, force_terminal=True, width=80, legacy_windows=False)
+    gate = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "why " * 60)
+    table = CameraTable(lambda: [gate], console)
+    table.start()
+    table.stop()
+    shown = [Text.from_ansi(line).plain for line in terminal.getvalue().splitlines()]
+    row = next(line for line in shown if "A123BC77" in line)
+    assert row.split() == ["gate", "playing", "A123BC77", "3", "10", "33%", "0.2", "s"]
+    assert any(line.startswith("gate: why") and len(line) <= 80 for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("has_pipe", "is_drawn"),
+    [pytest.param(True, False, id="a program"), pytest.param(False, True, id="a file")],
+)
+def test_no_table_is_drawn_where_another_program_prints(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_pipe: bool, is_drawn: bool
+) -> None:
+    """As `plates watch | tee passes.txt`: lines of tee would stand behind the last camera."""
+    monkeypatch.setenv("TERM", "xterm")
+    reader, writer = os.pipe()
+    seen, terminal = os.openpty()
+    with (
+        os.fdopen(writer, "w") as pipe,
+        os.fdopen(terminal, "w") as screen,
+        (tmp_path / "f").open("w") as f,
+    ):
+        monkeypatch.setattr(sys, "stdout", pipe if has_pipe else f)
+        monkeypatch.setattr(sys, "stderr", screen)
+        output = Output(PassTable(is_json=False, is_all=False), list, has_live_table=True)
+        output.printer.start()
+        output.printer.close(10)
+        screen.write("the end")
+        screen.flush()
+        drawn = os.read(seen, 10_000)
+    os.close(reader)
+    os.close(seen)
+    assert (b"last plate" in drawn) is is_drawn
 
 
 def test_passes_go_to_a_file_although_a_table_is_drawn(
