@@ -9,14 +9,24 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orchestrator.errors import SettingsError
+
 if TYPE_CHECKING:
     from plate_cameras.store.finding.pass_query import Requester
     from plate_cameras.store.pass_store import PassStore
 
 
 @contextmanager
-def open_camera_store(file: Path) -> Iterator[PassStore]:
-    """Open the store of a configuration, or that of a folder, until the block ends."""
+def open_camera_store(file: Path, *, must_exist: bool = False) -> Iterator[PassStore]:
+    """Open the store of a configuration, or that of a folder, until the block ends.
+
+    Args:
+        file: The file of cameras, or the folder.
+        must_exist: True for a command that only makes sense with passes; no database is made.
+
+    Raises:
+        SettingsError: The file is wrong, or there is no database and one must exist.
+    """
     from plate_cameras.configuration import Store, read_configuration
     from plate_cameras.store.factory import open_store
 
@@ -24,6 +34,11 @@ def open_camera_store(file: Path) -> Iterator[PassStore]:
         settings, folder = Store(), file
     else:
         settings, folder = read_configuration(file).store, file.absolute().parent
+    if must_exist and settings.url is None and not (folder / "passes.db").is_file():
+        raise SettingsError(
+            f"{file}: wanted a file of cameras or a folder with passes.db, found no passes.db in "
+            f"{folder}. plates watch makes it"
+        )
     with closing(open_store(settings, folder)) as store:
         yield store
 

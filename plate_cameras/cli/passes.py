@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +43,12 @@ SinceOption = Annotated[
 @passes.command()
 def search(
     store: StoreArgument,
-    text: Annotated[str, typer.Argument(help="A text; * stands for any characters, ? for one.")],
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A text, or fewer than 8 of its characters; * stands for any, ? for one."
+        ),
+    ],
     *,
     why: WhyOption,
     edits: Annotated[int, typer.Option(min=0, max=2, help="Most characters to differ.")] = 0,
@@ -54,7 +59,7 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a pass.")] = False,
 ) -> None:
     """Find passes by their plate, the newest first."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
         from plate_cameras.store.finding.pass_query import PassQuery
 
         query = PassQuery(
@@ -62,12 +67,14 @@ def search(
             edits=edits,
             cameras=tuple(camera or ()),
             from_s=_to_unix(since),
-            until_s=_to_unix(until),
+            until_s=_to_unix(until, is_end=True),
             limit=most,
         )
         page = opened.search(query, requester_of(why))
         for line in _to_lines(page.passes, as_json=as_json):
             typer.echo(line)
+        if not page.passes:
+            typer.echo("no pass matches", err=True)
         if page.cursor:
             typer.echo(f"there are more than {most}; --most shows more", err=True)
 
@@ -81,7 +88,7 @@ def export_plate(
     why: WhyOption,
 ) -> None:
     """Write everything about one plate, with its pictures, for its owner."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
         count = opened.export_plate(text, folder, requester_of(why))
         typer.echo(f"passes written to {folder}: {count}", err=True)
 
@@ -96,7 +103,7 @@ def delete_plate(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Delete everything about one plate: passes, readings, pictures and deliveries."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
         if not yes:
             typer.confirm(f"Delete all passes of {text}?", abort=True)
         requester = requester_of(why)
@@ -116,11 +123,16 @@ def import_list(
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
     with show_errors(verbose=False), open_camera_store(store) as opened:
-        if name not in opened.lists.names():
+        content, requester = _read_csv(file), requester_of("-")
+        is_new = name not in opened.lists.names()
+        if is_new:
             opened.lists.create(name)
-        content = _read_csv(file)
-        requester = requester_of("-")
-        count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
+        try:
+            count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
+        except BaseException:
+            if is_new:  # a failed import leaves nothing
+                opened.lists.delete(name)
+            raise
         typer.echo(f"plates put into {name}: {count}", err=True)
 
 
@@ -132,7 +144,7 @@ def replay(
     days: Annotated[float, typer.Option(min=0, help="Events of the last so many days.")] = 1.0,
 ) -> None:
     """Send events to a sink again, also those that were given up."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False), open_camera_store(store, must_exist=True) as opened:
         from plate_cameras.clocks import unix_s
 
         since_s = unix_s() - days * DAY_S
@@ -142,19 +154,24 @@ def replay(
 
 def _read_csv(file: Path) -> str:
     """Return the content of a file of entries."""
-    from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES
+    from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode
 
-    with file.open("rb") as opened:
-        content = opened.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        raise ParameterError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
-    return content.decode("utf-8-sig")
+    try:
+        with file.open("rb") as opened:
+            return decode(opened.read(MAX_FILE_BYTES + 1))
+    except OSError as error:
+        raise ParameterError(f"{file}: {error.strerror}") from error
 
 
-def _to_unix(text: str | None) -> float | None:
+def _to_unix(text: str | None, *, is_end: bool = False) -> float | None:
+    """Return a local time as Unix time. A date alone is the start of its day, or its end."""
+    from plate_cameras.store.lists.list_file import ISO_DAY, day_bound
+
     if text is None:
         return None
     try:
+        if ISO_DAY.fullmatch(text):
+            return day_bound(date.fromisoformat(text), is_end=is_end)
         return datetime.fromisoformat(text).timestamp()
     except ValueError as error:
         wanted = "a time like 2026-11-25T08:00"

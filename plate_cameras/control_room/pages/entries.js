@@ -43,6 +43,7 @@ async function load(from = "") {
 
 function showEntries() {
   find("no-entries").hidden = entries.length > 0;
+  find("no-entries").textContent = say(find("filter").value.trim() ? "no_entry_fits" : "no_entries");
   find("entries").replaceChildren(...entries.map(rowFor), ...(cursor ? [moreRow()] : []));
 }
 

@@ -26,7 +26,7 @@ export function connectImport(nameOf, done) {
 }
 
 async function take(file, name, done) {
-  const content = await file.text();
+  const content = await file.arrayBuffer(); // in any encoding: the server knows them
   const query = { replace: find("replace").checked ? "true" : "false" };
   try {
     const response = await send("POST", `v1/lists/${encodeURIComponent(name)}/entries`, { query, body: content, kind: "text/csv" });
@@ -34,7 +34,18 @@ async function take(file, name, done) {
     await done();
     find("import-told").replaceChildren(element("p", say("imported", { count: imported, file: file.name }), "banner good"));
   } catch (problem) {
-    find("import-told").replaceChildren(...problemOf(problem, file.name, content));
+    find("import-told").replaceChildren(...problemOf(problem, file.name, textOf(content)));
+  }
+}
+
+function textOf(content) {
+  const [first, second] = new Uint8Array(content);
+  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  if (isWide) return new TextDecoder(first === 0xff ? "utf-16le" : "utf-16be").decode(content);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(content);
+  } catch {
+    return new TextDecoder("windows-1251").decode(content);
   }
 }
 

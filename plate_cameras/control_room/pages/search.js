@@ -44,6 +44,7 @@ function showPage(page) {
   find("told").textContent = say(cursor ? "found_more" : count ? `found_${form}` : "found_none", { count });
   find("more").hidden = !cursor;
   find("none").hidden = count > 0;
+  find("none").textContent = say(Object.values(query).some(Boolean) ? "nothing_found" : "no_passes");
   for (const id of ["save-csv", "save-json"]) find(id).disabled = !count;
 }
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 from starlette.responses import Response
 
-from orchestrator.errors import ParameterError
 from orchestrator.serving.gateway.extension import announced_size
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
@@ -46,9 +45,10 @@ from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import BULK, SEARCH
 from plate_cameras.events import to_rfc3339
 from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.lists.list_settings import PlateList
-from plate_cameras.store.lists.plate_entries import MAX_FILE_BYTES, EntryQuery
+from plate_cameras.store.lists.plate_entries import EntryQuery
 
 LIST = "/v1/lists/{name}"
 ENTRIES = f"{LIST}/entries"
@@ -184,10 +184,7 @@ async def import_entries(request: RoomRequest) -> Response:
     requester = requester_of(request, asked)
     check_type(request, CSV)
     announced_size(request.request.http.headers, MAX_FILE_BYTES)
-    try:
-        content = (await request.body()).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ParameterError("body: wanted a CSV file in UTF-8, got other bytes") from error
+    content = decode(await request.body())
     lists = request.room.store.lists
     count = await request.room.threads.run(
         lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -11,7 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from plate_cameras.control_room.rest.schemas import Point
 from plate_cameras.setting_sizes import MAX_AREAS, MAX_POINTS
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PAGE, MAX_PARTS
-from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH, end_of_day
+from plate_cameras.store.lists.list_file import day_bound
+from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
 OFFSET = "[Zz]|[+ -][0-9]{2}:[0-9]{2}"
@@ -29,8 +30,11 @@ NAMES = 100
 """Things of a page unless the query says otherwise."""
 
 
-def to_unix(value: object) -> object:
-    """Return a date or an RFC 3339 time as Unix time; without an offset, it is UTC.
+def to_unix(value: object, *, is_end: bool = False) -> object:
+    """Return a date or an RFC 3339 time as Unix time.
+
+    A date alone is a day of local time: its start, or its end for an end. A time without an offset
+    is UTC.
 
     Raises:
         ValueError: The text has another form, or there is no such day.
@@ -39,17 +43,17 @@ def to_unix(value: object) -> object:
     if match is None or len(match[0]) > MAX_TIME_LENGTH:
         raise ValueError("wanted an RFC 3339 time or a date")
     day, clock, fraction, offset = match.group("day", "clock", "fraction", "offset")
+    if clock is None:
+        return day_bound(date.fromisoformat(day), is_end=is_end)
     # A plus sign that was not encoded in a query arrives as a space.
     zone = (offset or "Z").upper().replace("Z", "+00:00").replace(" ", "+")
-    at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone}")
+    at = datetime.fromisoformat(f"{day}T{clock}{zone}")
     return at.timestamp() + float(f"0{fraction or '.0'}")
 
 
 def to_end_unix(value: object) -> object:
     """Return a time as `to_unix`; a date alone stands for the end of its day."""
-    is_day = re.fullmatch(DATE, str(value)) is not None
-    start_s = to_unix(value)
-    return end_of_day(start_s) if is_day and isinstance(start_s, float) else start_s
+    return to_unix(value, is_end=True)
 
 
 UnixTime = Annotated[
@@ -85,8 +89,11 @@ class Period(Query):
     from_s: UnixTime | None = Field(
         None, alias="from", description="First time, RFC 3339 or a date", examples=["2026-11-25"]
     )
-    until_s: UnixTime | None = Field(
-        None, alias="until", description="Time after the last one", examples=["2026-11-26"]
+    until_s: EndTime | None = Field(
+        None,
+        alias="until",
+        description="Time after the last one; a date alone counts to its end",
+        examples=["2026-11-25"],
     )
 
 
@@ -96,7 +103,8 @@ class PassesQuery(Period):
     text: str = Field(
         "",
         max_length=100,
-        description="The whole text; `*` stands for any characters, `?` for one",
+        description="The whole text; `*` stands for any characters, `?` for one. Fewer than eight "
+        "characters without these are a part of it",
         examples=["A123*"],
     )
     parts: Parts = Field(
@@ -243,7 +251,7 @@ class EntryBody(Body):
     )
     valid_until: EndTime | None = Field(
         None,
-        description="Time at which it ends; a date alone counts to its end, in UTC",
+        description="Time at which it ends; a date alone counts to its end, in local time",
         examples=["2026-12-25"],
     )
     edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")

@@ -44,7 +44,8 @@ class PassQuery:
     """A search. Each condition that is given must hold.
 
     Attributes:
-        text: The whole text; `*` stands for any characters, `?` for one. Cyrillic letters count as
+        text: The whole text; `*` stands for any characters, `?` for one. Fewer than eight
+            characters without these, and without edits, are a part of it. Cyrillic letters count as
             their Latin look-alikes.
         parts: Parts that the text has.
         edits: Most characters by which the text may differ, 0 to 2.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from orchestrator.errors import ParameterError
@@ -20,15 +21,29 @@ GRAM = 3
 """Shortest piece that a trigram index finds."""
 MAX_EDITS = 2
 MAX_CHARACTERS = 32
+MIN_WHOLE = 8
+"""Shortest text that is a whole one. A shorter one without wildcards and edits is a part."""
+
+
+SKIPPED = re.compile(r"[\s\u00ad\u200b-\u200f\u2010-\u2015\u2060\ufeff-]+")
+"""Blanks and hyphens between the parts of a plate."""
+COUNTRY = re.compile(r"(?<=[0-9*?])(RUS|PYC)$")
+"""The country below the region of Russian plates, also if it was written in Cyrillic letters."""
+
+
+def strip_text(text: str) -> str:
+    """Return a text in Latin capitals without blanks, hyphens and the letters of Russia."""
+    latin = to_latin(unicodedata.normalize("NFKC", SKIPPED.sub("", text)))
+    return COUNTRY.sub("", latin)
 
 
 def clean_text(text: str, wildcards: str = "") -> str:
-    """Return a searched text in Latin capitals without spaces.
+    """Return a searched text as `strip_text` does.
 
     Raises:
         ParameterError: It has other characters than letters, digits and the allowed wildcards.
     """
-    cleaned = to_latin("".join(text.split()))
+    cleaned = strip_text(text)
     allowed = all(char.isalnum() or char in wildcards for char in cleaned)
     if len(cleaned) > MAX_CHARACTERS or not allowed:
         also = " ".join(("letters and digits", *wildcards))
@@ -103,6 +118,8 @@ class TextCondition:
             ParameterError: The text cannot be searched.
         """
         pattern = clean_text(query.text, WILDCARDS) or "*"
+        if len(pattern) < MIN_WHOLE and not query.edits and not set(WILDCARDS) & {*pattern}:
+            pattern = f"*{pattern}*"
         parts = tuple(filter(None, map(clean_text, query.parts)))
         check_edits(pattern, query.edits)
         return cls(pattern, parts, query.edits) if parts or pattern.strip("*") else None

@@ -26,6 +26,7 @@ from plate_cameras.store.lists.list_editions import (
     lock_current,
     write_entries,
 )
+from plate_cameras.store.lists.list_file import parse_csv
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
 from plate_cameras.store.lists.list_settings import PlateList, check_number, to_list_row
 from plate_cameras.store.lists.plate_entries import (
@@ -33,7 +34,6 @@ from plate_cameras.store.lists.plate_entries import (
     EntryPage,
     EntryQuery,
     check_entry,
-    parse_csv,
     read_page,
     to_row,
 )

@@ -68,5 +68,24 @@ def test_a_long_list_is_shown_page_by_page_and_filtered_by_the_server(
     page.fill("#filter", "ДОМ 9")
     page.locator("tr[data-text=A000BC77]").wait_for(state="detached")
     assert page.locator("#entries tr").count() == 1
+    page.fill("#filter", "H999")
+    page.get_by_text("No plate of the list fits the filter.").wait_for()
+    page.fill("#filter", "\u0430 249 \u0432\u0441-77 RUS")
     page.get_by_role("button", name="Remove: A249BC77").click()
     page.locator("#names", has_text="249").wait_for()
+
+
+def test_a_file_of_a_russian_office_is_imported(
+    open_quiet: Open, room: RunningRoom, tmp_path: Path
+) -> None:
+    room.store.lists.create("office")
+    page = open_quiet("lists?list=office")
+    page.get_by_text("No plates here.").wait_for()
+    file = tmp_path / "office.csv"
+    head = "номер;примечание\n"
+    file.write_text(f"{head}AO12BC77;дом 9\n", encoding="cp1251")
+    page.set_input_files("#file", file)
+    assert page.locator(".wrong-lines").inner_text().endswith("AO12BC77;дом 9")
+    file.write_text(f"{head}\u0430 123 \u0432\u0441 77 RUS;дом 9\n;\n", encoding="cp1251")
+    page.set_input_files("#file", file)
+    page.locator("tr[data-text=A123BC77]", has_text="дом 9").wait_for()

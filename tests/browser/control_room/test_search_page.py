@@ -25,6 +25,10 @@ def test_a_search_stands_in_the_address(open_quiet: Open) -> None:
     page.get_by_role("button", name="Search", exact=True).click()
     assert shown_ids(page, 2) == ["pass-2", "pass-0"]
     assert page.url.endswith("/passes?text=A12%3FBC77")
+    page.fill("#text", "H999")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.get_by_text("No pass fits.").wait_for()
+    page.go_back()
     page.reload()
     assert shown_ids(page, 2) == ["pass-2", "pass-0"]
     page.go_back()

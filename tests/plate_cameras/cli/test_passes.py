@@ -40,7 +40,34 @@ def test_passes_are_found_by_a_pattern(folder: Path) -> None:
     found = run("search", folder, "a123*", "--why", "case 7")
     assert found.exit_code == 0
     assert [line.split()[2] for line in found.stdout.splitlines()[1:]] == ["A123BC77"]
-    assert run("search", folder, "X*", "--why", "case 7").stdout == ""
+    nothing = run("search", folder, "X*", "--why", "case 7")
+    assert (nothing.stdout, nothing.stderr) == ("", "no pass matches\n")
+
+
+@pytest.mark.parametrize("text", ["123", "\u0410 123 \u0412\u0421 77 RUS", "a123bc-77"])
+def test_a_plate_is_found_as_people_write_it(folder: Path, text: str) -> None:
+    assert "A123BC77" in run("search", folder, text, "--why", "case 7").stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "A*", "--why", "case 7"),
+        ("delete-plate", "A1", "--yes", "--why", "case 7"),
+        ("replay", "erp"),
+    ],
+)
+def test_a_wrong_folder_gets_no_database(tmp_path: Path, command: tuple[str, ...]) -> None:
+    name, *rest = command
+    refused = run(name, tmp_path, *rest)
+    assert refused.exit_code == 2
+    assert "found no passes.db" in refused.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_the_last_day_of_a_search_is_searched(folder: Path) -> None:
+    day = ("--since", "2028-01-15", "--until", "2028-01-15")
+    assert "M456OP199" in run("search", folder, "*", *day, "--why", "case 7").stdout
 
 
 def test_passes_are_found_with_edits_and_by_time_as_json(folder: Path) -> None:
@@ -79,6 +106,17 @@ def test_a_list_is_imported(folder: Path, tmp_path: Path) -> None:
     with closing(open_store(Store(), folder)) as store:
         (entry,) = store.lists.entries("residents", EVERYTHING)
     assert (entry.text, entry.note) == ("A123BC77", "flat 7")
+
+
+@pytest.mark.parametrize("content", [None, "text\nHORSE\n", "colour\nred\n"])
+def test_a_failed_import_leaves_no_list(folder: Path, tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "residents.csv"
+    if content is not None:
+        file.write_text(content)
+    refused = run("import-list", folder, "residents", file)
+    assert (refused.exit_code, refused.stderr[:8]) == (2, "plates: ")
+    with closing(open_store(Store(), folder)) as store:
+        assert store.lists.names() == []
 
 
 def test_events_are_sent_again(folder: Path) -> None:

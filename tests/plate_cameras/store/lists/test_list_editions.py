@@ -17,7 +17,7 @@ from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import ChangedMeanwhile
 from plate_cameras.store.factory import open_store
-from plate_cameras.store.lists import list_editions, list_settings, plate_entries
+from plate_cameras.store.lists import list_editions, list_file, list_settings
 from plate_cameras.store.lists.list_editions import BATCH
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.lists.plate_entries import EntryQuery
@@ -313,16 +313,16 @@ def test_lists_have_an_upper_number(store: PassStore, monkeypatch: pytest.Monkey
     ("limit", "message"),
     [
         pytest.param("MAX_FILE_ROWS", "line 4: rows: wanted at most 2, got more", id="rows"),
-        pytest.param("MAX_FILE_BYTES", "file: wanted at most 2 bytes, got 11", id="bytes"),
+        pytest.param("MAX_FILE_BYTES", "file: wanted at most 2 bytes, got 14", id="bytes"),
     ],
 )
 def test_a_file_has_upper_numbers(
     store: PassStore, monkeypatch: pytest.MonkeyPatch, limit: str, message: str
 ) -> None:
-    monkeypatch.setattr(plate_entries, limit, 2)
+    monkeypatch.setattr(list_file, limit, 2)
     store.lists.create("residents")
     with pytest.raises(ParameterError, match=message):
-        store.lists.import_csv("residents", "text\nA\nA\nA\n")
+        store.lists.import_csv("residents", "text\nA1\nA1\nA1\n")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_csv_file_may_replace_all_entries(listed: PassStore) -> None:
     ("content", "message"),
     [
         pytest.param("", "wanted text", id="empty"),
-        pytest.param("plate\nA123BC77\n", "wanted text", id="unknown column"),
+        pytest.param("car\nA123BC77\n", "wanted text", id="unknown column"),
         pytest.param(
             "text,edits\nA123BC77,many\n", "line 2: edits: wanted", id="edits are no number"
         ),

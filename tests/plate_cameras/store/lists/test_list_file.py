@@ -1,0 +1,133 @@
+"""Files of plates, as offices have them."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timezone
+from time import tzset
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from plate_cameras.store.lists.list_file import day_bound, decode, parse_csv
+from plate_cameras.store.lists.list_lookup import ListEntry
+
+HEAD = "\u043d\u043e\u043c\u0435\u0440;\u043f\u0440\u0438\u043c\u0435\u0447\u0430\u043d\u0438\u0435"
+NOTE = "\u043a\u0432. 12"
+UNTIL = "\u0414\u0435\u0439\u0441\u0442\u0432\u0443\u0435\u0442 \u0434\u043e"
+PLATE = "\u0410123\u0412\u042177"
+ENTRY = ListEntry("A123BC77", NOTE)
+
+
+@pytest.fixture
+def in_moscow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Moscow")
+    tzset()
+    yield
+    monkeypatch.undo()
+    tzset()
+
+
+def utc(*parts: int) -> float:
+    return datetime(*parts, tzinfo=timezone.utc).timestamp()  # type: ignore[arg-type, misc]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(f"{HEAD}\r\n{PLATE};{NOTE}\r\n", id="header"),
+        pytest.param(f"{HEAD.upper()};;\r\n{PLATE};{NOTE};;\r\n;;;\r\n\r\n", id="empty cells"),
+        pytest.param(f"{PLATE};{NOTE}\r\n", id="no header"),
+        pytest.param(f"{PLATE}\t{NOTE}\r\n", id="tabs"),
+        pytest.param(f"\r\ntext,note\n{PLATE},{NOTE}", id="commas behind an empty line"),
+    ],
+)
+def test_a_file_of_an_office_is_read(encoding: str, content: str) -> None:
+    assert [*parse_csv(decode(content.encode(encoding))).values()] == [ENTRY]
+
+
+def test_one_bare_column_is_a_list() -> None:
+    assert [*parse_csv("A123BC77\nM456OP199\n\n")] == ["A123BC77", "M456OP199"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A123BC77RUS",
+        "A 123 BC 77 RUS",
+        "a123bc-77",
+        PLATE.lower(),
+        f"{PLATE}\u00a0RUS",
+        f"{PLATE}\u0420\u0423\u0421",
+        "\uff21\uff11\uff12\uff13BC77",
+    ],
+)
+def test_one_plate_has_one_text(text: str) -> None:
+    assert [*parse_csv(f"text\n{text}\n")] == ["A123BC77"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("\u041f\u041bOXO\u0419", "line 3: text: wanted a plate", id="a word"),
+        pytest.param("AO12BC77", "line 3: .*such as A012BC77, got 'AO12BC77'", id="O for 0"),
+        pytest.param("012300777", "line 3: .*such as O123OO777", id="0 for O"),
+        pytest.param("\u0416123BC77", "line 3: text", id="a letter of no plate"),
+        pytest.param("HORSE", "line 3: text", id="no digit"),
+    ],
+)
+def test_what_can_be_no_plate_is_told(text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        parse_csv(f"text\nA123BC77\n{text}\n")
+
+
+@pytest.mark.usefixtures("in_moscow")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("2027-12-31", utc(2027, 12, 31, 21), id="ISO day"),
+        pytest.param("31.12.2027", utc(2027, 12, 31, 21), id="Russian day"),
+        pytest.param("1.2.2027", utc(2027, 2, 1, 21), id="short Russian day"),
+        pytest.param("31.12.2027 18:00", utc(2027, 12, 31, 15), id="Russian time"),
+        pytest.param("2027-12-31T18:00Z", utc(2027, 12, 31, 18), id="time with an offset"),
+    ],
+)
+def test_an_end_is_the_end_of_that_day_in_local_time(text: str, expected: float) -> None:
+    (entry,) = parse_csv(f"text;{UNTIL}\nA123BC77;{text}\n").values()
+    assert entry.valid_until_s == expected
+
+
+@pytest.mark.parametrize("text", ["31.13.2027", "31.02.2027", "soon", "31.12.27"])
+def test_a_date_that_is_none_is_told(text: str) -> None:
+    with pytest.raises(ParameterError, match=r"line 2: valid_until: wanted a date"):
+        parse_csv(f"text,valid_until\nA123BC77,{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"PK\x03\x04rest", "save it as CSV in Excel", id="workbook"),
+        pytest.param(b"\x89PNG\0\0", "got other bytes", id="picture"),
+        pytest.param(b"\xff\xfea", "got other bytes|UTF", id="half of UTF-16"),
+    ],
+)
+def test_other_files_are_told(content: bytes, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        parse_csv(decode(content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["A123BC77;x;31.12.2027\n", "text;colour\nA123BC77;red\n", "text;text\nA1;A2\n", ""],
+)
+def test_columns_without_a_meaning_are_told(content: str) -> None:
+    with pytest.raises(ParameterError, match="columns: wanted text, note"):
+        parse_csv(content)
+
+
+def test_a_cell_without_a_column_is_told() -> None:
+    with pytest.raises(ParameterError, match="line 2: cells: wanted at most 1, got 2"):
+        parse_csv("text\nA123BC77,flat 2\n")
+
+
+def test_the_last_day_has_an_end() -> None:
+    assert day_bound(date.max, is_end=True) == utc(9999, 12, 31, 23, 59, 59)
