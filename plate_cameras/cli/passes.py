@@ -46,7 +46,8 @@ def search(
     text: Annotated[
         str,
         typer.Argument(
-            help="A text, or fewer than 8 of its characters; * stands for any, ? for one."
+            help="A text, or fewer than 8 of its characters; * stands for any, ? for one. Double "
+            "quotes around a short text: the whole."
         ),
     ],
     *,
@@ -122,17 +123,20 @@ def import_list(
     ] = False,
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
-    with show_errors(verbose=False), open_camera_store(store) as opened:
+    with show_errors(verbose=False):
         content, requester = _read_csv(file), requester_of("-")
-        is_new = name not in opened.lists.names()
-        if is_new:
-            opened.lists.create(name)
-        try:
-            count = opened.lists.import_csv(name, content, replacing=replace, requester=requester)
-        except BaseException:
-            if is_new:  # a failed import leaves nothing
-                opened.lists.delete(name)
-            raise
+        with open_camera_store(store) as opened:
+            is_new = name not in opened.lists.names()
+            if is_new:
+                opened.lists.create(name)
+            try:
+                count = opened.lists.import_csv(
+                    name, content, replacing=replace, requester=requester
+                )
+            except BaseException:
+                if is_new:  # a failed import leaves nothing
+                    opened.lists.delete(name)
+                raise
         typer.echo(f"plates put into {name}: {count}", err=True)
 
 
@@ -153,12 +157,14 @@ def replay(
 
 
 def _read_csv(file: Path) -> str:
-    """Return the content of a file of entries."""
-    from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode
+    """Return the content of a file of entries. It is checked before a store is opened."""
+    from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode, parse_csv
 
     try:
         with file.open("rb") as opened:
-            return decode(opened.read(MAX_FILE_BYTES + 1))
+            content = decode(opened.read(MAX_FILE_BYTES + 1))
+        parse_csv(content)
+        return content
     except OSError as error:
         raise ParameterError(f"{file}: {error.strerror}") from error
 

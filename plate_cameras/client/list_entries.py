@@ -155,6 +155,4 @@ def _path_of(name: str, text: str = "") -> str:
 
 
 def _to_plain(value: Any) -> str | int:
-    """Return a value for the API, which reads a date as that whole day."""
-    is_day = isinstance(value, date) and not isinstance(value, datetime)
-    return value if isinstance(value, int) else str(value) if is_day else to_text(value)
+    return value if isinstance(value, int) else to_text(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -96,9 +96,7 @@ def to_path(path: str, parameters: Mapping[str, Any]) -> str:
 
 
 def to_text(value: object) -> str:
-    """Return a value for the API: times with their offset, dates as midnight on this machine."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
+    """Return a value for the API: times with their offset. It reads a date as that whole day."""
     if isinstance(value, datetime):
         return value.astimezone(timezone.utc).isoformat()
     return str(value)

@@ -39,12 +39,14 @@ class PassSearch:
     """A search for passes. Each condition that is given must hold.
 
     Attributes:
-        text: The whole text; `*` stands for any characters, `?` for one.
+        text: The whole text; `*` stands for any characters, `?` for one. Fewer than eight
+            characters without these are a part of it, unless they are in double quotes.
         part: Parts that the text has.
         edits: Most characters by which the text may differ, 0 to 2.
         camera: Names of cameras.
-        since: First time; without a time zone, it is local time. Texts are RFC 3339.
-        until: Time after the last one.
+        since: First time; without a time zone, it is this machine's local time. A date is a day of
+            the service's local time. Texts are RFC 3339.
+        until: Time after the last one; a date counts to its end.
         region: Code of the region.
         plate_list: Name of a list that was hit.
         zone: Names of zones.

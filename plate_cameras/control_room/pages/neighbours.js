@@ -11,9 +11,10 @@ const SHOWN_LATER = 5;
 
 export async function showNeighbours(pass) {
   if (!pass.text) return find("neighbours").append(element("li", say("no_neighbours"), "empty"));
+  const text = `"${pass.text}"`; // in quotes it is the whole text, also a short one
   const [before, after] = await Promise.all([
-    get("v1/passes", { text: pass.text, until: pass.first_seen, limit: EARLIER }),
-    get("v1/passes", { text: pass.text, from: pass.first_seen, limit: LATER }),
+    get("v1/passes", { text, until: pass.first_seen, limit: EARLIER }),
+    get("v1/passes", { text, from: pass.first_seen, limit: LATER }),
   ]);
   const later = after.passes.filter(({ id }) => id !== pass.id);
   const earlier = before.passes.filter(({ id }) => id !== pass.id);

@@ -1,6 +1,6 @@
 // The query of a search: in the form, in the page's address, and as the API takes it.
 
-import { fromField, toField } from "./times.js";
+import { fromField, toDayBound, toField } from "./times.js";
 import { find } from "../page/words.js";
 
 const TEXTS = ["text", "edits", "camera", "list", "zone", "direction", "region", "part"];
@@ -17,7 +17,8 @@ export function fromForm() {
 
 export function fromAddress() {
   const given = new URLSearchParams(location.search);
-  return Object.fromEntries([...TEXTS, ...TIMES].map((name) => [name, given.get(name)]).filter(([, value]) => value));
+  const pairs = [...TEXTS.map((name) => [name, given.get(name)]), ...TIMES.map((name) => [name, toDayBound(given.get(name), name === "until")])];
+  return Object.fromEntries(pairs.filter(([, value]) => value));
 }
 
 export function toForm(query) {

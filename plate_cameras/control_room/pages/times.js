@@ -75,3 +75,10 @@ export function toField(time) {
 export function fromField(value) {
   return value ? new Date(value).toISOString() : "";
 }
+
+// A date alone as the start or the end of that day of the reader's zone, RFC 3339; other values as they are.
+export function toDayBound(value, isEnd) {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(value ?? "") ?? [];
+  const bound = new Date(year, month - 1, Number(day) + Number(isEnd));
+  return Number.isNaN(bound.getTime()) ? value : bound.toISOString();
+}

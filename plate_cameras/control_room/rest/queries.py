@@ -104,7 +104,7 @@ class PassesQuery(Period):
         "",
         max_length=100,
         description="The whole text; `*` stands for any characters, `?` for one. Fewer than eight "
-        "characters without these are a part of it",
+        "characters without these are a part of it, unless they are in double quotes",
         examples=["A123*"],
     )
     parts: Parts = Field(

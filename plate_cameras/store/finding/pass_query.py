@@ -45,8 +45,8 @@ class PassQuery:
 
     Attributes:
         text: The whole text; `*` stands for any characters, `?` for one. Fewer than eight
-            characters without these, and without edits, are a part of it. Cyrillic letters count as
-            their Latin look-alikes.
+            characters without these, and without edits, are a part of it, unless they are in double
+            quotes. Cyrillic letters count as their Latin look-alikes.
         parts: Parts that the text has.
         edits: Most characters by which the text may differ, 0 to 2.
         cameras: Names of cameras; all if empty.

@@ -23,18 +23,21 @@ MAX_EDITS = 2
 MAX_CHARACTERS = 32
 MIN_WHOLE = 8
 """Shortest text that is a whole one. A shorter one without wildcards and edits is a part."""
-
-
-SKIPPED = re.compile(r"[\s\u00ad\u200b-\u200f\u2010-\u2015\u2060\ufeff-]+")
-"""Blanks and hyphens between the parts of a plate."""
-COUNTRY = re.compile(r"(?<=[0-9*?])(RUS|PYC)$")
-"""The country below the region of Russian plates, also if it was written in Cyrillic letters."""
+QUOTED = re.compile(r'\s*"(.*)"\s*')
+"""A text that is a whole one, however short it is."""
+SKIPPED = re.compile(r"[\s\u00ad\u200b-\u200f\u2010-\u2015\u2212\u2060\ufeff/|-]+")
+"""Blanks, hyphens and strokes between the parts of a plate."""
+COUNTRY = re.compile(
+    r"(?<=[0-9*?])(?:RUS|PYC)$|(?<=[A-Z][0-9]{3}[A-Z]{2})(?:RUS|PYC)(?=[0-9]{2,3}$)"
+)
+"""The country beside the region of Russian plates, also if it was written in Cyrillic letters."""
 
 
 def strip_text(text: str) -> str:
-    """Return a text in Latin capitals without blanks, hyphens and the letters of Russia."""
-    latin = to_latin(unicodedata.normalize("NFKC", SKIPPED.sub("", text)))
-    return COUNTRY.sub("", latin)
+    """Return a text in Latin capitals and digits, without blanks, hyphens and Russia's letters."""
+    stripped = SKIPPED.sub("", unicodedata.normalize("NFKC", text))
+    ascii_digits = (str(unicodedata.decimal(char, char)) for char in stripped)
+    return COUNTRY.sub("", to_latin("".join(ascii_digits)))
 
 
 def clean_text(text: str, wildcards: str = "") -> str:
@@ -117,8 +120,10 @@ class TextCondition:
         Raises:
             ParameterError: The text cannot be searched.
         """
-        pattern = clean_text(query.text, WILDCARDS) or "*"
-        if len(pattern) < MIN_WHOLE and not query.edits and not set(WILDCARDS) & {*pattern}:
+        is_quoted = QUOTED.fullmatch(query.text)
+        pattern = clean_text(is_quoted[1] if is_quoted else query.text, WILDCARDS) or "*"
+        is_part = len(pattern) < MIN_WHOLE and not is_quoted and not query.edits
+        if is_part and not set(WILDCARDS) & {*pattern}:
             pattern = f"*{pattern}*"
         parts = tuple(filter(None, map(clean_text, query.parts)))
         check_edits(pattern, query.edits)

@@ -36,6 +36,13 @@ def test_a_search_stands_in_the_address(open_quiet: Open) -> None:
     assert page.input_value("#text") == ""
 
 
+def test_a_day_in_the_address_is_that_day(open_quiet: Open) -> None:
+    page = open_quiet("passes?from=2025-06-15&until=2025-06-15", timezone_id="Europe/Moscow")
+    assert len(shown_ids(page, 4)) == 4
+    assert page.input_value("#until") == "2025-06-16T00:00"
+    page.get_by_role("button", name="19:00 to 20:00: 4").wait_for()
+
+
 def test_the_heat_map_and_the_bars_narrow_a_search(open_quiet: Open) -> None:
     page = open_quiet(f"passes?{DAY}", timezone_id="UTC")
     shown_ids(page, 4)

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 from plate_cameras.cli.passes import passes
 from plate_cameras.configuration import Sink, Store
 from plate_cameras.store.factory import open_store
+from plate_cameras.store.lists import list_editions
 from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.scope import EVERYTHING
 from tests.plate_cameras.samples import make_event
@@ -109,12 +110,25 @@ def test_a_list_is_imported(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "text\nHORSE\n", "colour\nred\n"])
-def test_a_failed_import_leaves_no_list(folder: Path, tmp_path: Path, content: str | None) -> None:
+def test_a_failed_import_leaves_nothing(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "residents.csv"
+    folder = tmp_path / "cameras"
+    folder.mkdir()
     if content is not None:
         file.write_text(content)
     refused = run("import-list", folder, "residents", file)
     assert (refused.exit_code, refused.stderr[:8]) == (2, "plates: ")
+    assert [*folder.iterdir()] == []
+
+
+def test_an_import_that_the_store_rejects_leaves_no_list(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_editions, "MAX_STORED_ENTRIES", 0)
+    file = tmp_path / "residents.csv"
+    file.write_text("text\nA123BC77\n")
+    refused = run("import-list", folder, "residents", file)
+    assert (refused.exit_code, refused.stderr[:17]) == (2, "plates: entries: ")
     with closing(open_store(Store(), folder)) as store:
         assert store.lists.names() == []
 

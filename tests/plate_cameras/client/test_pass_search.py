@@ -144,13 +144,13 @@ def test_every_condition_is_sent_under_its_name() -> None:
     ]
 
 
-def test_a_date_is_a_day_of_this_machine() -> None:
+def test_the_service_reads_a_date_as_a_day() -> None:
     server = Server(document={"passes": [], "cursor": ""})
+    day = date(2026, 11, 25)
     with serving(server) as url, CamerasClient(url) as client:
-        assert list(client.passes(since=date(2026, 11, 25))) == []
+        assert list(client.passes(since=day, until=day)) == []
     (asked,) = server.asked
-    midnight = datetime(2026, 11, 25).astimezone()
-    assert datetime.fromisoformat(dict(asked)["from"]) == midnight
+    assert (dict(asked)["from"], dict(asked)["until"]) == ("2026-11-25", "2026-11-25")
 
 
 @pytest.mark.parametrize(

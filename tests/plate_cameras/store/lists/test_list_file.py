@@ -58,7 +58,11 @@ def test_one_bare_column_is_a_list() -> None:
         PLATE.lower(),
         f"{PLATE}\u00a0RUS",
         f"{PLATE}\u0420\u0423\u0421",
-        "\uff21\uff11\uff12\uff13BC77",
+        "\uff21\uff11\uff12\uff13BC\uff0d77",
+        "A\u0661\u0662\u0663BC77",
+        "A123BC/77",
+        "A123BC RUS 77",
+        f"{PLATE[:6]}\u0420\u0423\u0421{PLATE[6:]}",
     ],
 )
 def test_one_plate_has_one_text(text: str) -> None:
