@@ -64,17 +64,17 @@ class CameraTable:
         for name in ("passes", "frames", "dropped", "delay"):
             table.add_column(name, justify="right", no_wrap=True)
         reasons = []
-        for one in self._take():
+        for camera in self._take():
             table.add_row(
-                Text(to_printable(one.name)),  # a text in brackets is no markup
-                one.state,
-                one.last_text or "-",
-                f"{one.passes:,}",
-                f"{one.frames:,}",
-                f"{one.dropped_share:.0%}",
-                f"{one.delay_s:.1f} s",
+                Text(to_printable(camera.name)),  # a text in brackets is no markup
+                camera.state,
+                camera.last_text or "-",
+                f"{camera.passes:,}",
+                f"{camera.frames:,}",
+                f"{camera.dropped_share:.0%}",
+                f"{camera.delay_s:.1f} s",
             )
-            if one.error:
-                reason = to_printable(f"{one.name}: {one.error}")
+            if camera.error:
+                reason = to_printable(f"{camera.name}: {camera.error}")
                 reasons.append(Text(reason, no_wrap=True, overflow="ellipsis"))
         return Group(table, *reasons)

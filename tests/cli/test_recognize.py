@@ -578,7 +578,7 @@ def test_an_invalid_key_is_one_sentence_without_it() -> None:
 def test_a_server_that_is_not_there_is_told_with_what_to_do() -> None:
     done = CliRunner().invoke(app, ["recognize", str(STREET), "--url", "localhost:1"])
     assert done.exit_code == 2
-    wanted = (
+    message = (
         "cannot connect to localhost:1: connection refused. Is the server running? (plates serve)"
     )
-    assert wanted in done.stderr
+    assert message in done.stderr

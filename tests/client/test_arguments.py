@@ -83,10 +83,10 @@ def test_an_ipv6_address_is_called() -> None:
 def test_a_server_that_cannot_be_reached_is_told_in_words(
     scheme: str, host: str, reason: str
 ) -> None:
-    wanted = rf"^cannot connect to {scheme}{host}: {reason}\. Is the server running"
+    message = rf"^cannot connect to {scheme}{host}: {reason}\. Is the server running"
     with (
         PlateClient(f"{scheme}{host}", timeout_s=20) as client,
-        pytest.raises(ServerError, match=wanted),
+        pytest.raises(ServerError, match=message),
     ):
         client.recognize(PICTURE)
 

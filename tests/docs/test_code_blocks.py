@@ -196,7 +196,7 @@ def test_files_of_the_project_that_a_command_reads_exist(block: Block) -> None:
     words = [w for line in command_lines(block.text) for words in commands(line) for w in words]
     named = [w for w in words if re.fullmatch(r"(?:deploy|tests|scripts|examples)/[\w./-]+", w)]
     others = {"deploy/keys.toml", "deploy/plates"}  # made before, and a name of Kubernetes
-    assert [one for one in named if one not in others and not (PROJECT / one).exists()] == []
+    assert [file for file in named if file not in others and not (PROJECT / file).exists()] == []
 
 
 def run_module(words: list[str]) -> None:

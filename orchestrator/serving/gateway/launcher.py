@@ -44,12 +44,10 @@ COMMAND = (sys.executable, "-m", "orchestrator.serving.gateway")
 PACKAGES = Path(__file__).resolve().parents[3]
 """Folder of the package. `-m` searches it first, in any working directory."""
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
-"""Environment variable for the folder of shared metrics. The Prometheus library reads it at
-import."""
+"""Variable for the folder of shared metrics. The Prometheus library reads it at import."""
 UNLESS_SET = {
     "GRPC_VERBOSITY": "NONE",  # gRPC would log the end of every connection
-    # malloc_trim does not return the end of a thread's own heap: 64 MB for each thread of gRPC.
-    "MALLOC_ARENA_MAX": "1",
+    "MALLOC_ARENA_MAX": "1",  # malloc_trim keeps the end of each other heap: up to 64 MB
 }
 """Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
@@ -59,7 +57,6 @@ MAX_REPLACED, REPLACED_S = 5, 60.0
 LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
 """Start of the last line, if a process itself reports why it ends."""
-
 logger = logging.getLogger(__name__)
 
 

@@ -78,7 +78,7 @@ def parse_csv(content: str) -> dict[str, ListEntry]:
         raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
     lines = LINE.finditer(content, content.startswith(BYTE_ORDER_MARK))
     first_line = content.partition("\n")[0]
-    form = next((one for one in FORMS if one.separator in first_line), PLAIN)
+    form = next((form for form in FORMS if form.separator in first_line), PLAIN)
     rows = csv.reader((line.group() for line in lines), strict=True, delimiter=form.separator)
     entries: dict[str, ListEntry] = {}
     try:
