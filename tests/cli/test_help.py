@@ -12,18 +12,30 @@ CUT_OFF = "…"
 runner = CliRunner(env={"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH)})
 
 
-def names_in(group: click.Group, *above: str) -> list[list[str]]:
-    """Return the words of each command, those in groups included."""
-    context, found = click.Context(group), [[*above]]
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        inner = names_in(command, *above, name) if isinstance(command, click.Group) else None
-        found += inner or [[*above, name]]
-    return found
+def commands_in(command: click.Command, *words: str) -> dict[tuple[str, ...], click.Command]:
+    """Return each command by its words, those in groups included."""
+    commands, context = {words: command}, click.Context(command)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            commands |= commands_in(inner, *words, name)
+    return commands
 
 
-@pytest.mark.parametrize("words", names_in(typer.main.get_command(app)), ids=" ".join)
-def test_nothing_in_the_help_is_cut_off_at_80_columns(words: list[str]) -> None:
+COMMANDS = commands_in(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_each_argument_and_option_says_what_it_is(words: tuple[str, ...]) -> None:
+    command, context = COMMANDS[words], click.Context(COMMANDS[words])
+    silent = [p for p in command.params if not getattr(p, "help", None)]
+    metavars = [p.make_metavar(context).strip("[].") for p in silent]
+    assert [name for name in metavars if f"{name}: " not in str(command.help)] == []
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_nothing_in_the_help_is_cut_off_at_80_columns(words: tuple[str, ...]) -> None:
     done = runner.invoke(app, [*words, "--help"])
     assert done.exit_code == 0
     assert CUT_OFF not in done.output
