@@ -7,13 +7,14 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
 	@echo "make cameras     install the package for cameras: plates watch, plates serve --cameras, the control room"
-	@echo "make test        run every test; make unit: those without a real server or browser"
+	@echo "make test        run the tests; make unit: those without a real server or browser"
+	@echo "make nightly     run the tests that make test leaves out: studies of a minute or longer"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
@@ -51,10 +52,13 @@ WORKERS ?= 3
 # and without these files compiles all of them again.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: .venv/.dev
-	$(PYTEST)
+	$(PYTEST) -m "not nightly"
 
 unit: .venv/.dev
-	$(PYTEST) -m "not server"
+	$(PYTEST) -m "not server and not nightly"
+
+nightly: .venv/.dev
+	$(PYTEST) -m nightly
 
 check: .venv/.dev
 	$(BIN)/ruff check

@@ -6,6 +6,7 @@ from tests.plate_cameras.servers import check_gstreamer
 from workshop.benchmarks.camera_faults import observation
 from workshop.benchmarks.camera_faults.__main__ import choose, run
 
+pytestmark = pytest.mark.nightly
 FEW = (
     "kill-decoder",
     "kill-postgresql",

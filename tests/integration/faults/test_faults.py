@@ -7,6 +7,8 @@ from workshop.benchmarks.faults.__main__ import Harness, choose
 from workshop.benchmarks.faults.callers import build_requests
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 
+pytestmark = pytest.mark.nightly
+
 
 def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
     monkeypatch: pytest.MonkeyPatch,

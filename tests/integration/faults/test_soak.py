@@ -17,6 +17,7 @@ from workshop.benchmarks.soak.good_requests import Drawn
 from workshop.benchmarks.soak.report import SoakReport
 from workshop.reporting.files import read_report
 
+pytestmark = pytest.mark.nightly
 CALLS = 100
 DRAWN = {
     "0 plates, JPEG": Drawn(0, (640, 480), ".jpg"),

@@ -12,6 +12,8 @@ from workshop.benchmarks.first_light.__main__ import list_steps, main
 from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
 from workshop.reporting.files import read_report
 
+pytestmark = pytest.mark.nightly
+
 
 def rehearse(out: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "workshop.benchmarks.first_light", "--rehearse", "--out", out]

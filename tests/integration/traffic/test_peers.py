@@ -11,6 +11,7 @@ from workshop.benchmarks.peers import measurement
 from workshop.benchmarks.peers.report import PeersReport
 from workshop.reporting.files import read_report
 
+pytestmark = pytest.mark.nightly
 SMALL = (
     "--plates=1",
     "--concurrency=1",
