@@ -204,7 +204,7 @@ def convert(network: Network, module: Any) -> openvino.Model:
     shape = (openvino.PartialShape(list(network.dims)), np.dtype(network.dtype).type)
     with warnings.catch_warnings():  # tracing is deprecated, but OpenVINO converts it best
         warnings.simplefilter("ignore")
-        traced = torch.jit.trace(module.eval(), example)
+        traced = torch.jit.trace(module.eval(), example, check_trace=False)
         model = openvino.convert_model(traced, input=[shape])
     model.inputs[0].get_tensor().set_names({INPUT})
     for name, output in zip(network.outputs, model.outputs, strict=True):

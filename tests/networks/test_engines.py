@@ -199,9 +199,11 @@ def test_the_threads_follow_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_one_thread_has_a_copy_for_the_frequent_size(threads: int, monkeypatch) -> None:
+def test_one_thread_has_a_copy_for_the_frequent_size(
+    detector_file: Path, threads: int, monkeypatch
+) -> None:
     """The core's record of their inputs tells the copies apart; their answers are equal."""
-    compiled = openvino_ir.Compiled(represent("yolo"), threads=threads, is_busy=lambda: True)
+    compiled = openvino_ir.Compiled(detector_file, threads=threads, is_busy=lambda: True)
     asked, ask = [], compiled._request
 
     def note(copy: openvino.CompiledModel) -> openvino.InferRequest:
