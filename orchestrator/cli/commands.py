@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
@@ -30,6 +31,7 @@ FOLLOW = "watch"
 """The command that follows clips and cameras."""
 
 
+@cache
 def installed_commands() -> Mapping[str, str]:
     """Return the location of each command that another package brings."""
     return {point.name: point.value for point in metadata.entry_points(group=GROUP)}

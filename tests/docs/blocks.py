@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.samples import PROJECT
@@ -38,8 +39,13 @@ class Block:
         return f"{self.page.relative_to(PROJECT)}:{self.line}"
 
 
-def blocks_of(page: Path) -> Iterator[Block]:
-    """Yield a page's blocks in their order."""
+@cache
+def blocks_of(page: Path) -> list[Block]:
+    """Return a page's blocks in their order."""
+    return [*_read_blocks(page)]
+
+
+def _read_blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text.count("\n", 0, found.start()) + 2

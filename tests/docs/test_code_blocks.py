@@ -131,9 +131,14 @@ def test_commands_are_there_with_their_options(block: Block) -> None:
             )(words[1:])
 
 
+@cache
+def plates() -> click.Command:
+    return typer.main.get_command(app)
+
+
 def understand(words: list[str]) -> None:
     """Parse the arguments of a command without running it; the named files need not exist."""
-    context = click.Context(typer.main.get_command(app), info_name="plates")
+    context = click.Context(plates(), info_name="plates")
     command: click.Command = context.command
     while isinstance(command, click.Group):
         if not words or words[0].startswith("-"):

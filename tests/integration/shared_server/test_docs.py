@@ -169,7 +169,7 @@ def columns(table: str) -> list[list[str]]:
 
 
 def test_the_sums_of_the_weights_are_made_as_it_says(tmp_path: Path) -> None:
-    (line, _) = command_lines(next(blocks_of(PROJECT / "docs" / "weights.md")).text)
+    (line, _) = command_lines(blocks_of(PROJECT / "docs" / "weights.md")[0].text)
     (copy_of("weights", tmp_path) / "SHA256SUMS").unlink()
     run(["sh", "-c", line], tmp_path)
     made = (tmp_path / "weights" / "SHA256SUMS").read_text().splitlines()
