@@ -1,33 +1,32 @@
 """The real gateway, tested by schemathesis against the API's description."""
 
 import json
-from collections.abc import Callable
 from urllib.request import urlopen
 
+import pytest
 import schemathesis
 
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.options import Limits
-from tests.serving.gateway.fuzzing import CONFIG, checks_of, one_test_each, send_pictures
+from tests.serving.gateway.fuzzing import CONFIG, checks_of, prepare
 
-send_pictures()
 DESCRIBED = document(wants_keys=False, limits=Limits())
-schema = schemathesis.openapi.from_dict(DESCRIBED, config=CONFIG)
+schema = schemathesis.pytest.from_fixture("described")
+
+
+@pytest.fixture
+def described(request: pytest.FixtureRequest) -> schemathesis.BaseSchema:
+    prepare(request.node)
+    return schemathesis.openapi.from_dict(DESCRIBED, config=CONFIG)
 
 
 def test_the_gateway_describes_this_api(gateway) -> None:
     with urlopen(f"{gateway.url}/openapi.json", timeout=10) as answer:
-        described = json.load(answer)
-    assert described["paths"].keys() == DESCRIBED["paths"].keys()
-    assert described["components"]["schemas"] == DESCRIBED["components"]["schemas"]
+        document_of_gateway = json.load(answer)
+    assert document_of_gateway["paths"].keys() == DESCRIBED["paths"].keys()
+    assert document_of_gateway["components"]["schemas"] == DESCRIBED["components"]["schemas"]
 
 
-def as_described(operation: schemathesis.BaseSchema) -> Callable[..., None]:
-    @operation.parametrize()
-    def answers_as_described(case: schemathesis.Case, gateway) -> None:
-        case.call_and_validate(checks=checks_of(case), base_url=gateway.url, timeout=60)
-
-    return answers_as_described
-
-
-globals().update(one_test_each(schema, as_described))
+@schema.parametrize()
+def test_the_api_is_as_described(case: schemathesis.Case, gateway) -> None:
+    case.call_and_validate(checks=checks_of(case), base_url=gateway.url, timeout=60)

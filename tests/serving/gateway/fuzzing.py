@@ -1,12 +1,13 @@
 """Settings of schemathesis for the API."""
 
-import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date
+from functools import cache
 from typing import Any
 
 import cv2
+import pytest
 import schemathesis
 from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
@@ -17,11 +18,6 @@ from orchestrator.serving.gateway.http.labels import LABELS
 from orchestrator.settings import Settings
 
 SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
-PICTURES = {
-    kind: cv2.imencode(suffix, cv2.imread(str(WEIGHTS / PICTURE_FILE)))[1].tobytes()
-    for kind, suffix in SUFFIXES.items()
-}
-"""Each of a real plate."""
 CONFIG = schemathesis.Config.from_dict(
     {
         "generation": {"max-examples": 30, "deterministic": True, "database": "none"},
@@ -45,37 +41,25 @@ CHECKED = (
 )
 
 
-def send_pictures() -> None:
-    """Put pictures into bodies, because random bytes are all rejected."""
-    anything = st.sampled_from([*PICTURES.values()])
+@cache
+def read_pictures() -> dict[str, bytes]:
+    """Return a picture of a real plate as a file of each type."""
+    plate = cv2.imread(str(WEIGHTS / PICTURE_FILE))
+    return {kind: cv2.imencode(suffix, plate)[1].tobytes() for kind, suffix in SUFFIXES.items()}
+
+
+def prepare(test: pytest.Item) -> None:
+    """Prepare a test whose schema is a fixture, so that no other process than the test's builds it.
+
+    Bodies are pictures, because random bytes are all rejected.
+    """
+    test._nodeid = test.nodeid  # type: ignore[attr-defined]  # schemathesis 4.24 reads what pytest 9.2 renamed
+    anything = st.sampled_from([*read_pictures().values()])
     schemathesis.openapi.format("binary", anything)
     schemathesis.openapi.format("byte", anything.map(lambda file: b64encode(file).decode()))
     schemathesis.openapi.media_type("application/octet-stream", anything)
-    for kind, file in PICTURES.items():
+    for kind, file in read_pictures().items():
         schemathesis.openapi.media_type(kind, st.just(file))
-
-
-def one_test_each(
-    schema: schemathesis.BaseSchema, decorate: Callable[..., Any]
-) -> dict[str, Callable[..., None]]:
-    """Make a test of each operation, by name. schemathesis gives all of them one name.
-
-    Args:
-        schema: The API, as schemathesis reads it.
-        decorate: Makes a test of `schema.include(...)`, which has one operation.
-    """
-    operations = [result.ok() for result in schema.get_all_operations()]
-    return {
-        name_of(each.method, each.path): decorate(
-            schema.include(method=each.method, path=each.path)
-        )
-        for each in operations
-    }
-
-
-def name_of(method: str, path: str) -> str:
-    words = re.findall(r"[a-z0-9]+", f"{method} {path}".lower())
-    return f"test_{'_'.join(words)}_is_as_described"
 
 
 def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 import schemathesis
 from schemathesis.checks import CHECKS
+from schemathesis.schemas import BaseSchema
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.serving.gateway.http.api_docs.openapi import document
@@ -18,7 +20,7 @@ from plate_cameras.control_room.rest.routes import rest_routes
 from tests.plate_cameras.control_room.access.rooms import open_room
 from tests.plate_cameras.control_room.rest.rooms import Room
 from tests.plate_cameras.store.stored_events import make_event
-from tests.serving.gateway.fuzzing import CHECKED, one_test_each
+from tests.serving.gateway.fuzzing import CHECKED, prepare
 from tests.serving.gateway.http.html_reader import Reader
 
 
@@ -64,48 +66,39 @@ def describe_room() -> dict[str, Any]:
     }
 
 
-class Shared:
-    """The application of the room that all cases share."""
-
-    app: ASGIApp
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope | {"client": ("127.0.0.1", 50000)}, receive, send)
-
-
-SHARED = Shared()
 CONFIG = schemathesis.Config.from_dict(
     {
         "generation": {"max-examples": 4, "deterministic": True, "database": "none"},
         "phases": {"stateful": {"enabled": False}, "coverage": {"enabled": False}},
     }
 )
-schema = schemathesis.openapi.from_dict(describe_room(), config=CONFIG)
-schema.app = SHARED
+schema = schemathesis.pytest.from_fixture("described_room")
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with open_room(tmp_path_factory.mktemp("room"), url="http://localhost") as room:
+@pytest.fixture
+def described_room(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseSchema]:
+    prepare(request.node)
+    with open_room(tmp_path, url="http://localhost") as room:
         room.store.write([make_event("gate-1")], [])
-        SHARED.app = room.client.app
-        yield
+        described = schemathesis.openapi.from_dict(describe_room(), config=CONFIG)
+        described.app = from_loopback(room.client.app)
+        yield described
 
 
-def as_described(operation: schemathesis.BaseSchema) -> Callable[..., None]:
-    @pytest.mark.server
-    @operation.parametrize()
-    @pytest.mark.usefixtures("shared")
-    def answers_as_described(case: schemathesis.Case) -> None:
-        case.call_and_validate(checks=checks_of(case), base_url="http://localhost")
+def from_loopback(app: ASGIApp) -> ASGIApp:
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
+        await app(scope | {"client": ("127.0.0.1", 50000)}, receive, send)
 
-    return answers_as_described
+    return call
+
+
+@pytest.mark.server
+@schema.parametrize()
+def test_answers_are_as_described(case: schemathesis.Case) -> None:
+    case.call_and_validate(checks=checks_of(case), base_url="http://localhost")
 
 
 def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
     names = [*CHECKED]
     names.remove("positive_data_acceptance")  # names are unknown, and texts have more rules
     return [CHECKS.get_one(name) for name in names]
-
-
-globals().update(one_test_each(schema, as_described))

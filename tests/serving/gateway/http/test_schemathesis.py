@@ -1,13 +1,19 @@
 """The API, tested by schemathesis against its own description, with a fake model."""
 
+import pytest
 import schemathesis
 
-from tests.serving.gateway.fuzzing import CONFIG, checks_of, send_pictures
+from tests.serving.gateway.fuzzing import CONFIG, checks_of, prepare
 from tests.serving.gateway.http.rest_app import rest_app
 from tests.serving.gateway.http.rest_fakes import FakeInfer
 
-send_pictures()
-schema = schemathesis.openapi.from_asgi("/openapi.json", rest_app(FakeInfer()), config=CONFIG)
+schema = schemathesis.pytest.from_fixture("described")
+
+
+@pytest.fixture
+def described(request: pytest.FixtureRequest) -> schemathesis.BaseSchema:
+    prepare(request.node)
+    return schemathesis.openapi.from_asgi("/openapi.json", rest_app(FakeInfer()), config=CONFIG)
 
 
 @schema.parametrize()
