@@ -3,7 +3,6 @@
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 LEARNT, HELD_OUT = slice(1347), slice(1347, None)
 """The training and the test digits. The last 450 are for the test, not a random choice, which would
@@ -12,6 +11,8 @@ mix the writers."""
 
 def load_samples(part: slice) -> tuple[list[bytes], NDArray[np.int64]]:
     """Return digits as files of 28x28 pixels, and their classes, int64 [N]."""
+    from sklearn.datasets import load_digits  # takes a second
+
     digits = load_digits()
     return [to_file(image) for image in digits.images[part]], digits.target[part]
 

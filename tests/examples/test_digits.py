@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
 
 import cv2
@@ -25,9 +26,21 @@ from tests.triton import fake_triton
 from workshop.evaluation.proportions import wilson_interval
 
 README = (REPOSITORY.parent / "README.md").read_text()
-FILES, CLASSES = load_samples(HELD_OUT)
 BROKEN = b"no picture"
-RAGGED = "allow_ragged_batch: true"
+CUT = to_file(np.eye(8) * 16)[:100]
+
+
+@cache
+def digits() -> tuple[list[bytes], np.ndarray]:
+    return load_samples(HELD_OUT)
+
+
+def files() -> list[bytes]:
+    return digits()[0]
+
+
+def classes() -> np.ndarray:
+    return digits()[1]
 
 
 def png(picture: np.ndarray, suffix: str = ".png") -> bytes:
@@ -49,7 +62,7 @@ def test_zeros_after_a_file_change_nothing(suffix: str) -> None:
     np.testing.assert_array_equal(to_net(file + bytes(1000)), to_net(file))
 
 
-@pytest.mark.parametrize("file", [b"", BROKEN, FILES[0][:300]], ids=["empty", "text", "half"])
+@pytest.mark.parametrize("file", [b"", BROKEN, CUT], ids=["empty", "text", "half"])
 def test_bytes_that_are_no_picture_are_an_error(file: bytes) -> None:
     with pytest.raises(PictureError):
         to_net(file)
@@ -63,9 +76,9 @@ def test_a_picture_of_too_many_pixels_is_an_error() -> None:
 def test_the_committed_file_is_the_classifier_of_the_source() -> None:
     committed, source = torch.jit.load(MODEL), Classifier().eval()
     source.load_state_dict(committed.state_dict())
-    digits = torch.from_numpy(np.stack([to_net(file) for file in FILES[:64]]))
+    pictures = torch.from_numpy(np.stack([to_net(file) for file in files()[:64]]))
     with torch.inference_mode():
-        assert torch.equal(committed(digits), source(digits))
+        assert torch.equal(committed(pictures), source(pictures))
     assert committed.code == torch.jit.script(source).code
 
 
@@ -81,9 +94,9 @@ def step(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_of_requests_of_different_length_the_broken_one_alone_fails(step) -> None:
-    first, bad, last = step.execute([request_of(file) for file in (FILES[0], BROKEN, FILES[1])])
+    first, bad, last = step.execute([request_of(file) for file in (files()[0], BROKEN, files()[1])])
     answers = [one.output_tensors()[0].as_numpy()[0] for one in (first, last)]
-    np.testing.assert_array_equal(answers, [to_net(file) for file in FILES[:2]])
+    np.testing.assert_array_equal(answers, [to_net(file) for file in files()[:2]])
     assert (bad.error().code(), bad.error().message()) == (
         fake_triton.TritonError.INVALID_ARG,
         "INPUT0, row 0 of 1: wanted a JPEG, PNG, WebP or BMP file, got 10 bytes that are none",
@@ -107,47 +120,47 @@ def client() -> Iterator[InferenceServerClient]:
 @pytest.mark.server
 def test_files_of_different_length_go_in_one_request(client: InferenceServerClient) -> None:
     kinds = (28, ".png"), (200, ".jpg"), (64, ".bmp"), (9, ".webp")
-    files = [png(cv2.resize(image_of(0), (side, side)), suffix) for side, suffix in kinds]
-    together = classify(client, files)
-    alone = np.concatenate([classify(client, [file]) for file in files])
+    sent = [png(cv2.resize(image_of(0), (side, side)), suffix) for side, suffix in kinds]
+    together = classify(client, sent)
+    alone = np.concatenate([classify(client, [file]) for file in sent])
     assert together.shape == (4, 10)
     np.testing.assert_allclose(together, alone, atol=1e-6)
-    assert together.argmax(axis=1).tolist() == [CLASSES[0]] * 4
+    assert together.argmax(axis=1).tolist() == [classes()[0]] * 4
 
 
 def image_of(index: int) -> np.ndarray:
-    return cv2.imdecode(np.frombuffer(FILES[index], np.uint8), cv2.IMREAD_COLOR)
+    return cv2.imdecode(np.frombuffer(files()[index], np.uint8), cv2.IMREAD_COLOR)
 
 
 @pytest.mark.server
 def test_the_chain_answers_as_its_steps_in_process(client: InferenceServerClient) -> None:
-    digits = torch.from_numpy(np.stack([to_net(file) for file in FILES[:32]]))
+    pictures = torch.from_numpy(np.stack([to_net(file) for file in files()[:32]]))
     with torch.inference_mode():
-        wanted = torch.jit.load(MODEL)(digits).numpy()
-    np.testing.assert_allclose(classify(client, FILES[:32]), wanted, atol=1e-6)
+        wanted = torch.jit.load(MODEL)(pictures).numpy()
+    np.testing.assert_allclose(classify(client, files()[:32]), wanted, atol=1e-6)
 
 
 @pytest.mark.server
 def test_an_error_names_the_row_and_the_server_goes_on(client: InferenceServerClient) -> None:
     told = "INPUT0, row 1 of 3: wanted a JPEG, PNG, WebP or BMP file"
     with pytest.raises(InferenceServerException, match=told) as raised:
-        classify(client, [FILES[0], BROKEN, FILES[1]])
+        classify(client, [files()[0], BROKEN, files()[1]])
     assert raised.value.status() == "StatusCode.INVALID_ARGUMENT"
-    assert classify(client, FILES[:1]).argmax() == CLASSES[0]
+    assert classify(client, files()[:1]).argmax() == classes()[0]
 
 
 @pytest.mark.server
 def test_more_files_than_a_batch_holds_are_rejected(client: InferenceServerClient) -> None:
     with pytest.raises(InferenceServerException, match="batch-size must be <= 32"):
-        classify(client, FILES[:33])
+        classify(client, files()[:33])
 
 
 @pytest.mark.server
 def test_triton_sorts_and_names_the_classes(client: InferenceServerClient) -> None:
-    probs = classify(client, FILES[:1])[0]
+    probs = classify(client, files()[:1])[0]
     names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     wanted = [f"{probs[at]:f}:{at}:{names[at]}" for at in np.argsort(-probs)[:3]]
-    assert best_named(client, FILES[0]) == wanted
+    assert best_named(client, files()[0]) == wanted
 
 
 @pytest.mark.server
@@ -158,13 +171,12 @@ def test_the_readme_states_the_accuracy_of_what_is_served(client: InferenceServe
 
 
 @pytest.fixture
-def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InferenceServerClient]:
-    """A server that batches three files before it prepares them, ragged or not."""
+def waiting(tmp_path: Path) -> Iterator[InferenceServerClient]:
+    """A server that batches three files before it prepares them."""
     folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models"))
     config = folder / "digits_prepare" / "config.pbtxt"
     delay = "dynamic_batching { preferred_batch_size: [ 3 ] max_queue_delay_microseconds: 5000000 }"
-    text = config.read_text().replace("dynamic_batching { }", delay)
-    config.write_text(text.replace(RAGGED, "" if request.param == "alike" else RAGGED))
+    config.write_text(config.read_text().replace("dynamic_batching { }", delay))
     with (
         own_server(ServerOptions(repository=folder)) as served,
         InferenceServerClient(served.grpc_url) as client,
@@ -189,12 +201,9 @@ def ask_at_once(client: InferenceServerClient, files: list[bytes]) -> list[objec
 
 
 @pytest.mark.server
-@pytest.mark.parametrize(("waiting", "runs"), [("ragged", 1), ("alike", 3)], indirect=["waiting"])
-def test_requests_of_different_length_share_a_batch_only_when_it_may_be_ragged(
-    waiting: InferenceServerClient, runs: int
-) -> None:
-    files = [FILES[0], BROKEN, to_file(np.eye(8) * 16, 50)]
-    first, bad, _ = ask_at_once(waiting, files)
+def test_requests_of_different_length_share_a_batch(waiting: InferenceServerClient) -> None:
+    sent = [files()[0], BROKEN, to_file(np.eye(8) * 16, 50)]
+    first, bad, _ = ask_at_once(waiting, sent)
     stats = waiting.get_inference_statistics("digits_prepare").model_stats[0]
-    assert (stats.execution_count, first) == (runs, CLASSES[0])
+    assert (stats.execution_count, first) == (1, classes()[0])
     assert "row 0 of 1: wanted a JPEG, PNG, WebP or BMP file, got 10 bytes" in bad.message()

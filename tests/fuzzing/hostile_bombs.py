@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from functools import cache
 
 from tests.fuzzing.file_parts import (
     GREY,
@@ -85,6 +86,7 @@ def other_bombs() -> Files:
     }
 
 
+@cache
 def bombs() -> Files:
     """Return all of them by their names."""
     return png_bombs() | jpeg_bombs() | other_bombs()

@@ -4,6 +4,8 @@ import multiprocessing
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -20,13 +22,14 @@ from tests.fuzzing.doors import (
     pack,
     unpack,
 )
+from tests.fuzzing.file_parts import Files
 from tests.fuzzing.hostile import pictures, requests
 from tests.fuzzing.hostile_bombs import bombs
-from tests.fuzzing.hostile_calls import wholes
+from tests.fuzzing.hostile_calls import Requests, wholes
 from tests.fuzzing.hostile_pictures import wholes as whole_pictures
 from tests.samples import PROJECT
 
-PICTURES, REQUESTS = pictures(), requests()
+OF_CLIENTS = (*wholes(), "message: a file", "message: pixels", "form: one picture", "base64: plain")
 MIB = 1024 * 1024
 ROOM = """
 import resource
@@ -55,36 +58,52 @@ resize_crop(tall)
 """Program that decodes the bombs and resizes a tall crop with limited address space."""
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_a_file_is_a_picture_or_refused(name: str) -> None:
-    assert open_picture(PICTURES[name]) in ("answered", "refused")
+@pytest.fixture(scope="module")
+def hostile_files() -> Files:
+    return pictures()
 
 
-@pytest.mark.parametrize("name", whole_pictures())
-def test_files_of_cameras_and_programs_are_pictures(name: str) -> None:
-    assert open_picture(PICTURES[name]) == "answered"
+@pytest.fixture(scope="module")
+def hostile_requests() -> Requests:
+    return requests()
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-def test_a_request_is_answered_or_refused(name: str) -> None:
-    assert ask(REQUESTS[name]) in ("answered", "refused")
+def outcomes(send: Callable[[Any], str], inputs: Mapping[str, Any]) -> dict[str, str]:
+    """Return what came of each input: `answered`, `refused`, or the fault."""
+
+    def outcome_of(hostile: Any) -> str:
+        try:
+            return send(hostile)
+        except Exception as fault:
+            return repr(fault)
+
+    return {name: outcome_of(hostile) for name, hostile in inputs.items()}
 
 
-@pytest.mark.parametrize(
-    "name", [*wholes(), "message: a file", "message: pixels", "form: one picture", "base64: plain"]
-)
-def test_requests_of_clients_are_answered(name: str) -> None:
-    assert ask(REQUESTS[name]) == "answered"
+def faults(results: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in results.items() if text not in ("answered", "refused")}
+
+
+def test_a_file_is_a_picture_or_refused(hostile_files: Files) -> None:
+    results = outcomes(open_picture, hostile_files)
+    assert faults(results) == {}
+    assert {results[name] for name in whole_pictures()} == {"answered"}
+
+
+def test_a_request_is_answered_or_refused(hostile_requests: Requests) -> None:
+    results = outcomes(ask, hostile_requests)
+    assert faults(results) == {}
+    assert {results[name] for name in OF_CLIENTS} == {"answered"}
 
 
 def test_bombs_take_no_more_memory_than_they_may() -> None:
     subprocess.run([sys.executable, "-c", ROOM.format(room=128 * MIB)], cwd=PROJECT, check=True)
 
 
-def test_requests_take_some_times_their_bytes() -> None:
+def test_requests_take_some_times_their_bytes(hostile_requests: Requests) -> None:
     """Small numbers in JSON need the most memory: 8 bytes each."""
     tracemalloc.start()
-    for sent in REQUESTS.values():
+    for sent in hostile_requests.values():
         ask(sent)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -98,14 +117,14 @@ def test_a_size_of_json_that_lies_starts_no_process() -> None:
 
 @pytest.mark.parametrize("name", ["a file", "message: a file", "form: one picture"])
 def test_a_door_tells_of_what_is_neither_answer_nor_refusal(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, hostile_requests: Requests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def infer(_call: object, call: InferenceRequest) -> InferenceResponse:
         raise ModelError("broken")
 
     monkeypatch.setattr(SERVICE_OF_ALL, "infer", infer)
     with pytest.raises(Fault, match="fault: ModelError"):
-        ask(REQUESTS[name])
+        ask(hostile_requests[name])
 
 
 def test_a_refusal_is_short() -> None:
@@ -113,13 +132,14 @@ def test_a_refusal_is_short() -> None:
         check_refusal("a" * 4097)
 
 
-def test_a_request_is_one_input_of_a_fuzzer_and_back() -> None:
-    assert [unpack(pack(sent)) for sent in REQUESTS.values()] == [*REQUESTS.values()]
+def test_a_request_is_one_input_of_a_fuzzer_and_back(hostile_requests: Requests) -> None:
+    sent = [*hostile_requests.values()]
+    assert [unpack(pack(request)) for request in sent] == sent
 
 
-def test_the_page_counts_the_corpus() -> None:
+def test_the_page_counts_the_corpus(hostile_files: Files, hostile_requests: Requests) -> None:
     page = (PROJECT / "docs" / "fuzzing.md").read_text(encoding="utf-8")
-    assert f"{len(PICTURES)} picture files and {len(REQUESTS)} requests" in page
+    assert f"{len(hostile_files)} picture files and {len(hostile_requests)} requests" in page
 
 
 def test_bombs_are_small() -> None:

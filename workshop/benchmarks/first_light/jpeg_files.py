@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -21,21 +22,7 @@ def draw_files() -> Mapping[str, bytes]:
     """Return files by their kinds, each with the same street."""
     street = cv2.resize(render(4).bgr, SIZE_WH, interpolation=cv2.INTER_AREA)
     rgb = Image.fromarray(cv2.cvtColor(street, cv2.COLOR_BGR2RGB))
-    whole = _save(rgb)
-    return {
-        "baseline": whole,
-        "every pixel in colour": _save(rgb, subsampling=0),
-        "half the columns in colour": _save(rgb, subsampling=1),
-        "progressive": _save(rgb, progressive=True),
-        "grey": _save(rgb.convert("L")),
-        "four components": _save(rgb.convert("CMYK")),
-        "RGB components": _save(rgb, keep_rgb=True),
-        "restart markers": _save(rgb, restart_marker_blocks=4),
-        "cut off": whole[: len(whole) // 2],
-        "cut off, with an end": whole[: len(whole) // 2] + whole[-2:],
-        "more bytes behind its end": whole + bytes(8),
-        **{f"orientation {number}": _turn(rgb, number) for number in range(1, 9)},
-    }
+    return {kind: save(rgb) for kind, save in KINDS.items()}
 
 
 def _save(picture: Image.Image, **options: Any) -> bytes:
@@ -48,3 +35,25 @@ def _turn(picture: Image.Image, number: int) -> bytes:
     exif = Image.Exif()
     exif[ORIENTATION] = number
     return _save(picture, exif=exif)
+
+
+def _cut(picture: Image.Image, end: bytes = b"") -> bytes:
+    whole = _save(picture)
+    return whole[: len(whole) // 2] + end
+
+
+KINDS: Mapping[str, Callable[[Image.Image], bytes]] = {
+    "baseline": _save,
+    "every pixel in colour": partial(_save, subsampling=0),
+    "half the columns in colour": partial(_save, subsampling=1),
+    "progressive": partial(_save, progressive=True),
+    "grey": lambda rgb: _save(rgb.convert("L")),
+    "four components": lambda rgb: _save(rgb.convert("CMYK")),
+    "RGB components": partial(_save, keep_rgb=True),
+    "restart markers": partial(_save, restart_marker_blocks=4),
+    "cut off": _cut,
+    "cut off, with an end": partial(_cut, end=b"\xff\xd9"),
+    "more bytes behind its end": lambda rgb: _save(rgb) + bytes(8),
+    **{f"orientation {number}": partial(_turn, number=number) for number in range(1, 9)},
+}
+"""Writes a picture as a file of each kind."""
