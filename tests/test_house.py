@@ -75,7 +75,8 @@ def names_in(package: str) -> Names:
     names = Names()
     for path in modules(package):
         for node in ast.walk(ast.parse(path.read_bytes())):
-            names.add(path, node)
+            if isinstance(node, (ast.Name, ast.arg, ast.Starred)):
+                names.add(path, node)
     return names
 
 

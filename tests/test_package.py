@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -150,7 +151,7 @@ def requirements_of(*projects: Path) -> set[str]:
 def test_every_imported_package_is_a_dependency(
     package: str, projects: list[Path], brought: dict[str, str]
 ) -> None:
-    needed, distributions = requirements_of(*projects), metadata.packages_distributions()
+    needed, distributions = requirements_of(*projects), installed_packages()
     unknown = {
         package
         for package in imported_packages(package) - {"orchestrator", "plate_cameras"}
@@ -199,6 +200,9 @@ def test_a_wheel_of_the_cameras_holds_their_package_alone(tmp_path: Path, monkey
         file.split("/")[0].startswith(("plate_cameras", "plates_cameras-")) for file in files
     )
     assert "watch=plate_cameras.cli.watch:watch" in declared.replace(" ", "")
+
+
+installed_packages = cache(metadata.packages_distributions)
 
 
 def imported_packages(package: str) -> set[str]:

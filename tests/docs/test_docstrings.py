@@ -3,9 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.samples import PROJECT
 
@@ -13,11 +12,31 @@ FOLDERS = ("orchestrator", "plate_cameras", "workshop", "tests", "examples", "sc
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def read_sources() -> Iterator[tuple[Path, ast.Module]]:
-    """Yield the Python files of the project, parsed."""
-    for folder in FOLDERS:
-        for file in sorted((PROJECT / folder).rglob("*.py")):
-            yield file.relative_to(PROJECT), ast.parse(file.read_text("utf-8"))
+SECTION = re.compile(r"^ +(?:Args|Attributes):$", re.MULTILINE)
+
+
+@cache
+def read_sources() -> dict[Path, str]:
+    """Return the text of each Python file of the project."""
+    files = (file for folder in FOLDERS for file in sorted((PROJECT / folder).rglob("*.py")))
+    return {file.relative_to(PROJECT): file.read_text("utf-8") for file in files}
+
+
+parse = cache(ast.parse)
+
+
+@cache
+def names_of_class(name: str) -> set[str]:
+    """Return the names that the classes of a name define, in whichever file."""
+    head = re.compile(rf"^class {name}\b", re.MULTILINE)
+    return {
+        defined
+        for text in read_sources().values()
+        if head.search(text)
+        for node in parse(text).body
+        if isinstance(node, ast.ClassDef) and node.name == name
+        for defined in names_of(node)
+    }
 
 
 def entries(node: ast.AST, section: str) -> set[str]:
@@ -48,20 +67,26 @@ def parameters_of(function: Function) -> set[str]:
     return {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
 
 
-def find_unknown(file: Path, module: ast.Module, bases: dict[str, set[str]]) -> Iterator[str]:
+def find_unknown(file: Path, module: ast.Module) -> Iterator[str]:
     """Yield the entries of docstrings that name no field and no parameter."""
     for node in ast.walk(module):
-        known: set[str] = set()
-        if isinstance(node, ast.ClassDef):
-            known = names_of(node).union(*(bases.get(base, set()) for base in base_names(node)))
-            known |= {name for part in node.body if isinstance(part, Function)
-                      for name in parameters_of(part)}  # fmt: skip
-        elif isinstance(node, Function):
-            known = parameters_of(node)
-        else:
+        if not isinstance(node, (ast.ClassDef, Function)):
             continue
         section = entries(node, "Args") | entries(node, "Attributes")
-        yield from (f"{file}: {node.name}: {name}" for name in sorted(section - known))
+        if section:
+            known = known_to(node)
+            yield from (f"{file}: {node.name}: {name}" for name in sorted(section - known))
+
+
+def known_to(node: ast.ClassDef | Function) -> set[str]:
+    """Return the names that the sections of a docstring may have."""
+    if isinstance(node, Function):
+        return parameters_of(node)
+    functions = (part for part in node.body if isinstance(part, Function))
+    return names_of(node).union(
+        *(parameters_of(function) for function in functions),
+        *(names_of_class(base) for base in base_names(node)),
+    )
 
 
 def base_names(class_: ast.ClassDef) -> set[str]:
@@ -71,19 +96,13 @@ def base_names(class_: ast.ClassDef) -> set[str]:
     }
 
 
-@pytest.fixture(scope="module")
-def sources() -> list[tuple[Path, ast.Module]]:
-    """The Python files of the project, parsed."""
-    return list(read_sources())
-
-
-def test_every_entry_of_a_section_is_a_field_or_a_parameter(
-    sources: list[tuple[Path, ast.Module]],
-) -> None:
-    classes = [node for _, module in sources for node in ast.walk(module)
-               if isinstance(node, ast.ClassDef)]  # fmt: skip
-    bases = {class_.name: names_of(class_) for class_ in classes}
-    unknown = [entry for file, module in sources for entry in find_unknown(file, module, bases)]
+def test_every_entry_of_a_section_is_a_field_or_a_parameter() -> None:
+    unknown = [
+        entry
+        for file, text in read_sources().items()
+        if SECTION.search(text)
+        for entry in find_unknown(file, parse(text))
+    ]
     assert not unknown
 
 
@@ -92,11 +111,11 @@ def test_an_entry_without_a_field_is_found() -> None:
         'class Pass:\n    """A pass.\n\n    Attributes:\n        text, plate: Texts.\n    """\n'
         "    text: str\n"
     )
-    assert list(find_unknown(Path("passes.py"), module, {})) == ["passes.py: Pass: plate"]
+    assert list(find_unknown(Path("passes.py"), module)) == ["passes.py: Pass: plate"]
 
 
 def test_an_entry_without_a_parameter_is_found() -> None:
     module = ast.parse(
         'def read(text: str) -> None:\n    """Read.\n\n    Args:\n        texts: All.\n    """\n'
     )
-    assert list(find_unknown(Path("passes.py"), module, {})) == ["passes.py: read: texts"]
+    assert list(find_unknown(Path("passes.py"), module)) == ["passes.py: read: texts"]
