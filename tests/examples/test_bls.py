@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +35,48 @@ def test_the_model_is_some_sixty_lines() -> None:
     assert len(MODEL.read_text().splitlines()) <= 70
 
 
+@dataclass
+class Faulty:
+    """Repositories of models with errors in a user's function.
+
+    Attributes:
+        folder: The folder that has them.
+        repositories: One for each model.
+        lines: The place of each error, by model, as a traceback has it.
+    """
+
+    folder: Path
+    repositories: list[Path] = field(default_factory=list)
+    lines: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, fault: str) -> None:
+        """Copy the example, with an error."""
+        shutil.copytree(REPOSITORY / "plates_bls", self.folder / kind / f"bls_{kind}")
+        self._plant(self.folder / kind, f"bls_{kind}", "read", fault)
+
+    def add_new_pipeline(self) -> None:
+        write_pipeline("hide", self.folder)
+        self._plant(self.folder / "hide" / "model_repository", "hide", "hide", FAULTS["plain"])
+
+    def _plant(self, repository: Path, name: str, function: str, fault: str) -> None:
+        model = repository / name / "1" / "model.py"
+        self.repositories.append(repository)
+        self.lines[name] = f'{model}", line {plant(model, function, fault)}, in {function}'
+
+
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with own_server(ServerOptions(beside=(REPOSITORY,), pictures=1)) as served:
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
+    faulty = Faulty(tmp_path_factory.mktemp("faulty"))
+    for kind, fault in FAULTS.items():
+        faulty.add(kind, fault)
+    faulty.add_new_pipeline()
+    return faulty
+
+
+@pytest.fixture(scope="module")
+def url(faulty: Faulty) -> Iterator[str]:
+    beside = (REPOSITORY, *faulty.repositories)
+    with own_server(ServerOptions(beside=beside, pictures=1)) as served:
         yield served.http_url
 
 
@@ -77,26 +117,15 @@ def plant(model: Path, function: str, fault: str) -> int:
 
 @pytest.mark.server
 def test_an_error_in_the_user_s_model_shows_his_file_and_line(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    url: str, faulty: Faulty, caplog: pytest.LogCaptureFixture
 ) -> None:
-    repositories, lines = [], {}
-    for kind, fault in FAULTS.items():
-        repositories.append(tmp_path / kind)
-        shutil.copytree(REPOSITORY / "plates_bls", tmp_path / kind / f"bls_{kind}")
-        model = tmp_path / kind / f"bls_{kind}" / "1" / "model.py"
-        lines[f"bls_{kind}"] = f'{model}", line {plant(model, "read", fault)}, in read'
-    write_pipeline("hide", tmp_path)
-    repositories.append(tmp_path / "hide" / "model_repository")
-    model = repositories[-1] / "hide" / "1" / "model.py"
-    lines["hide"] = f'{model}", line {plant(model, "hide", FAULTS["plain"])}, in hide'
-    with own_server(ServerOptions(beside=tuple(repositories), pictures=1)) as served:
-        seen = {model: refusal_of(served.http_url, model) for model in lines}
+    seen = {model: refusal_of(url, model) for model in faulty.lines}
     assert all(error.status() == "500" for error in seen.values())
     assert seen["hide"].message() == "KeyError: 'no such key'"
     assert "RecursionError: maximum recursion depth exceeded" in seen["bls_deep"].message()
     logged = [json.loads(line) for line in caplog.messages if '"traceback"' in line]
     for name, error in seen.items():
-        (failure,) = [one for one in logged if lines[name] in one["traceback"]]
+        (failure,) = [one for one in logged if faulty.lines[name] in one["traceback"]]
         assert failure["reason"] == "internal"
         assert failure["message"][:100] == error.message()[:100]
         assert failure["traceback"].rstrip().endswith(error.message()[-20:])

@@ -16,6 +16,7 @@ from orchestrator.serving.supervisor.local_server import prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.shared_memory import Regions
+from tests.integration.doubling import write_doubling
 from tests.integration.serving import remaining
 from tests.samples import PLATES, STREET
 from tests.waiting import until
@@ -34,11 +35,11 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 
 
 @contextmanager
-def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
+def serve(ports: list[int], *flags: str | Path) -> Iterator[subprocess.Popen[str]]:
     """Run `plates serve` on given ports for a `with` block, which may kill it."""
-    flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=True)]
+    places = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=True)]
     with subprocess.Popen(
-        [PLATES, "serve", "--pictures=1", *flags],
+        [PLATES, "serve", "--pictures=1", *places, *flags],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         lines = iter(process.stdout.readline, "")
@@ -56,12 +57,14 @@ def kill_all(process: subprocess.Popen[str]) -> None:
 
 def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
     ports = free_ports(3)
+    write_doubling(folder / "small", "double", "TYPE_FP32")
+    small = ("--model-repository", folder / "small", "--model=double")
     neighbour = Regions.make()
-    with serve(ports) as first:
+    with serve(ports, *small) as first:
         families = [find_tree(first.pid)]
         first.kill()
         first.wait()
-        with serve(ports) as second:
+        with serve(ports, *small) as second:
             until(lambda: not remaining(families[0]), "the first one's processes away")
             assert not list(SHM.glob(f"plates_{first.pid}_*"))
             families.append(find_tree(second.pid))

@@ -1,4 +1,4 @@
-"""A repository from `plates export --out` is served without changes, with each engine."""
+"""A repository from `plates export --out` is served without changes."""
 
 import subprocess
 from pathlib import Path
@@ -13,11 +13,9 @@ from orchestrator.serving.supervisor.triton_start import run_server
 from tests.samples import PLATES, STREET, TEXTS
 
 
-@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
-def test_every_engine_serves_the_same_plates(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_engine_reads_the_plates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The repository's path is relative, not ASCII, and has characters that separate lists."""
+    engine = Engine.TORCHSCRIPT  # OpenVINO's is in every other server
     monkeypatch.chdir(tmp_path)
     out = Path("модели a;b")
     command = [PLATES, "export", "--engine", engine.value, "--out", out, "--pictures", "1"]

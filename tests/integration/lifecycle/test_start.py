@@ -91,7 +91,10 @@ def test_the_error_of_a_model_that_does_not_load_is_that_of_the_start(
     options, code: str, why: str
 ) -> None:
     models = with_file("plate_recognition", "model.py", lambda _: code.encode())
-    assert refused(options, models) == f"plate_recognition: cannot be loaded: {why}"
+    assert (
+        refused(options, alone("plate_recognition", models))
+        == f"plate_recognition: cannot be loaded: {why}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkey
     installation = find_installation()
     bare = replace(installation, libraries=installation.libraries[:1])
     monkeypatch.setattr(triton_start, "find_installation", lambda tritonserver: bare)
-    why = refused(options)
+    why = refused(options, alone("stn"))
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
 
 
@@ -121,7 +124,7 @@ def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None
     others = frozenset(find_workers(os.getpid(), "plate_recognition"))
     killer = threading.Thread(target=kill_worker, args=("plate_recognition", others))
     killer.start()
-    why = refused(options, models)
+    why = refused(options, alone("plate_recognition", models))
     killer.join()
     assert why == "the worker of plate_recognition died while starting (SIGKILL)"
 
@@ -170,15 +173,23 @@ def silent_proxy(monkeypatch) -> Iterator[list[bytes]]:
 def test_a_server_starts_whatever_its_surroundings(
     options, silent_proxy, tmp_path, monkeypatch
 ) -> None:
-    """A start with a dead proxy, a module `random` in the working folder, and Triton's path."""
+    """A start with a dead proxy, a module `random` in the working folder, and Triton's path.
+
+    The server listens to every address.
+    """
     (tmp_path / "random.py").write_text("raise RuntimeError('a stranger')")
     monkeypatch.chdir(tmp_path)
     program = find_installation().program
     with collecting() as collector:
-        asked = replace(options, traces=collector.url, tritonserver=program, host="::1")
+        asked = replace(
+            options, traces=collector.url, tritonserver=program, host="::", trust_network=True
+        )
         with run_server(asked) as server, PlateClient(asked.http_url) as client:
             assert Path(f"/proc/{server.process.pid}/exe").readlink() == program.resolve()
-            assert set(client.recognize(STREET).texts) == set(TEXTS)
+            for url in (f"[::1]:{asked.http_port}", f"grpc://{server.options.grpc_url}"):
+                with PlateClient(url) as other:
+                    assert set(other.recognize(STREET).texts) == set(TEXTS)
+            assert b"nv_inference" in open_url(server.options.metrics_url, timeout_s=5).read()
             collector.wait_for(["past"], lambda: client.recognize(STREET, request_id="past"))
     assert silent_proxy == []
 
@@ -221,15 +232,6 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: the exported network")
-
-
-def test_triton_listens_to_every_address(options) -> None:
-    with run_server(replace(options, host="::", trust_network=True)) as server:
-        asked = server.options
-        for url in (asked.http_url, f"grpc://{asked.grpc_url}"):
-            with PlateClient(url) as client:
-                assert set(client.recognize(STREET).texts) == set(TEXTS)
-        assert b"nv_inference" in open_url(asked.metrics_url, timeout_s=5).read()
 
 
 AS_DOCKER_MOUNTS = """

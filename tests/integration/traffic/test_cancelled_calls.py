@@ -1,10 +1,12 @@
-"""A cancelled call, in the queue or in work, costs no other call its answer."""
+"""A cancelled call costs no other call its answer; a server that ends answers its last call."""
 
 import json
 import socket
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,10 +18,12 @@ import tritonclient.grpc
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
+from orchestrator.serving.supervisor.launch.shutdown import IDLE_S
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
-from orchestrator.serving.supervisor.triton_start import run_server
+from orchestrator.serving.supervisor.triton_start import run_server, start
+from tests.integration.doubling import write_doubling
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
 from tests.waiting import until
@@ -134,3 +138,38 @@ def test_a_caller_whose_time_is_up_over_grpc_has_given_up(one_at_a_time, gate) -
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1}
+
+
+def test_a_server_is_not_told_to_end_before_a_call_in_work_is_answered(
+    one_at_a_time: Server, gate: Gate
+) -> None:
+    """It must be the last test: the server ends."""
+    looks: list[float] = []  # at others
+    with (
+        PlateClient(one_at_a_time.options.http_url, timeout_s=60) as client,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        called = pool.submit(client.recognize, STREET)
+        until(lambda: gate.waiting() == 1, "a call in work")
+        drained = pool.submit(one_at_a_time.drain, 60, lambda: looks.append(time.monotonic()))
+        time.sleep(2 * IDLE_S)
+        assert client.is_ready()
+        opened = time.monotonic()
+        gate.open()
+        assert len(called.result()) == 3
+        drained.result()
+    assert not one_at_a_time.is_running()
+    assert len([at for at in looks if at < opened]) > 1
+    assert len([at for at in looks if at > opened + IDLE_S]) > 1
+
+
+def test_what_others_raise_while_a_server_is_drained_comes_after_its_end(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ValueError("not a number")
+
+    write_doubling(tmp_path, "double", "TYPE_FP32")
+    server = start(on_free_ports(ServerOptions(repository=tmp_path)))
+    with pytest.raises(ValueError, match="not a number"):
+        server.drain(on_wait=fail)
+    assert not server.is_running()
+    assert not server.folder.path.exists()
