@@ -42,7 +42,6 @@ from tests.fuzzing.hostile_pictures import damaged, truncated
 
 REFUSED = ["400", "StatusCode.INVALID_ARGUMENT"]
 PICTURE = b"a picture"
-PICTURE = b"a picture"
 
 
 def fault_of(message: str, status: str) -> Exception:

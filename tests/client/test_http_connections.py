@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError
 from orchestrator.client.http_connections import ConnectionPool, IdleConnections
 from orchestrator.client.inference import HttpResponse, OutgoingRequest
 from orchestrator.client.sockets import TimedSocket, open_socket
-from tests.client.peers import CountingServer, Handle, deaf, listening, receive, reply
+from tests.client.peers import CountingServer, Handle, listening, receive, reply
 
 POST = OutgoingRequest("POST", "/", b"a picture")
 OK = reply(200, b"{}")
@@ -196,13 +196,6 @@ def test_an_error_of_connecting_names_the_cause() -> None:
         port = listener.getsockname()[1]
     with pytest.raises(HTTPError, match="refused"):
         post(ConnectionPool("127.0.0.1", port, None))
-
-
-def test_connecting_ends_in_time() -> None:
-    with deaf() as silent:
-        host, port = silent.split(":")
-        with pytest.raises(HTTPError, match="timed out"):
-            post(ConnectionPool(host, int(port), None), 0.1)
 
 
 def test_a_redirect_is_not_followed(connect) -> None:
