@@ -217,10 +217,27 @@ class EntriesQuery(NamesQuery):
     )
 
 
-class ImportQuery(Query):
-    """The mode of an import."""
+Doubtful = Annotated[
+    bool, Field(description="Take texts that are on no plate, too", examples=[False])
+]
+
+
+class PreviewQuery(Query):
+    """The mode of an import that is looked at first."""
 
     replace: bool = Field(False, description="Delete all other entries", examples=[False])
+
+
+class ImportQuery(PreviewQuery):
+    """The mode of an import."""
+
+    accept_doubtful: Doubtful = False
+
+
+class TemplateQuery(Query):
+    """The language of an empty file."""
+
+    language: Literal["en", "ru"] = Field("en", description="Language of its columns")
 
 
 class Body(BaseModel):
@@ -255,6 +272,7 @@ class EntryBody(Body):
         examples=["2026-12-25"],
     )
     edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
+    accept_doubtful: Doubtful = False
 
 
 class ZoneBody(Body):

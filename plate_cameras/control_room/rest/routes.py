@@ -6,6 +6,7 @@ from plate_cameras.control_room.operations import RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
     gates,
+    list_imports,
     lists,
     passes,
     people,
@@ -27,6 +28,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *plates.ROUTES,
         make_route(feed),
         *lists.ROUTES,
+        *list_imports.ROUTES,
         *cameras.ROUTES,
         *gates.ROUTES,
         *sessions.ROUTES,
