@@ -42,10 +42,10 @@ export function forgetImport() {
 async function preview(file, name, done) {
   forgetImport();
   const own = asked;
-  const replace = find("replace").checked;
+  const mode = { replace: find("replace").checked, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
   const request = async (path, query) => {
     const kind = file.name.toLowerCase().endsWith(".xlsx") ? WORKBOOK : CSV;
-    return (await send("POST", `v1/lists/${encodeURIComponent(name)}/${path}`, { query: { replace, ...query }, body: await file.arrayBuffer(), kind })).json();
+    return (await send("POST", `v1/lists/${encodeURIComponent(name)}/${path}`, { query: { ...mode, ...query }, body: await file.arrayBuffer(), kind })).json();
   };
   try {
     const told = await request("preview", {});

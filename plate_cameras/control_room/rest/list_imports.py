@@ -20,6 +20,7 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
+from plate_cameras.control_room.rest.list_queries import ImportQuery, PreviewQuery, TemplateQuery
 from plate_cameras.control_room.rest.list_schemas import (
     DoubtfulRow,
     Imported,
@@ -27,7 +28,6 @@ from plate_cameras.control_room.rest.list_schemas import (
     to_entry,
 )
 from plate_cameras.control_room.rest.lists import ENTRIES, LIST
-from plate_cameras.control_room.rest.queries import ImportQuery, PreviewQuery, TemplateQuery
 from plate_cameras.control_room.store_threads import BULK
 from plate_cameras.store.lists.file_contents import MAX_FILE_BYTES, decode
 from plate_cameras.store.lists.list_file import FileRow, make_template
@@ -62,6 +62,7 @@ async def import_entries(request: RoomRequest) -> Response:
             decode(body),
             replacing=asked.replace,
             accepts_doubtful=asked.accept_doubtful,
+            zone=asked.time_zone,
             requester=requester,
         ),
         BULK,
@@ -86,7 +87,8 @@ async def preview_entries(request: RoomRequest) -> Response:
 
     def preview() -> PreviewAnswer:
         entries = lists.entries(name, request.scope)
-        return _to_preview(preview_import(decode(body), entries, replacing=asked.replace))
+        content, zone = decode(body), asked.time_zone
+        return _to_preview(preview_import(content, entries, replacing=asked.replace, zone=zone))
 
     return answer(await request.room.threads.run(preview, BULK))
 

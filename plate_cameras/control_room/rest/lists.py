@@ -24,6 +24,7 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
+from plate_cameras.control_room.rest.list_queries import EntriesQuery, EntryBody, ListBody
 from plate_cameras.control_room.rest.list_schemas import (
     EntriesAnswer,
     EntryAnswer,
@@ -31,13 +32,7 @@ from plate_cameras.control_room.rest.list_schemas import (
     ListsAnswer,
     to_entry,
 )
-from plate_cameras.control_room.rest.queries import (
-    EntriesQuery,
-    EntryBody,
-    ListBody,
-    NamesQuery,
-    Query,
-)
+from plate_cameras.control_room.rest.queries import NamesQuery, Query
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import UnknownName

@@ -6,7 +6,8 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from functools import partial
 from itertools import chain
 
 from orchestrator.errors import ParameterError
@@ -88,14 +89,21 @@ class FileRow:
     problem: str = ""
 
 
-def parse_csv(content: str, *, accepts_doubtful: bool = False) -> dict[str, ListEntry]:
+def parse_csv(
+    content: str, *, accepts_doubtful: bool = False, zone: tzinfo | None = None
+) -> dict[str, ListEntry]:
     """Return the entries of a file, by text; the last row counts.
+
+    Args:
+        content: The file.
+        accepts_doubtful: True if texts that are on no plate are taken.
+        zone: The time zone of its days; None for that of this machine.
 
     Raises:
         ParameterError: Rows are wrong or doubtful, or there are too many; the message has the
             lines.
     """
-    rows = [*read_rows(content)]
+    rows = [*read_rows(content, zone)]
     _check(rows, accepts_doubtful=accepts_doubtful)
     return {row.entry.text: row.entry for row in rows if row.entry}
 
@@ -112,8 +120,12 @@ def _check(rows: Sequence[FileRow], *, accepts_doubtful: bool) -> None:
     raise ParameterError("; ".join(told + ends))
 
 
-def read_rows(content: str) -> Iterator[FileRow]:
+def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
     """Read the rows of a file, one by one. The first line that is not empty has the form.
+
+    Args:
+        content: The file.
+        zone: The time zone of its days; None for that of this machine.
 
     Raises:
         ParameterError: The columns are unknown, or there are too many rows.
@@ -124,14 +136,14 @@ def read_rows(content: str) -> Iterator[FileRow]:
     lines = (line.group() for line in LINE.finditer(content, skipped))
     before = content.count("\n", 0, skipped)
     rows = csv.reader(lines, strict=True, delimiter=form.separator)
-    columns: Sequence[str] = ()
+    to_row = partial(_to_row, form, zone)
     try:
         columns, filled = _read_columns(rows)
         for count, row in enumerate(filled, 1):
             line = before + rows.line_num
             if count > MAX_FILE_ROWS:
                 raise ParameterError(f"line {line}: rows: wanted at most {MAX_FILE_ROWS}, got more")
-            yield _to_row(line, columns, row, form)
+            yield to_row(line, columns, row)
     except csv.Error as error:  # the rest cannot be divided into rows
         yield FileRow(before + max(rows.line_num, 1), "", None, str(error))
 
@@ -148,12 +160,14 @@ def _find_form(content: str) -> tuple[CsvForm, int]:
     return next((one for one in FORMS if one.separator in line), PLAIN), start
 
 
-def _to_row(line: int, columns: Sequence[str], row: Sequence[str], form: CsvForm) -> FileRow:
+def _to_row(
+    form: CsvForm, zone: tzinfo | None, line: int, columns: Sequence[str], row: Sequence[str]
+) -> FileRow:
     written = ""
     try:
         cells = _name_cells(columns, row)
         written = cells.get("text", "")
-        entry = _to_entry(cells, form)
+        entry = _to_entry(cells, form, zone)
         return FileRow(line, written, entry, explain_doubt(entry.text, written))
     except ParameterError as error:
         return FileRow(line, written, None, str(error))
@@ -183,13 +197,13 @@ def _name_cells(columns: Sequence[str], row: Sequence[str]) -> Mapping[str, str]
     return {name: cell.strip() for name, cell in zip(columns, row, strict=False)}
 
 
-def _to_entry(cells: Mapping[str, str], form: CsvForm) -> ListEntry:
+def _to_entry(cells: Mapping[str, str], form: CsvForm, zone: tzinfo | None) -> ListEntry:
     return check_entry(
         ListEntry(
             cells.get("text", ""),
             form.from_cell(cells.get("note", "")),
-            _to_unix("valid_from", cells.get("valid_from")),
-            _to_unix("valid_until", cells.get("valid_until")),
+            _to_unix("valid_from", cells.get("valid_from"), zone),
+            _to_unix("valid_until", cells.get("valid_until"), zone),
             _to_edits(cells.get("edits")),
         )
     )
@@ -202,7 +216,7 @@ def _to_edits(text: str | None) -> int:
         raise ParameterError(f"edits: wanted 0, 1 or 2, got {text!r}") from error
 
 
-def _to_unix(column: str, text: str | None) -> float | None:
+def _to_unix(column: str, text: str | None, zone: tzinfo | None) -> float | None:
     """Return a time as Unix time. A date alone is a day of local time, to its end for an end.
 
     An RFC 3339 time without an offset is UTC; 31.12.2027 18:00 is local time.
@@ -213,11 +227,12 @@ def _to_unix(column: str, text: str | None) -> float | None:
         if match := RUSSIAN_TIME.fullmatch(text):
             day, month, year, *clock = (int(part or 0) for part in match.groups())
             if match[4] is None:
-                return day_bound(date(year, month, day), is_end=column == "valid_until")
+                return day_bound(date(year, month, day), is_end=column == "valid_until", zone=zone)
             hour, minute, second = clock
-            return datetime(year, month, day, hour, minute, second).astimezone().timestamp()
+            at = datetime(year, month, day, hour, minute, second, tzinfo=zone)
+            return at.timestamp()  # without a zone it is local time
         if ISO_DAY.fullmatch(text):
-            return day_bound(date.fromisoformat(text), is_end=column == "valid_until")
+            return day_bound(date.fromisoformat(text), is_end=column == "valid_until", zone=zone)
         at = datetime.fromisoformat(text.replace("Z", "+00:00"))
         return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError) as error:
@@ -225,9 +240,9 @@ def _to_unix(column: str, text: str | None) -> float | None:
         raise ParameterError(f"{column}: wanted {wanted}, got {text!r}") from error
 
 
-def day_bound(day: date, *, is_end: bool) -> float:
+def day_bound(day: date, *, is_end: bool, zone: tzinfo | None = None) -> float:
     """Return the Unix time at which a day of local time starts or ends."""
     if is_end and day == date.max:
         return LAST_S
     day += timedelta(days=is_end)
-    return datetime(day.year, day.month, day.day).astimezone().timestamp()
+    return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()

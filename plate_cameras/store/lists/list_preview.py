@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import tzinfo
 
 from plate_cameras.store.lists.list_file import FileRow, read_rows
 from plate_cameras.store.lists.list_lookup import ListEntry
@@ -37,7 +38,11 @@ class ImportPreview:
 
 
 def preview_import(
-    content: str, entries: Collection[ListEntry], *, replacing: bool = False
+    content: str,
+    entries: Collection[ListEntry],
+    *,
+    replacing: bool = False,
+    zone: tzinfo | None = None,
 ) -> ImportPreview:
     """Return what the import of a file would do, its doubtful rows included.
 
@@ -45,11 +50,12 @@ def preview_import(
         content: The file.
         entries: The entries of the list.
         replacing: True if all other entries would be removed.
+        zone: The time zone of the file's days; None for that of this machine.
 
     Raises:
         ParameterError: The columns are unknown, or there are too many rows.
     """
-    rows = tuple(read_rows(content))
+    rows = tuple(read_rows(content, zone))
     new = {row.entry.text: row.entry for row in rows if row.entry}
     old = {entry.text: entry for entry in entries}
     return ImportPreview(

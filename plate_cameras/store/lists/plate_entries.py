@@ -43,15 +43,21 @@ def check_entry(entry: ListEntry) -> ListEntry:
     return replace(entry, text=text)
 
 
-def check_texts(entries: Iterable[ListEntry]) -> None:
-    """Check that no entry has a doubtful text: an entry that nothing matches helps nobody.
+def check_entries(
+    entries: Iterable[ListEntry], *, accepts_doubtful: bool = False
+) -> dict[str, ListEntry]:
+    """Return entries as plates have them, by text.
 
     Raises:
-        ParameterError: One has.
+        ParameterError: A field is out of range, or a text is doubtful and not accepted.
     """
+    checked = {}
     for entry in entries:
-        if problem := explain_doubt(clean_text(entry.text), entry.text):
+        plain = check_entry(entry)
+        if not accepts_doubtful and (problem := explain_doubt(plain.text, entry.text)):
             raise ParameterError(f"{problem}; {ACCEPT}")
+        checked[plain.text] = plain
+    return checked
 
 
 def _check_time(name: str, time_s: float | None) -> None:

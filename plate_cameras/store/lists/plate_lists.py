@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,6 +24,7 @@ from plate_cameras.store.lists.list_access import find_to_change, scope_of
 from plate_cameras.store.lists.list_editions import (
     BATCH,
     count_again,
+    entries_of,
     lock_current,
     write_entries,
 )
@@ -33,8 +35,7 @@ from plate_cameras.store.lists.plate_entries import (
     COLUMNS,
     EntryPage,
     EntryQuery,
-    check_entry,
-    check_texts,
+    check_entries,
     read_page,
     to_row,
 )
@@ -160,7 +161,7 @@ class PlateLists:
     def put(
         self,
         name: str,
-        entries: Sequence[ListEntry],
+        entries: Iterable[ListEntry],
         requester: Requester | None = None,
         *,
         accepts_doubtful: bool = False,
@@ -179,9 +180,7 @@ class PlateLists:
         Raises:
             ParameterError: An entry's text is doubtful, or a field does not fit.
         """
-        checked = {entry.text: entry for entry in map(check_entry, entries)}
-        if not accepts_doubtful:
-            check_texts(entries)
+        checked = check_entries(entries, accepts_doubtful=accepts_doubtful)
         if len(checked) > BATCH:
             raise ParameterError(f"entries: wanted at most {BATCH} at once, got {len(checked)}")
         with self._database.writing() as connection:
@@ -196,7 +195,7 @@ class PlateLists:
         cleaned = clean_text(text)
         with self._database.writing() as connection:
             edition = lock_current(connection, find_to_change(connection, name, requester))
-            entry = sa.and_(_of(edition), list_entries.c.text == cleaned)
+            entry = sa.and_(entries_of(edition), list_entries.c.text == cleaned)
             removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
             count_again(connection, edition.list_id, -removed)
             query = {"list_name": name, "text": cleaned}
@@ -210,6 +209,7 @@ class PlateLists:
         *,
         replacing: bool = False,
         accepts_doubtful: bool = False,
+        zone: tzinfo | None = None,
         requester: Requester | None = None,
     ) -> int:
         """Add the entries of a CSV file with the columns `COLUMNS`; only `text` is required.
@@ -219,6 +219,7 @@ class PlateLists:
             content: The file.
             replacing: True if all other entries are removed.
             accepts_doubtful: True if texts that are on no plate are taken.
+            zone: The time zone of the file's days; None for that of this machine.
             requester: The person who imports it.
 
         Returns:
@@ -228,7 +229,7 @@ class PlateLists:
             ParameterError: A row is wrong or doubtful, or there are too many; nothing is changed.
             ChangedMeanwhile: Another import has begun; nothing is changed by this one.
         """
-        entries = parse_csv(content, accepts_doubtful=accepts_doubtful)
+        entries = parse_csv(content, accepts_doubtful=accepts_doubtful, zone=zone)
 
         def find(connection: sa.Connection) -> int:
             return find_to_change(connection, name, requester)
@@ -278,7 +279,7 @@ class PlateLists:
     ) -> None:
         """Write some entries into the edition that is in place."""
         edition = lock_current(connection, number)
-        known = sa.and_(_of(edition), list_entries.c.text.in_([*entries]))
+        known = sa.and_(entries_of(edition), list_entries.c.text.in_([*entries]))
         count = connection.scalar(sa.select(sa.func.count()).where(known)) or 0
         count_again(connection, edition.list_id, len(entries) - count)
         write_entries(connection, edition, [*entries.values()])
@@ -294,8 +295,3 @@ class PlateLists:
         """Record a change in the audit, if it is known who made it."""
         if requester is not None:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
-
-
-def _of(edition: list_editions.Edition) -> sa.ColumnElement[bool]:
-    entry = list_entries.c
-    return sa.and_(entry.list_id == edition.list_id, entry.edition == edition.number)

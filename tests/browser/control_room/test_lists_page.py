@@ -84,7 +84,7 @@ def test_a_file_of_a_russian_office_is_imported(
     open_quiet: Open, room: RunningRoom, tmp_path: Path
 ) -> None:
     room.store.lists.create("office")
-    page = open_quiet("lists?list=office")
+    page = open_quiet("lists?list=office", timezone_id="Asia/Vladivostok")
     page.get_by_text("No plates here.").wait_for()
     file = tmp_path / "office.csv"
     head = "номер;примечание\n"
@@ -96,11 +96,12 @@ def test_a_file_of_a_russian_office_is_imported(
     page.get_by_label("Import them nevertheless").check()
     go.click()
     page.locator("tr[data-text=AO12BC77]", has_text="дом 9").wait_for()
-    file.write_text(f"{head}\u0430 123 \u0432\u0441 77 RUS;дом 9\n;\n", encoding="cp1251")
+    content = f"{head.strip()};до\n\u0430 123 \u0432\u0441 77 RUS;дом 9;31.12.2037\n;\n"
+    file.write_text(content, encoding="cp1251")
     page.set_input_files("#file", file)
-    page.locator(".import-entries", has_text="A123BC77").wait_for()
+    page.locator(".import-entries", has_text="A123BC77").get_by_text("31 Dec 2037").wait_for()
     go.click()
-    page.locator("tr[data-text=A123BC77]", has_text="дом 9").wait_for()
+    page.locator("tr[data-text=A123BC77]", has_text="дом 9").get_by_text("31 Dec 2037").wait_for()
 
 
 def test_a_doubtful_plate_is_asked_about(open_quiet: Open, room: RunningRoom) -> None:

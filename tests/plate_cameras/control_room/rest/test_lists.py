@@ -299,3 +299,18 @@ def test_an_empty_file_is_imported_when_it_is_filled_in(filled: Room, language: 
     content = template + b"M456OP199;flat 7\r\n"
     answer = filled.client.post(f"{LIST}/entries", content=content, headers=CSV)
     assert answer.json() == {"imported": 1}
+
+
+def test_the_days_of_a_file_are_those_of_its_zone(filled: Room) -> None:
+    content = b"text,valid_until\nM456OP199,31.12.2027\n"
+    path = f"{LIST}/entries?time_zone=Asia/Vladivostok"
+    assert filled.client.post(path, content=content, headers=CSV).status_code == 200
+    entries = filled.get(f"{LIST}/entries?part=M456")["entries"]
+    assert entries[0]["valid_until"] == "2027-12-31T14:00:00.000Z"
+
+
+@pytest.mark.parametrize("zone", ["Moscow", "..%2Fetc", "%00", "Europe", "a" * 300])
+def test_a_zone_that_does_not_exist_is_told(filled: Room, zone: str) -> None:
+    path = f"{LIST}/preview?time_zone={zone}"
+    answer = filled.client.post(path, content=b"text\nA123BC77\n", headers=CSV)
+    assert (answer.status_code, answer.json()["detail"][:10]) == (400, "time_zone:")

@@ -60,6 +60,7 @@ QUERIES = {
     "entries": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
+    **dict.fromkeys(("accept_doubtful", "language", "time_zone"), ()),
 }
 """Values for the query parameters that can name something."""
 CREATING = {"/v1/lists/{name}", "/v1/people/{name}"}
