@@ -153,11 +153,11 @@ def _find_form(content: str) -> tuple[CsvForm, int]:
     start = int(content.startswith(BYTE_ORDER_MARK))
     told = EXCEL_SEPARATOR.match(content, start)
     if told:
-        form = next((one for one in FORMS if one.separator == told[1]), PLAIN)
+        form = next((form for form in FORMS if form.separator == told[1]), PLAIN)
         return form, told.end()
     first = re.compile(r"[^\s,;].*").search(content, start)
     line = first.group() if first else ""
-    return next((one for one in FORMS if one.separator in line), PLAIN), start
+    return next((form for form in FORMS if form.separator in line), PLAIN), start
 
 
 def _to_row(
