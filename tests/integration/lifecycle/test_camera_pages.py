@@ -78,7 +78,7 @@ def served(request: pytest.FixtureRequest, folder: Path) -> Iterator[tuple[str, 
 
 def read(address: str, path: str) -> bytes:
     with urlopen(f"http://{address}/{path}", timeout=30) as response:
-        return response.read()
+        return bytes(response.read())
 
 
 def is_ready(address: str) -> bool:
