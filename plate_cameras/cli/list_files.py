@@ -106,12 +106,12 @@ def _describe(row: FileRow) -> str:
     if entry is None:
         return ""
     begins, ends = entry.valid_from_s, entry.valid_until_s
-    told = [
+    details = [
         "" if begins is None else f"from {_format_time(begins)}",
         "" if ends is None else f"until {_format_time(ends, is_end=True)}",
         f"edits {entry.edits}" if entry.edits else "",
     ]
-    return "  ".join(filter(None, (entry.text, entry.note, *told)))
+    return "  ".join(filter(None, (entry.text, entry.note, *details)))
 
 
 def _format_time(time_s: float, *, is_end: bool = False) -> str:

@@ -125,12 +125,12 @@ def test_compose_of_cameras_is_hardened_like_that_of_the_service() -> None:
     file = PROJECT / "deploy" / "compose.cameras.yaml"
     services = yaml.safe_load(file.read_text())["services"]
     assert [*services] == ["plates", "watch"]
-    for one in services.values():
-        assert {name: one[name] for name in HARDENED} == {
+    for service in services.values():
+        assert {name: service[name] for name in HARDENED} == {
             name: COMPOSE["plates"][name] for name in HARDENED
         }
-        assert one["volumes"] == ["./data:/data"]
-        assert EXACT.search(one["image"])
+        assert service["volumes"] == ["./data:/data"]
+        assert EXACT.search(service["image"])
     assert [port.partition(":")[0] for port in services["plates"]["ports"]] == ["127.0.0.1"]
     assert services["watch"]["network_mode"] == "service:plates"
     assert services["plates"]["build"]["args"]["EXTRAS"] == "cameras,gates,excel"

@@ -46,8 +46,8 @@ def _correct(text: str) -> str:
 @lru_cache(maxsize=1)
 def _layouts() -> tuple[str, ...]:
     """Return the layouts of plates in one line, the usual ones first."""
-    usual = sorted(russian().format, key=lambda one: -one.share)
-    return tuple(dict.fromkeys(flatten(layout) for one in usual for layout in one.layouts))
+    usual = sorted(russian().format, key=lambda plates: -plates.share)
+    return tuple(dict.fromkeys(flatten(layout) for plates in usual for layout in plates.layouts))
 
 
 def _fit(text: str, layout: str, swaps: dict[str, dict[int, int]]) -> str:

@@ -49,15 +49,15 @@ def _read_workbook(content: bytes) -> str:
     try:
         import openpyxl
     except ImportError as error:
-        wanted = "CSV, or plates-cameras[excel] for workbooks"
-        raise ParameterError(f"file: wanted {wanted}, got .xlsx; save it as CSV") from error
+        need = "CSV, or plates-cameras[excel] for workbooks"
+        raise ParameterError(f"file: wanted {need}, got .xlsx; save it as CSV") from error
     try:
         with ZipFile(io.BytesIO(content)) as parts:
             # Python's zipfile reads no more of a part than its size in the directory.
             unpacked = sum(part.file_size for part in parts.infolist())
         if unpacked > MAX_WORKBOOK_BYTES:
-            wanted = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
-            raise ParameterError(f"file: wanted {wanted}, got {unpacked}")
+            limit = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
+            raise ParameterError(f"file: wanted {limit}, got {unpacked}")
         book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # some programs write wrong ones

@@ -32,34 +32,22 @@ EXCEL_SEPARATOR = re.compile(r"[\"]?sep=(.)[\"]?\r?\n", re.IGNORECASE)
 FORMS = (EXCEL, CsvForm("\t", splits=",;\n"), PLAIN)
 UNNAMED = COLUMNS[:2]
 """Columns of a file without a header."""
+TITLES = {
+    "text": """номер номера госномер госномера государственныйномер госзнак грз номеравто
+        номеравтомобиля номертс номермашины номернойзнак регзнак регномер регистрационныйномер
+        регистрационныйзнак plate plates number numberplate licenseplate""",
+    "note": "примечание примечания комментарий заметка описание notes comment remark",
+    "valid_from": "действует\u0441 действителен\u0441 датаначала начало \u0441 from",
+    "valid_until": """действуетдо действителендо действительнодо датаокончания окончание
+        срокдействия срок до until""",
+    "edits": "отличия написание spelling",
+}
+"""Titles that files give each column, in small letters without blanks and points."""
 NAMES = {
     **{name.replace("_", ""): name for name in COLUMNS},
-    **dict.fromkeys(("plate", "plates", "number", "numberplate", "licenseplate"), "text"),
-    **dict.fromkeys(
-        (
-            *("номер", "номера", "госномер", "госномера", "государственныйномер", "госзнак", "грз"),
-            *("номеравто", "номеравтомобиля", "номертс", "номермашины", "номернойзнак"),
-            *("регзнак", "регномер", "регистрационныйномер", "регистрационныйзнак"),
-        ),
-        "text",
-    ),
-    **dict.fromkeys(("примечание", "примечания", "комментарий", "заметка", "notes"), "note"),
-    **dict.fromkeys(("comment", "remark", "описание"), "note"),
-    **dict.fromkeys(
-        ("действуетс", "действителенс", "датаначала", "начало", "\u0441", "from"), "valid_from"
-    ),
-    **dict.fromkeys(
-        (
-            *("действуетдо", "действителендо", "действительнодо", "датаокончания", "окончание"),
-            *("срокдействия", "срок", "до", "until"),
-        ),
-        "valid_until",
-    ),
-    **dict.fromkeys(("отличия", "написание", "spelling"), "edits"),
+    **{title: name for name, titles in TITLES.items() for title in titles.split()},
 }
-"""Columns by the names that files give them, in small letters without blanks and points."""
-
-
+"""Columns by their titles."""
 TEMPLATES = {
     "en": ("plate", "note", "valid from", "valid until", "spelling"),
     "ru": ("номер", "примечание", "действует \u0441", "действует до", "написание"),
@@ -114,10 +102,10 @@ def _check(rows: Sequence[FileRow], *, accepts_doubtful: bool) -> None:
     faults = wrong or ([] if accepts_doubtful else [row for row in rows if row.problem])
     if not faults:
         return
-    told = [f"line {row.line}: {row.problem}" for row in faults[:MAX_PROBLEMS]]
-    more = len(faults) - len(told)
+    lines = [f"line {row.line}: {row.problem}" for row in faults[:MAX_PROBLEMS]]
+    more = len(faults) - len(lines)
     ends = [f"{more} more lines"] * (more > 0) + [ACCEPT] * (not wrong)
-    raise ParameterError("; ".join(told + ends))
+    raise ParameterError("; ".join(lines + ends))
 
 
 def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
@@ -151,10 +139,10 @@ def read_rows(content: str, zone: tzinfo | None = None) -> Iterator[FileRow]:
 def _find_form(content: str) -> tuple[CsvForm, int]:
     """Return the form of a file, and the place at which its rows begin."""
     start = int(content.startswith(BYTE_ORDER_MARK))
-    told = EXCEL_SEPARATOR.match(content, start)
-    if told:
-        form = next((form for form in FORMS if form.separator == told[1]), PLAIN)
-        return form, told.end()
+    separator = EXCEL_SEPARATOR.match(content, start)
+    if separator:
+        form = next((form for form in FORMS if form.separator == separator[1]), PLAIN)
+        return form, separator.end()
     first = re.compile(r"[^\s,;].*").search(content, start)
     line = first.group() if first else ""
     return next((form for form in FORMS if form.separator in line), PLAIN), start

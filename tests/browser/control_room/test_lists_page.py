@@ -38,7 +38,7 @@ def test_a_list_is_made_edited_and_imported(
     wrong.write_text("text,note\nK777KK177,neighbour\n")
     page.set_input_files("#file", wrong)
     page.get_by_text("New: 1, changed: 0, removed: 0.").wait_for()
-    assert [one.text for one in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
     page.get_by_role("button", name="Import", exact=True).click()
     page.locator("tr[data-text=K777KK177]").wait_for()
     notes = {one.text: one.note for one in room.store.lists.entries("guests", EVERYTHING)}
@@ -46,7 +46,7 @@ def test_a_list_is_made_edited_and_imported(
 
     page.get_by_role("button", name="Remove: K777KK177").click()
     page.locator("tr[data-text=K777KK177]").wait_for(state="detached")
-    assert [one.text for one in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
 
 
 def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:

@@ -34,7 +34,7 @@ def commands_of(page: str) -> list[list[str]]:
 
 def find(page: str, *words: str) -> list[str]:
     """Return the first command of a page that has some words."""
-    return next(one for one in commands_of(page) if {*words} <= {*one})
+    return next(command for command in commands_of(page) if {*words} <= {*command})
 
 
 @pytest.fixture
@@ -101,7 +101,9 @@ def test_one_command_brings_the_cameras(page: str, command: str) -> None:
 @pytest.mark.server
 def test_a_vehicle_is_on_the_page(served: tuple[str, str], folder: Path) -> None:
     page, address = served
-    watch = [one.replace("localhost:8000", address) for one in find(page, "watch", "CAMERAS.toml")]
+    watch = [
+        word.replace("localhost:8000", address) for word in find(page, "watch", "CAMERAS.toml")
+    ]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(
         [*watch, "--once"], cwd=folder, capture_output=True, text=True, check=False, env=environment
@@ -109,5 +111,5 @@ def test_a_vehicle_is_on_the_page(served: tuple[str, str], folder: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "A123BC77" in done.stdout
     assert read(address, "live")
-    (found,) = json.loads(read(address, "v1/passes"))["passes"]
-    assert found["text"] == "A123BC77"
+    (passed,) = json.loads(read(address, "v1/passes"))["passes"]
+    assert passed["text"] == "A123BC77"

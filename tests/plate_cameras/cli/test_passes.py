@@ -140,7 +140,7 @@ def test_doubtful_texts_are_taken_when_somebody_says_so(folder: Path, tmp_path: 
     assert (refused.exit_code, "accept doubtful texts" in refused.stderr) == (2, True)
     assert run("import-list", folder, "residents", file, "--accept-doubtful").exit_code == 0
     with closing(open_store(Store(), folder)) as store:
-        assert [one.text for one in store.lists.entries("residents", EVERYTHING)] == ["HORSE1"]
+        assert [entry.text for entry in store.lists.entries("residents", EVERYTHING)] == ["HORSE1"]
 
 
 def test_an_import_is_looked_at_first(tmp_path: Path) -> None:

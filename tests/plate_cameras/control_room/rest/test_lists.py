@@ -284,7 +284,7 @@ def test_an_import_is_looked_at_first(filled: Room) -> None:
     assert [preview[name] for name in ("rows", "wrong_rows", "doubtful_rows")] == [4, 1, 1]
     assert (preview["wrong"][0]["line"], preview["doubtful"][0]["line"]) == (5, 4)
     assert "A012BC77" in preview["doubtful"][0]["problem"]
-    assert [one["text"] for one in preview["entries"]] == ["M456OP199", "A123BC77", "AO12BC77"]
+    assert [entry["text"] for entry in preview["entries"]] == ["M456OP199", "A123BC77", "AO12BC77"]
     assert filled.get(f"{LIST}/entries") == before
 
 
