@@ -119,16 +119,6 @@ def test_another_vehicles_event_stays_though_a_frame_was_misread(tmp_path: Path)
     spool.close()
 
 
-def test_a_plate_is_erased(tmp_path: Path) -> None:
-    spool = Spool(tmp_path)
-    spool.put([event("a"), event("b", text="A128BC77")])
-
-    assert spool.erase("A123BC77") == 1
-    assert len(spool) == 1
-    assert ids(spool) == ["b closed"]
-    spool.close()
-
-
 def fail_with(number: int) -> Callable[..., NoReturn]:
     """Return a function that raises an OSError with this number."""
 
