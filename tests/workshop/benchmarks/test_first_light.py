@@ -1,5 +1,7 @@
 """Steps that fail or find something wrong, and the page that tells of them."""
 
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from types import SimpleNamespace
@@ -11,7 +13,7 @@ import torch
 from workshop.benchmarks.faults.report import Counts
 from workshop.benchmarks.faults.report import Row as Fault
 from workshop.benchmarks.first_light import __main__ as first_light
-from workshop.benchmarks.first_light import decoding_step, networks_step
+from workshop.benchmarks.first_light import decoding_step, jpeg_files, networks_step
 from workshop.benchmarks.first_light.faults_step import report
 from workshop.benchmarks.first_light.jpeg_files import draw_files
 from workshop.benchmarks.first_light.networks_step import measure_networks
@@ -96,6 +98,15 @@ def test_faults_are_rows_and_what_broke_a_promise_is_wrong() -> None:
     assert found.rows[1][7] == "not seen"
     assert found.wrong == ("no memory: did not recover",)
     assert found.figures == {"a wrong access, recovered, s": 4.0}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _render_once() -> Iterator[None]:
+    """Render the street of all files once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (decoding_step, jpeg_files):
+            patch.setattr(module, "render", cache(module.render))
+        yield
 
 
 class Decoder:

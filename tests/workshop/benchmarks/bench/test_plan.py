@@ -10,10 +10,8 @@ from workshop.benchmarks.bench.plan import (
     IN_PROCESS,
     TRANSPORTS,
     Address,
-    Key,
     Plan,
     choose_transports,
-    list_keys,
     locate,
     parse_numbers,
 )
@@ -46,17 +44,6 @@ def test_numbers_are_parsed_and_other_text_is_refused(text: str) -> None:
 def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Plan(out=OUT, **wrong)
-
-
-def grid(*pictures: str, **changed: object) -> list[Key]:
-    return list_keys(Plan(out=OUT, **changed), pictures)
-
-
-def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
-    cells = grid("a", thin=True)
-    assert {key.concurrency for key in cells if key.transport == GRPC} == {1, 4}
-    assert {key.concurrency for key in cells if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
-    assert len(cells) == 2 * 5 + 3 * 2
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,6 @@ def test_figures_are_printed(bench) -> None:
     assert "0 plates in-process x4 3.00 0.00 0.00 0.00 0.00 0.00 0.00 3.00" in printed
 
 
-def test_figures_that_a_running_server_does_not_tell_are_missing(bench) -> None:
-    arguments = ("--url", "x:1", "--transport", "http-raw")
-    result = bench(*arguments, cpu_s=Cpu(client=0.01), peaks=Peaks(), counters={})
-    assert "0 plates http-raw x4 0 48 0 0 8.00 100 100 - 0.62 - -" in lines(result)
-
-
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
     result = bench(plotted=True)
     folder = tmp_path / "new"
@@ -103,12 +97,6 @@ def test_a_failed_call_is_shown_and_fails_the_command(bench) -> None:
     result = bench("--transport", "grpc", "--rounds", "1", errors=2, first_error="HTTP 500: no")
     assert result.exit_code == 1
     assert "0 plates, grpc x4: 2 errors, the first: HTTP 500: no" in result.stdout
-
-
-def test_refused_calls_and_other_plates_than_drawn_do_not(bench) -> None:
-    result = bench("--transport", "grpc", refused=7, plates=2)
-    assert result.exit_code == 0
-    assert "0 plates: drawn with 0, answers had 2" in result.stdout
 
 
 def test_an_interrupted_run_reports_what_it_has(bench) -> None:

@@ -19,11 +19,6 @@ def test_an_unknown_name_is_told() -> None:
         choose(["earthquake"])
 
 
-def test_names_and_titles_are_of_one_fault_each() -> None:
-    assert len({fault.name for fault in FAULTS}) == len(FAULTS)
-    assert len({fault.title for fault in FAULTS}) == len(FAULTS)
-
-
 def test_faults_of_a_setting_are_made_in_a_row() -> None:
     settings = [fault.setting for fault in FAULTS]
     assert {*settings} == SETTINGS.keys() - {*BREAKING.values()}  # those are for first light

@@ -49,15 +49,6 @@ def test_a_lost_call_is_no_refused_one() -> None:
     assert judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), replace(STRICT, may_lose=True)).is_kept
 
 
-def test_a_wrong_answer_breaks_every_promise() -> None:
-    row = judge(
-        seen(Call("rest", 7, 2.0, 2.1, is_wrong=True)), Promise(None, None, None, True, True)
-    )
-    assert (row.counts.answered, row.counts.wrong) == (4, 1)
-    assert row.broken == ("1 wrong answers",)
-    assert row.notes == ("first wrong (rest, call 7)",)
-
-
 def test_a_fault_that_was_undone_recovers_from_then_on_or_breaks_its_promise() -> None:
     effect = Effect(since=5.0)
     row = judge(seen(Call("http", 0, 2.1, 2.2, "503"), whole=5.5, effect=effect), STRICT)

@@ -19,10 +19,6 @@ ANSWER = (Reading("A001AA77", BOX),)
 PLATES = {"plates": [{"text": "A001AA77", "xyxy": BOX, "format": "ru_car"}]}
 
 
-def test_answers_without_plates_are_alike() -> None:
-    assert find_difference((), ()) == ""
-
-
 def test_boxes_may_differ_by_a_tenth_of_a_pixel() -> None:
     assert find_difference(ANSWER, (Reading("A001AA77", (1.09, 2.0, 30.0, 40.0)),)) == ""
 

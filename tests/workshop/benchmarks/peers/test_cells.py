@@ -1,9 +1,7 @@
 """The grid of the comparison."""
 
 import pytest
-from typer.testing import CliRunner
 
-from orchestrator.cli.app import app
 from orchestrator.errors import SettingsError
 from workshop.benchmarks.bench.plan import IN_PROCESS
 from workshop.benchmarks.load.rounds import shuffle
@@ -30,9 +28,3 @@ def test_options_of_other_benchmarks_are_refused() -> None:
     check_unused({"url": None, "full": False})
     with pytest.raises(SettingsError, match="peers: wanted without --url, got both"):
         check_unused({"full": False, "url": "here:1"})
-
-
-def test_the_command_refuses_them_before_it_starts_anything() -> None:
-    result = CliRunner().invoke(app, ["bench", "--peers", "--full"])
-    assert result.exit_code == 2
-    assert "peers: wanted without --full" in result.output

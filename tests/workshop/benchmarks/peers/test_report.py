@@ -28,13 +28,6 @@ def found(measured: dict[Cell, list[Round]]) -> dict[tuple[str, int], float]:
     return {(ratio.title, ratio.concurrency): ratio.value for ratio in ratios}
 
 
-def test_cells_without_their_counterpart_or_an_answer_have_no_ratio() -> None:
-    assert found({}) == {}
-    assert found({Cell("street", "Triton", 1): rounds(10)}) == {}
-    none = {Cell("street", name, 1): rounds(0) for name in ("Triton", "FastAPI")}
-    assert found(none) == {}
-
-
 def test_ours_are_divided_by_theirs_round_by_round() -> None:
     measured = {
         Cell("street", "Triton", 16): rounds(8, 10),

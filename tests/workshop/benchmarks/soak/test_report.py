@@ -14,8 +14,6 @@ from workshop.benchmarks.soak.report import (
     SoakReport,
     judge_latency,
     judge_samples,
-    list_roles,
-    read_role,
 )
 from workshop.benchmarks.soak.samples import Calls, Held, Sample
 from workshop.benchmarks.soak.text import format_report, format_section
@@ -98,13 +96,6 @@ def test_a_run_in_which_nothing_grows_says_so() -> None:
     assert not report.has_failed
     assert judge_latency(samples()[:20]) is None
     assert format_report(report, "10,000 calls").endswith("Nothing grows.")
-
-
-def test_roles_come_by_their_memory_and_have_nothing_where_they_are_not() -> None:
-    made = samples()
-    made[0] = replace(made[0], roles={})
-    assert list_roles(made) == ["yolo", "gateway"]
-    assert read_role(made[:3], "gateway", "threads") == [0, 12, 12]
 
 
 def test_samples_become_lines_of_a_table(tmp_path: Path) -> None:
