@@ -233,6 +233,15 @@ def test_two_cameras_see_a_vehicle_and_the_gate_opens_once() -> None:
     assert site.relays["north"].switched == ["on"]
 
 
+def test_a_vehicle_of_an_old_frame_is_refused() -> None:
+    site = Site()
+    site.is_blind = True
+    site.now_s += 60
+
+    assert site.offer(make_pass_event(), records=1) == [("north", "refused")]
+    assert site.told[0].reason == "the last frame is too old"
+
+
 def test_lists_that_were_never_read_open_nothing() -> None:
     lists = ListsInMemory()
     lists.fails = StoreUnavailable("away")

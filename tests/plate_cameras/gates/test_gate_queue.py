@@ -411,6 +411,14 @@ def test_a_vehicle_whose_relay_is_away_stays_when_the_gate_is_stopped() -> None:
     assert driveway.openings == []
 
 
+def test_a_relay_that_does_not_close_does_not_hold_up_the_end() -> None:
+    class Clinging(ScriptedRelay):
+        async def close(self) -> None:
+            await asyncio.Event().wait()
+
+    assert Driveway(Clinging()).serve(REQUEST) == [("opened", "")]
+
+
 @pytest.mark.parametrize("steps", range(8))
 def test_nothing_is_decided_after_the_order_to_stop(steps: int) -> None:
     way = Driveway()
