@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.plates import Plate
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.fusion import MAX_CORRELATION, MAX_EVIDENCE, fuse, weigh
 from tests.plate_cameras.passing import observation, plate
@@ -55,6 +56,28 @@ def normalized(scores: list[tuple[str, float]]) -> tuple[tuple[str, float], ...]
     """Return candidates whose texts differ and whose scores sum to at most 1."""
     whole = max(1.0, sum(score for _, score in scores))
     return tuple({text: (text, score / whole) for text, score in scores}.values())
+
+
+def test_a_plate_without_a_reading_has_no_text() -> None:
+    fused = fuse([look(0, "")])
+    assert (fused.text, fused.score, fused.weights) == ("", 0.0, (0.0,))
+
+
+def test_no_looks_have_no_text() -> None:
+    assert fuse([]).candidates == ()
+
+
+def test_two_looks_that_agree_are_surer_than_one() -> None:
+    assert fuse([look(0), look(1)]).score > fuse([look(0)]).score > 0.7
+
+
+def test_looks_that_disagree_are_less_sure_than_one() -> None:
+    assert fuse([look(0), look(1, WRONG)]).score < fuse([look(0)]).score
+
+
+def test_the_score_grows_with_the_score_of_a_look() -> None:
+    scores = [fuse([look(0), look(1, score=score)]).score for score in (0.3, 0.5, 0.7, 0.9, 1.0)]
+    assert scores == sorted(scores)
 
 
 def test_a_smeared_look_that_is_certain_loses_against_three_sharp_ones() -> None:
@@ -108,3 +131,8 @@ def test_the_text_that_every_look_holds_possible_wins() -> None:
     first = replace(plate((100, 100)), candidates=(("A123BC77", 0.5), ("A123BC177", 0.4)))
     second = replace(plate((400, 100)), candidates=(("A128BC177", 0.5), ("A123BC177", 0.4)))
     assert fuse([observation(0, first), observation(1, second)]).text == "A123BC177"
+
+
+def test_an_answer_with_a_text_alone_counts() -> None:
+    bare = Plate(xyxy=(0, 0, 100, 20), text=RIGHT, text_score=0.9)
+    assert fuse([observation(0, bare)]).text == RIGHT
