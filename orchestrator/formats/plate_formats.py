@@ -20,8 +20,8 @@ MAX_LENGTH = 9
 many."""
 MAX_LAYOUTS = 63
 MAX_CHARACTERS = 126
-"""Largest number of characters of an alphabet. This limit, and that of the layouts, come from the
-beam search: its sets and texts are whole numbers of 64 bits."""
+"""Largest number of characters of an alphabet. No country has more, nor more layouts than
+`MAX_LAYOUTS`: the time of the beam search grows with both."""
 MAX_NATS = 20.0
 """Most nats of evidence against a region or a format: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
@@ -131,6 +131,10 @@ class Formats:
                 raise SettingsError(
                     f"alphabet: wanted {letters} for the layouts, got {self.alphabet!r}"
                 )
+
+    def __hash__(self) -> int:
+        """Return a hash at once: that of all fields took a tenth of a millisecond at each call."""
+        return hash(self.alphabet)
 
     @property
     def blank(self) -> int:
