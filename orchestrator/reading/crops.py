@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from orchestrator.arrays import Array, empty_floats, namespace, to_cpu
@@ -62,10 +63,10 @@ def resize_crop(
         from orchestrator.reading import torch_crops
 
         return torch_crops.resize_crop(crop, size_wh, tallest_px)
-    width, height = size_wh
-    if len(crop) > tallest_px:
-        crop = bicubic.resize_first(crop.astype(np.float32), height)
-    return bicubic.resize(crop, (height, width))[None]
+    if max(crop.shape[:2]) > tallest_px:  # the weights of a long row would take gigabytes
+        height, width = (min(side, tallest_px) for side in crop.shape[:2])
+        crop = cv2.resize(crop, (width, height), interpolation=cv2.INTER_AREA)
+    return bicubic.resize(crop, size_wh[::-1])[None]
 
 
 def normalize_crops(crops: Array) -> Array:
