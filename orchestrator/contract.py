@@ -147,8 +147,8 @@ def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str
 
 def _to_array(plates: Plates, output: Output) -> Array:
     array = np.empty((len(plates), *output.row_shape), output.dtype)
-    for index, plate in enumerate(plates):
-        array[index] = output.row(plate)
+    if plates:
+        array[:] = [output.row(plate) for plate in plates]
     return array
 
 

@@ -6,6 +6,7 @@ countries.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -148,8 +149,7 @@ class Formats:
 
     def layouts(self, lines: int) -> tuple[str, ...]:
         """Return the layouts of plates with this number of lines, 1 or 2."""
-        all_layouts = (layout for plate_format in self.format for layout in plate_format.layouts)
-        return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
+        return self._of_lines.get(lines, ())
 
     def admits(self, place: str, char: str) -> bool:
         """Tell whether a place of a layout, given by its character, allows a character."""
@@ -161,7 +161,7 @@ class Formats:
 
     def fits(self, text: str, layout: str) -> bool:
         """Tell whether a text has a layout; both must show where lines break, or neither."""
-        return len(text) == len(layout) and all(map(self.admits, layout, text))
+        return _compile(self, layout).fullmatch(text) is not None
 
     def format_of(self, text: str, lines: int = 1) -> str:
         """Return the name of the format that a text has, `""` for none.
@@ -177,7 +177,7 @@ class Formats:
 
     def region_of(self, text: str, format_name: str = "") -> Region | None:
         """Return the region whose code a text bears; None when the text has no known code."""
-        return self._regions.get(self.code_of(text, format_name))
+        return self.regions.get(self.code_of(text, format_name))
 
     def code_of(self, text: str, format_name: str = "") -> str:
         """Return the region code that a text bears, `""` for none.
@@ -186,17 +186,30 @@ class Formats:
             text: The plate's text, its lines one after the other.
             format_name: Format of the text; empty means its format in one line, else in two.
         """
-        named = (plate_format for plate_format in self.format if plate_format.name == format_name)
-        layouts = (flatten(layout) for plate_format in named for layout in plate_format.layouts)
+        layouts = self._named.get(format_name, ())
         layout = next((layout for layout in layouts if self.fits(text, layout)), "")
         if not layout and not format_name:
             layout = self._match(text, 1)[1] or self._match(text, 2)[1]
         return code_in(text, layout)
 
     @cached_property
-    def _regions(self) -> dict[str, Region]:
+    def regions(self) -> dict[str, Region]:
         """The regions by their codes."""
         return {code: region for region in self.region for code in region.codes}
+
+    @cached_property
+    def _of_lines(self) -> dict[int, tuple[str, ...]]:
+        """The layouts by their number of lines."""
+        layouts = [layout for plate_format in self.format for layout in plate_format.layouts]
+        return {
+            lines: tuple(layout for layout in layouts if lines_of(layout) == lines)
+            for lines in (1, 2)
+        }
+
+    @cached_property
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        """The one-line layouts by the names of their formats."""
+        return {one.name: tuple(map(flatten, one.layouts)) for one in self.format}
 
     @cached_property
     def _layouts(self) -> dict[tuple[int, int], list[tuple[str, str]]]:
@@ -215,9 +228,21 @@ class Formats:
         layouts = self._layouts.get((lines, len(text)), [])
         fitting = [(name, layout) for name, layout in layouts if self.fits(text, layout)]
         for name, layout in fitting:
-            if "R" not in layout or code_in(text, layout) in self._regions:
+            if "R" not in layout or code_in(text, layout) in self.regions:
                 return name, layout
         return fitting[0] if fitting else ("", "")
+
+
+@lru_cache(maxsize=256)
+def _compile(formats: Formats, layout: str) -> re.Pattern[str]:
+    """Return the pattern of the texts that have a layout."""
+    admitted = (
+        "".join(
+            char for char in f"{formats.alphabet}{place.upper()}" if formats.admits(place, char)
+        )
+        for place in layout
+    )
+    return re.compile("".join(f"[{re.escape(chars)}]" if chars else "(?!)" for chars in admitted))
 
 
 def flatten(layout: str) -> str:
@@ -227,7 +252,13 @@ def flatten(layout: str) -> str:
 
 def code_in(text: str, layout: str) -> str:
     """Return the region code of a text, given its one-line layout; `""` for none."""
-    return "".join(char for char, place in zip(text, layout, strict=False) if place == "R")
+    return "".join([text[at] for at in places_of_code(layout) if at < len(text)])
+
+
+@lru_cache(maxsize=256)
+def places_of_code(layout: str) -> tuple[int, ...]:
+    """Return the places of the region code in a one-line layout."""
+    return tuple(at for at, place in enumerate(layout) if place == "R")
 
 
 def lines_of(layout: str) -> int:

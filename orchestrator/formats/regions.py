@@ -10,8 +10,9 @@ from orchestrator.plates import PlateRegion
 
 def region_in(formats: Formats, text: str, format_name: str) -> PlateRegion | None:
     """Return the region of a text that has a format; None when it has no known region."""
-    region = formats.region_of(text, format_name) if format_name else None
-    return PlateRegion(formats.code_of(text, format_name), region.name) if region else None
+    code = formats.code_of(text, format_name) if format_name else ""
+    region = formats.regions.get(code)
+    return PlateRegion(code, region.name) if region else None
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -108,9 +109,9 @@ def best_path(lattice: Probs, alphabet: str) -> tuple[str, tuple[float, ...]]:
         The text and, per character, the highest probability among the steps merged into it.
     """
     steps = zip(lattice.argmax(axis=1).tolist(), lattice.max(axis=1).tolist(), strict=True)
-    runs = [(c, max(p for _, p in run)) for c, run in groupby(steps, key=lambda step: step[0])]
+    runs = [max(run) for _, run in groupby(steps, key=itemgetter(0))]  # all of one class
     chars = [(alphabet[c], p) for c, p in runs if c != len(alphabet)]
-    return "".join(char for char, _ in chars), tuple(p for _, p in chars)
+    return "".join([char for char, _ in chars]), tuple([p for _, p in chars])
 
 
 def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, code_in, flatten
+from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, flatten, places_of_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +16,8 @@ class Grammar:
 
     Attributes:
         alphabet: The characters, in the order of the classes; the blank's class follows them.
-        layouts: The one-line layouts, each with the factor for the probability of its texts: below
-            1 for rare ones.
+        layouts: The places of the region code in each layout, and the factor for the probability
+            of its texts: below 1 for rare ones.
         after: The layouts that allow a class, by position, 0 to `MAX_LENGTH`, and class.
         complete: The layouts that end at a length, 0 to `MAX_LENGTH`.
         codes: The region codes that exist.
@@ -26,7 +26,7 @@ class Grammar:
     """
 
     alphabet: str
-    layouts: tuple[tuple[str, float], ...]
+    layouts: tuple[tuple[tuple[int, ...], float], ...]
     after: tuple[tuple[int, ...], ...]
     complete: tuple[int, ...]
     codes: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Grammar:
 
         return Grammar(
             alphabet=formats.alphabet,
-            layouts=tuple(zip(layouts, factors, strict=True)),
+            layouts=tuple(zip(map(places_of_code, layouts), factors, strict=True)),
             after=tuple(tuple(allowing(char, at) for char in formats.alphabet) for at in lengths),
             complete=tuple(mask(len(layout) == n for layout in layouts) for n in lengths),
             codes=frozenset(code for region in formats.region for code in region.codes),
@@ -68,14 +68,15 @@ class Grammar:
         The most frequent of several layouts counts, and a region that one of them knows.
         """
         fitting = [one for index, one in enumerate(self.layouts) if layouts >> index & 1]
-        known = any(
-            "R" not in layout or code_in(text, layout) in self.codes for layout, _ in fitting
-        )
-        return max(factor for _, factor in fitting) * (1.0 if known else self.unknown_factor)
+        frequency = max([factor for _, factor in fitting])
+        for places, _ in fitting:
+            if not places or "".join([text[at] for at in places]) in self.codes:
+                return frequency
+        return frequency * self.unknown_factor
 
     @staticmethod
     def free(alphabet: str) -> Grammar:
         """Allow any text of up to `MAX_LENGTH` characters."""
         every, none = (1,) * len(alphabet), (0,) * len(alphabet)
         after = (every,) * MAX_LENGTH + (none,)
-        return Grammar(alphabet, (("", 1.0),), after, (1,) * (MAX_LENGTH + 1))
+        return Grammar(alphabet, (((), 1.0),), after, (1,) * (MAX_LENGTH + 1))
