@@ -61,10 +61,9 @@ def letterbox(picture: Array, side_px: int) -> Letterbox:
     inner_hw = (max(1, round(height * scale)), max(1, round(width * scale)))
     net_h, net_w = (math.ceil(side / STRIDE) * STRIDE for side in inner_hw)
     top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
-    bottom, right = top + inner_hw[0], left + inner_hw[1]
     net = empty_like(picture, (1, net_h, net_w, 3))
-    net[:, :top] = net[:, bottom:] = net[:, :, :left] = net[:, :, right:] = PAD_GREY
-    resize_into(picture, net[0, top:bottom, left:right])
+    net[:] = PAD_GREY
+    resize_into(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
     return Letterbox(net, scale, (left, top))
 
 

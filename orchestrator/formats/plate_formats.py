@@ -161,7 +161,8 @@ class Formats:
 
     def fits(self, text: str, layout: str) -> bool:
         """Tell whether a text has a layout; both must show where lines break, or neither."""
-        return _compile(self, layout).fullmatch(text) is not None
+        pattern = self._patterns.get(layout) or _compile(self, layout)
+        return pattern.fullmatch(text) is not None
 
     def format_of(self, text: str, lines: int = 1) -> str:
         """Return the name of the format that a text has, `""` for none.
@@ -207,6 +208,12 @@ class Formats:
         }
 
     @cached_property
+    def _patterns(self) -> dict[str, re.Pattern[str]]:
+        """The patterns of the one-line layouts."""
+        layouts = {flatten(layout) for one in self.format for layout in one.layouts}
+        return {layout: _compile(self, layout) for layout in layouts}
+
+    @cached_property
     def _named(self) -> dict[str, tuple[str, ...]]:
         """The one-line layouts by the names of their formats."""
         return {one.name: tuple(map(flatten, one.layouts)) for one in self.format}
@@ -233,7 +240,6 @@ class Formats:
         return fitting[0] if fitting else ("", "")
 
 
-@lru_cache(maxsize=256)
 def _compile(formats: Formats, layout: str) -> re.Pattern[str]:
     """Return the pattern of the texts that have a layout."""
     admitted = (

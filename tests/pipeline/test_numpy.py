@@ -17,6 +17,9 @@ from tests.samples import PROJECT
 from tests.scripted_networks import ScriptedInfer, picture, rows
 from workshop.benchmarks.pictures import Picture, render
 
+IN_8_BITS = 0.01
+"""Scores may be so far apart: layers in 8 bits round the last bit of a crop to other numbers."""
+
 
 class NumpyInfer(ScriptedInfer):
     """Scripted networks that take and give arrays of NumPy."""
@@ -48,7 +51,7 @@ def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:
     assert got.texts == wanted.texts
     assert [plate.xyxy for plate in got] == [plate.xyxy for plate in wanted]
     for plate, other in zip(got, wanted, strict=True):
-        assert plate.text_score == pytest.approx(other.text_score, abs=1e-6)
+        assert plate.text_score == pytest.approx(other.text_score, abs=IN_8_BITS)
         assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=1e-3)
 
 
@@ -64,7 +67,9 @@ def test_a_crop_is_read_alike(networks: Networks) -> None:
     crop = render(1).bgr[:40, :120]
     with torch.inference_mode():
         wanted = read_crop(torch.from_numpy(crop), networks, Settings())
-    assert read_crop(crop, networks, Settings()) == wanted
+    (plate,), (other,) = read_crop(crop, networks, Settings()), wanted
+    assert (plate.text, plate.raw_text) == (other.text, other.raw_text)
+    assert plate.character_scores == pytest.approx(other.character_scores, abs=IN_8_BITS)
 
 
 def test_a_picture_of_another_type_is_refused() -> None:
