@@ -149,7 +149,8 @@ class Formats:
 
     def layouts(self, lines: int) -> tuple[str, ...]:
         """Return the layouts of plates with this number of lines, 1 or 2."""
-        return self._of_lines.get(lines, ())
+        layouts = [layout for plate_format in self.format for layout in plate_format.layouts]
+        return tuple([layout for layout in layouts if lines_of(layout) == lines])
 
     def admits(self, place: str, char: str) -> bool:
         """Tell whether a place of a layout, given by its character, allows a character."""
@@ -199,15 +200,6 @@ class Formats:
         return {code: region for region in self.region for code in region.codes}
 
     @cached_property
-    def _of_lines(self) -> dict[int, tuple[str, ...]]:
-        """The layouts by their number of lines."""
-        layouts = [layout for plate_format in self.format for layout in plate_format.layouts]
-        return {
-            lines: tuple(layout for layout in layouts if lines_of(layout) == lines)
-            for lines in (1, 2)
-        }
-
-    @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
         """The patterns of the one-line layouts."""
         layouts = {flatten(layout) for one in self.format for layout in one.layouts}
@@ -242,13 +234,9 @@ class Formats:
 
 def _compile(formats: Formats, layout: str) -> re.Pattern[str]:
     """Return the pattern of the texts that have a layout."""
-    admitted = (
-        "".join(
-            char for char in f"{formats.alphabet}{place.upper()}" if formats.admits(place, char)
-        )
-        for place in layout
-    )
-    return re.compile("".join(f"[{re.escape(chars)}]" if chars else "(?!)" for chars in admitted))
+    chars = (*formats.alphabet, *layout.upper())
+    places = ("|".join(re.escape(c) for c in chars if formats.admits(at, c)) for at in layout)
+    return re.compile("".join(f"(?:{place or '(?!)'})" for place in places))
 
 
 def flatten(layout: str) -> str:
