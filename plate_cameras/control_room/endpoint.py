@@ -70,7 +70,6 @@ class ControlRoom:
         configuration: The cameras. It is replaced when their file changes.
         store: Their passes. Its calls block; `threads` runs them.
         access: Finds out who asks.
-        threads: Threads for the store.
         ages: Tells which states of cameras are fresh.
     """
 
@@ -89,9 +88,7 @@ class RoomRequest:
     """A request of a known principal.
 
     Attributes:
-        request: The admitted HTTP request.
         principal: The person or program that asks.
-        room: The control room.
     """
 
     request: HttpRequest
@@ -190,7 +187,6 @@ def store_errors() -> Iterator[None]:
         NotFound: There is no pass, list, camera or person of this name in the scope.
         Forbidden: Cameras of other groups use a list, too.
         Conflict: A name is taken, others change the same list, or no administrator would be left.
-        DatabaseAway: The database cannot be used now.
         ParameterError: The database does not accept a value.
     """
     try:

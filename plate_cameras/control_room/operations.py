@@ -22,10 +22,8 @@ class RoomRoute:
     """A route of the control room.
 
     Attributes:
-        method: HTTP method.
         path: Path in Starlette's form.
         role: Least role of the principal; NOBODY admits everybody.
-        handle: Makes the response.
         described: Its description for the API's documentation; None if it is not shown there.
         is_background: Pages ask for it again and again. A person's request leaves no line in the
             gateway's audit, unless it is rejected. A key's request does.

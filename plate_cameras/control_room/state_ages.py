@@ -28,7 +28,6 @@ class StateAges:
     Only the age of the first state is told by the Unix time.
 
     Args:
-        clock: A clock that nobody sets.
         wall: Returns the Unix time.
     """
 
@@ -40,7 +39,6 @@ class StateAges:
         self._lock = Lock()
 
     def fresh(self, states: Mapping[str, CameraState]) -> set[str]:
-        """Return the names of the cameras whose states are fresh."""
         now_s = self._clock()
         with self._lock:
             self._seen = {name: self._see(name, one, now_s) for name, one in states.items()}

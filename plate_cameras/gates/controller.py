@@ -46,11 +46,9 @@ class GateController:
     """Knows which vehicles are present, and lets them wait for their turn at their gates.
 
     Args:
-        lists: The lists in memory.
         recorder: Keeps what gates did.
         hold_offs: The last openings.
         tell: Takes what a gate did, to show it.
-        clock: A clock that nobody sets.
         unix_clock: Returns the Unix time, for schedules, the validity of entries and records.
     """
 
@@ -85,7 +83,6 @@ class GateController:
 
     @property
     def tasks(self) -> BackgroundTasks:
-        """The tasks of the gates."""
         return self._tasks
 
     async def apply(self, configuration: Configuration, relays: Mapping[str, Relay]) -> None:

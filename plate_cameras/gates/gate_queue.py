@@ -37,7 +37,6 @@ class _Pulse:
 
     Attributes:
         request: The vehicle for which the relay was asked.
-        ends_s: Time at which it ends.
         was_told: True if a record tells that it could not be ended.
     """
 
@@ -52,7 +51,6 @@ class _Turn:
 
     Attributes:
         request: The vehicle as it was known at the last decision.
-        decision: The last decision.
         is_asked: True from the last request to the relay on.
         at_s: Steady time of that request.
         requested_s: Its Unix time.
@@ -73,10 +71,7 @@ class GateQueue:
     the relay.
 
     Attributes:
-        gate: Its settings.
-        relay: Its relay.
         around: The parts that all gates share.
-        status: The state of the gate.
     """
 
     gate: Gate

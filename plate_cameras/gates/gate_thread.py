@@ -48,7 +48,6 @@ class PreparedGates:
     """Gates of a configuration that are ready to take over.
 
     Attributes:
-        configuration: The configuration.
         relays: Relays of the gates that are new or have changed, by name.
     """
 
@@ -78,7 +77,6 @@ class GateThread:
 
     @property
     def task_statuses(self) -> tuple[TaskStatus, ...]:
-        """The state of the thread and of each task in it."""
         return self._running.task_statuses if self._running else ()
 
     async def prepare(self, configuration: Configuration) -> PreparedGates:

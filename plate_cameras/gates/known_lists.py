@@ -44,7 +44,6 @@ class KnownLists:
     Args:
         store: The store. Its calls run in a thread.
         hold_offs: Gets the openings of other processes, and those before a restart.
-        clock: A clock that nobody sets.
 
     Attributes:
         on_change: Called when a list has changed.
@@ -71,7 +70,6 @@ class KnownLists:
         return self._clock() - self._read_at_s
 
     def named(self, names: Sequence[str]) -> list[LoadedList]:
-        """Return the lists of some names."""
         return self._lookup.named(names)
 
     def count_openings(self, within_s: float) -> None:

@@ -39,12 +39,6 @@ class OpeningRequest:
     """A vehicle for which a gate is to open.
 
     Attributes:
-        gate: Name of the gate.
-        camera: Name of the camera.
-        pass_id: Id of the pass.
-        text: Text of the plate.
-        list: Name of the list.
-        entry_text: Text of its entry.
         readable_s: Steady time from which the delay counts, see `GateOpening`; None if it is not
             known.
     """

@@ -147,7 +147,6 @@ class Health:
 
     Args:
         takes: Return the states of tasks, each for one owner.
-        clock: A clock that nobody sets.
     """
 
     def __init__(
@@ -158,7 +157,6 @@ class Health:
 
     @property
     def statuses(self) -> tuple[TaskStatus, ...]:
-        """The states of all tasks."""
         return tuple(status for take in self._takes for status in take())
 
     def find_dead(self) -> list[str]:

@@ -40,7 +40,6 @@ class Ending:
     Args:
         limit_s: Longest time from the first signal to the end.
         tell_s: Time after which the command says what it waits for.
-        exit_: Ends the process.
         say: Prints a line for people.
         outlives: True if the limit of a signal also holds after the `with` block, until the process
             ends.

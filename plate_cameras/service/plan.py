@@ -19,7 +19,6 @@ class Watch:
     Attributes:
         configuration: The cameras at the start.
         file: Their file, which is read again when it changes; None for none.
-        client: The service.
         at_once: Frames that may be at the service at once.
         table: Turns events into lines.
         store: Keeps the passes; None keeps none.

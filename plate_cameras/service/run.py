@@ -68,7 +68,6 @@ class Run:
 
     Attributes:
         address: URL of the service.
-        key: Its API key.
         timeout_s: Longest wait for an answer.
         table: Turns events into lines.
         out: Folder for passes, if the cameras are given on the command line.

@@ -24,9 +24,7 @@ class SinkRunner:
     """Delivers the events of an outbox to the receivers of a configuration.
 
     Args:
-        outbox: The events.
         tasks: The owner of the task that delivers.
-        clock: The clock of the outbox.
     """
 
     def __init__(
@@ -39,12 +37,10 @@ class SinkRunner:
 
     @property
     def statuses(self) -> Sequence[SinkStatus]:
-        """The states of the sinks."""
         return self._deliverer.statuses if self._deliverer else ()
 
     @property
     def task_statuses(self) -> Sequence[TaskStatus]:
-        """The states of their tasks."""
         return self._deliverer.tasks if self._deliverer else ()
 
     async def prepare(self, configuration: Configuration) -> Receivers | None:

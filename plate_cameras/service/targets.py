@@ -23,7 +23,6 @@ class Target:
     """The cameras to watch.
 
     Attributes:
-        configuration: The cameras.
         file: The file of the configuration; None if the cameras stand on the command line.
     """
 

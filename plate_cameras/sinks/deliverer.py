@@ -33,7 +33,6 @@ class Deliverer:
     """Runs the queues of all sinks side by side; none waits for another.
 
     Args:
-        receivers: The receivers by the names of their sinks.
         outbox: The events that wait.
         clock: The clock of the outbox. It goes on when somebody sets the Unix time.
     """
@@ -49,7 +48,6 @@ class Deliverer:
 
     @property
     def statuses(self) -> tuple[SinkStatus, ...]:
-        """The states of the sinks."""
         return tuple(queue.status for queue in self._queues)
 
     @property

@@ -26,10 +26,8 @@ class IsolatedReceiver:
 
     Args:
         name: Name of the sink, for the names of the threads.
-        receiver: The receiver.
 
     Attributes:
-        receiver: The receiver.
         at_once: Number of events that may be on their way.
     """
 

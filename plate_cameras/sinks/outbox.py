@@ -19,7 +19,6 @@ class Delivery:
 
     Attributes:
         id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
-        sink: Name of the sink.
         document: The event, see `plate_cameras.events`.
         created_s: Unix time at which the event was stored.
         attempts: Number of earlier attempts.

@@ -26,9 +26,6 @@ class OutboxThread:
 
     A call that has begun ends: a cancellation of the caller is raised after it. So nobody is
     cancelled between a change of the outbox and what follows from it.
-
-    Args:
-        name: Name of the thread.
     """
 
     def __init__(self, name: str) -> None:

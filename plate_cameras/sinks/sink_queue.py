@@ -53,14 +53,8 @@ class SinkQueue:
     given back.
 
     Args:
-        name: Name of the sink.
         receiver: Its receiver. Everything that it does has a limit of time.
         outbox: The events that wait.
-        clock: The clock of the outbox.
-        steady: A clock that nobody sets.
-
-    Attributes:
-        status: The state of the sink.
     """
 
     def __init__(

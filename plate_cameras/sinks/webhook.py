@@ -47,9 +47,6 @@ class PublicResolver(AbstractResolver):
 
     The connection goes to an address that was checked here. A name that resolves differently the
     next time (DNS rebinding) gains nothing.
-
-    Args:
-        resolver: The resolver that is asked.
     """
 
     def __init__(self, resolver: AbstractResolver) -> None:

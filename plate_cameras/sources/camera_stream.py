@@ -43,7 +43,6 @@ class CameraStream:
     Args:
         number: Number of the camera in messages.
         camera: The camera's configuration.
-        limits: Limits of its source.
 
     Attributes:
         send: Sends a message to the process that plays the camera; set by the group.

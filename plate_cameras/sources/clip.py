@@ -80,7 +80,6 @@ class ClipPlayback:
         looks_per_s: Looks a second of the file's time.
         after_s: Time of the last look delivered before; None at the start.
         slot: Takes the looks, and is waited for.
-        progress: Takes the counts.
     """
 
     def __init__(

@@ -32,11 +32,7 @@ REPORT_EVERY_S = 0.5
 
 
 class Decoder:
-    """Serves the parent process at the other end of a socket. See `messages`.
-
-    Args:
-        connection: The socket.
-    """
+    """Serves the parent process at the other end of a socket. See `messages`."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection

@@ -36,12 +36,10 @@ class DecoderGroup:
     """The cameras of one child process.
 
     Args:
-        limits: Limits of sources.
         command: Command of the process; the number of its socket follows.
         isolate: Takes a camera that may have ended the process, and the pause before it is opened
             again, to play it in a process of its own.
         tasks: The owner of the task that keeps the process running.
-        name: Name of that task.
     """
 
     def __init__(
@@ -211,8 +209,6 @@ class Decoders:
     """All child processes that decode.
 
     Args:
-        per_process: Cameras in one process.
-        limits: Limits of sources.
         command: Command of a process; the number of its socket follows.
         tasks: The owner of their tasks; one of its own if it is left out.
     """

@@ -66,9 +66,6 @@ class LivePlayback:
     Args:
         capture: The open stream.
         camera: The camera's configuration.
-        limits: Limits of sources.
-        slot: Takes the looks.
-        progress: Takes the counts.
     """
 
     def __init__(

@@ -18,7 +18,6 @@ class Look:
     """A decoded frame that may be handed on.
 
     Attributes:
-        frame: The frame.
         number: Its number since the source was opened.
         time_s: Its time, by `clock`.
         clock: The clock of `time_s`.

@@ -45,11 +45,8 @@ class Open(Message):
     """Begin to play a camera.
 
     Attributes:
-        camera: Its configuration.
-        limits: Limits of its source.
         number: Frames that earlier processes have had of it.
         after_s: Time of the last frame of a file that was handed on; None from its start.
-        pause_s: Pause before it is opened.
     """
 
     camera: Camera
@@ -61,11 +58,7 @@ class Open(Message):
 
 @dataclass(frozen=True)
 class Configure(Message):
-    """Take over other zones and masks while the camera plays.
-
-    Attributes:
-        camera: Its configuration.
-    """
+    """Take over other zones and masks while the camera plays."""
 
     camera: Camera
 

@@ -31,7 +31,6 @@ class Player(threading.Thread):
     """Plays one camera until it is closed or its file ends.
 
     Args:
-        opened: The camera.
         send: Sends a message to the parent process.
 
     Attributes:

@@ -18,8 +18,6 @@ class SourceStatus:
     """The state and the counts of a source.
 
     Attributes:
-        state: State of the source.
-        decoded: Frames that were decoded.
         sent: Frames that were handed on.
         dropped: Looks that were due, but for which nobody asked in time.
         reconnects: Times that the source was opened again after a failure.

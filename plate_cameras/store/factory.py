@@ -50,7 +50,6 @@ def open_store(
 
     Raises:
         SettingsError: An address is wrong.
-        StoreError: The spool's folder cannot be used.
     """
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))

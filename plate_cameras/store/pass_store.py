@@ -60,13 +60,10 @@ class PassStore:
 
     Attributes:
         clock: The store's clock, which nobody sets.
-        lists: The lists of plates.
         outbox: The deliveries to sinks.
         changes: The log of changes of passes.
         live: States, stills and drawn areas of cameras.
         reader: More reads, for the control room.
-        people: The people who may log in.
-        sessions: Their sessions.
         login_attempts: Logins that failed lately.
         leases: The cameras that watchers share.
         unclosed: Passes that a watcher did not live to close.
@@ -129,7 +126,6 @@ class PassStore:
         Raises:
             ParameterError: The text cannot be searched.
             UnknownName: There is no such list.
-            StoreError: The database cannot be used.
         """
         with self._database.reading(SEARCH_S) as connection:
             page = search(connection, query, requester.scope)
@@ -158,11 +154,7 @@ class PassStore:
         return self._pictures.get(bytes.fromhex(digest))
 
     def refresh(self, lookup: ListLookup) -> None:
-        """Read the lists that have changed.
-
-        Raises:
-            StoreError: The database cannot be used; the lists stay as they were.
-        """
+        """Read the lists that have changed."""
         with self._database.reading(SEARCH_S) as connection:
             lookup.refresh(connection)
 

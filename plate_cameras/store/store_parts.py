@@ -19,8 +19,6 @@ class StoreParts:
     """The parts of a store.
 
     Attributes:
-        database: The database.
-        pictures: The pictures.
         writer: Writes events to both.
         frames: Decides what is kept of frames.
         clock: Returns the Unix time.

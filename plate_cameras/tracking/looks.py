@@ -28,7 +28,6 @@ class Look:
     """One plate in one frame, in units that do not depend on the frame's size.
 
     Attributes:
-        frame: The frame.
         observation: The plate, with its sharpness. Its time is the frame's `moment_s`.
         point: Its middle as parts of the frame's width and height.
         place: Its middle in frame widths.

@@ -104,11 +104,8 @@ class CameraLoop:
 
     Attributes:
         camera: The camera's configuration.
-        stream: Its frames.
-        tracker: Its tracker.
         recognizer: Access to the service.
         receive: Takes the events of passes, in order.
-        clock: A clock that nobody sets.
         tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
         notice: Takes which passes each answered frame has shown, before their events.

@@ -62,10 +62,8 @@ class FrameRecognizer:
     whose calls succeed, however many fail and however long that takes.
 
     Args:
-        client: The service.
         at_once: Number of slots.
         sleep: Waits for a number of seconds.
-        clock: A clock that nobody sets.
 
     Attributes:
         slots: Frames that may be at the service at once. A camera takes its frame when it has a

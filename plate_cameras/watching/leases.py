@@ -67,7 +67,6 @@ class Shared:
     """The cameras to share, and how they are followed.
 
     Attributes:
-        names: Returns the names of all cameras.
         follow: Follows exactly these cameras; the passes of others are closed.
         count_open: Returns the number of open passes of a camera.
         most: Most cameras that this watcher takes; 0 for no limit.
@@ -119,12 +118,9 @@ class CameraSharing:
 
     Args:
         leases: The leases.
-        shared: The cameras.
         watcher: Name of the watcher, unique among all.
-        clock: A clock that nobody sets.
 
     Attributes:
-        watcher: Name of the watcher.
         lost: Number of leases that others have taken.
         last_error: Why the last renewal failed; empty after a success.
         failures: Number of times that the cameras of this watcher could not be changed.

@@ -58,11 +58,7 @@ class Snapshot:
 
 
 class SnapshotCollector:
-    """Gives Prometheus the state at the moment of the scrape.
-
-    Args:
-        take: Returns the state.
-    """
+    """Gives Prometheus the state at the moment of the scrape."""
 
     def __init__(self, take: Callable[[], Snapshot]) -> None:
         self._take = take

@@ -24,11 +24,7 @@ from plate_cameras.watching.frame_recognizer import FrameRecognizer
 
 
 class UnopenedStream:
-    """Stands in for a stream, and raises the reason when a frame is wanted.
-
-    Args:
-        error: The reason.
-    """
+    """Stands in for a stream, and raises the reason when a frame is wanted."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -39,7 +35,6 @@ class UnopenedStream:
         raise self._error
 
     async def next(self) -> Frame | None:
-        """Return no frame."""
         return None
 
     async def close(self) -> None:
@@ -84,7 +79,6 @@ class Watcher:
 
     Args:
         open_stream: Opens the frames of a camera.
-        make_tracker: Makes a tracker for a camera.
         recognizer: Access to the service.
         receive: Takes the events of all passes.
         tasks: The owner of the loops; one of its own if it is left out.

@@ -43,7 +43,6 @@ class Login:
     """A session that has begun.
 
     Attributes:
-        person: The person.
         token: The session's token.
     """
 
@@ -56,8 +55,6 @@ class Logins:
 
     Args:
         store: Holds people, sessions and attempts.
-        threads: Threads for its calls.
-        passwords: Checks passwords.
         session_s: Seconds that a session lasts.
     """
 

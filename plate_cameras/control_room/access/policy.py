@@ -68,8 +68,6 @@ class Entrance:
     Attributes:
         wants_keys: Callers need a key or a session.
         is_loopback: It listens to this machine alone.
-        has_tls: It has a TLS certificate.
-        processes: Number of its processes.
     """
 
     wants_keys: bool
@@ -79,7 +77,6 @@ class Entrance:
 
     @classmethod
     def of(cls, options: GatewayOptions) -> Entrance:
-        """Return that of a gateway with these options."""
         return cls(
             options.wants_keys,
             is_own(options.http.host),
@@ -94,10 +91,8 @@ class AccessPolicy:
     Args:
         entrance: The ways in which callers reach the gateway.
         store: Holds people and sessions.
-        settings: Settings of the control room.
 
     Attributes:
-        passwords: Checks passwords.
         logins: Begins sessions.
     """
 
@@ -118,11 +113,7 @@ class AccessPolicy:
     async def find_person(
         self, headers: Sequence[tuple[str, str]], address: Client
     ) -> Client | None:
-        """Return the client of a session's person, with the quotas of an address.
-
-        Raises:
-            SessionsUnavailable: The database cannot be used now.
-        """
+        """Return the client of a session's person, with the quotas of an address."""
         given = _to_headers(headers)
         token = self.token_of(given)
         if token is None or not is_own_page(given):
@@ -150,7 +141,6 @@ class AccessPolicy:
 
         Raises:
             ForeignRequest: The picture comes without the CSRF token, to a service that wants keys.
-            SessionsUnavailable: The database cannot be used now.
         """
         try:
             person = await self.find_person(headers, address)
@@ -165,11 +155,7 @@ class AccessPolicy:
         return None
 
     async def find_client(self, headers: Sequence[tuple[str, str]], address: Client) -> Client:
-        """Return the person's client, or the address; `principal_of` decides what it may do.
-
-        Raises:
-            SessionsUnavailable: The database cannot be used now.
-        """
+        """Return the person's client, or the address; `principal_of` decides what it may do."""
         return await self.find_person(headers, address) or address
 
     async def principal_of(self, request: HttpRequest) -> Principal:

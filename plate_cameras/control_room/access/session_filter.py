@@ -17,10 +17,6 @@ class SessionFilter:
 
     All unknown tokens wait for the same look, which begins after they came. So a token of a session
     is never taken for an unknown one, also if another process has begun the session just now.
-
-    Args:
-        read: Returns the digests of all sessions.
-        clock: A clock that nobody sets.
     """
 
     def __init__(

@@ -20,8 +20,6 @@ class OwnTexts:
 
     Attributes:
         language: Language code, as in HTML.
-        titles: Titles of the pages, by page.
-        page: Texts of the HTML.
         script: Texts of the scripts. The scripts replace each `{name}` in them.
         problems: Texts about failed requests, by the reason of the problem.
     """

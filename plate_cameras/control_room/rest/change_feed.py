@@ -33,12 +33,9 @@ class Notice:
     """An event for listeners.
 
     Attributes:
-        kind: Name of the event.
-        camera: Name of its camera.
         show: Returns its JSON with the hits that are given.
         number: Number of the change; None for events of cameras.
         settled: A listener that has this event may begin again after this number.
-        hits: The hits of its pass.
     """
 
     kind: str
@@ -111,11 +108,7 @@ class Listener:
 
 
 class ChangeFeed:
-    """Polls the database while there are listeners, once for all of them.
-
-    Args:
-        room: The control room.
-    """
+    """Polls the database while there are listeners, once for all of them."""
 
     def __init__(self, room: ControlRoom) -> None:
         self._room = room
@@ -154,11 +147,7 @@ class ChangeFeed:
                 self._is_wanted.clear()
 
     async def settled(self) -> int:
-        """Return the number up to which all changes are known. From now on, none is missed.
-
-        Raises:
-            StoreError: The database cannot be used.
-        """
+        """Return the number up to which all changes are known. From now on, none is missed."""
         async with self._starting:
             if self._reader is None:
                 changes = self._room.store.changes

@@ -26,7 +26,6 @@ class Address:
         is_file: True if it is a file on this machine.
         has_tls: True if the connection is encrypted.
         format: FFmpeg's name of the input format; None lets FFmpeg find it.
-        options: Options of FFmpeg.
     """
 
     url: str = field(repr=False)

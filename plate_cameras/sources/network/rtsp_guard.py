@@ -41,7 +41,6 @@ class RtspGuard:
     """One connection to a camera, and a port at which FFmpeg finds it.
 
     Args:
-        address: The camera.
         timeout_s: Longest time to connect, TLS included.
 
     Attributes:

@@ -34,7 +34,6 @@ class Deletions:
         parts: The parts of the store.
         clock: The store's clock.
         openings: Records of gates.
-        retention_days: Days after which passes are deleted.
     """
 
     def __init__(

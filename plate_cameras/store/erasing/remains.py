@@ -30,11 +30,7 @@ OTHERS = ("pass_texts",)
 
 
 def erase_remains(database: Database) -> None:
-    """Erase what deleted rows left.
-
-    Raises:
-        StoreUnavailable: The database cannot be used.
-    """
+    """Erase what deleted rows left."""
     if database.is_postgresql:
         _vacuum(database)
     else:

@@ -63,10 +63,7 @@ class DeletionCounts:
 
     Attributes:
         passes: Passes, with their readings, hits and deliveries.
-        deliveries: Other deliveries, which were finished.
         pictures: Pictures that no pass shows any more.
-        spooled: Events of the spool.
-        entries: Entries of lists.
         openings: Records of gates.
     """
 

@@ -42,7 +42,6 @@ class HourCount:
     Attributes:
         day: The day, `2026-11-25`.
         hour: The hour, 0 to 23.
-        count: Their number.
     """
 
     day: str

@@ -45,9 +45,7 @@ class PassFinder:
     """Finds the rows of passes for one query.
 
     Attributes:
-        connection: A transaction.
         dialect: The statements of its database.
-        query: The query.
         text: The query's condition on the text.
         conditions: All conditions but those on the time.
         groups: Groups of walks; the passes of one group, merged, hold the page.

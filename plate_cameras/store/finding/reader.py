@@ -23,7 +23,6 @@ class StoreReader:
     """Reads for people and programs that may see some cameras only.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
     """
 

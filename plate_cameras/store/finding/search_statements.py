@@ -141,7 +141,6 @@ class Walk:
     """A walk along an index, which has the newest passes last.
 
     Attributes:
-        table: The table of the index.
         condition: The value of the index's first column; None for the index of all passes.
     """
 

@@ -48,8 +48,6 @@ class ListHit:
     """An entry of a list that a pass matches.
 
     Attributes:
-        list: Name of the list.
-        entry: The entry.
         edits: Characters by which the text differs from the entry's.
     """
 
@@ -64,9 +62,7 @@ class LoadedList:
 
     Attributes:
         id: Its number in the database.
-        name: Its name.
         revision: A number that each edit replaces, and that never comes again.
-        exact: Its entries by text.
         fuzzy: Its entries that allow edits.
     """
 

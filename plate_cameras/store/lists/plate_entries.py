@@ -105,7 +105,6 @@ class EntryPage:
     """Entries, by text.
 
     Attributes:
-        entries: The entries.
         cursor: The `cursor` for the next page; `""` after the last.
     """
 

@@ -27,7 +27,6 @@ class SimilarTexts:
     which most texts share a piece.
 
     Args:
-        texts: The texts.
         edits: For each text, most characters that may differ.
     """
 

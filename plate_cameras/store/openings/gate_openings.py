@@ -33,12 +33,8 @@ class GateOpening:
     """The record of a gate about one vehicle.
 
     Attributes:
-        gate: Name of the gate.
         camera: Name of the camera; empty if a person opened the gate.
         pass_id: Id of the pass; empty if a person opened the gate.
-        text: Text of the pass.
-        list: Name of the list.
-        entry_text: Text of its entry.
         outcome: `opened`, `unknown`, `failed` or `refused`.
         reason: Reason of any other outcome than an opening.
         requested_s: Unix time at which the relay was asked, or the refusal decided.
@@ -70,7 +66,6 @@ class OpeningPage:
     """Openings, the newest first.
 
     Attributes:
-        openings: The openings.
         cursor: The `cursor` for the next page; `""` after the last.
     """
 

@@ -41,7 +41,6 @@ class OpeningLog:
     """Keeps openings. Several processes may use one folder at once.
 
     Args:
-        database: The database.
         folder: Folder of the file in which openings wait for the database.
         kept: The store's clock; None if retention is to give times by it.
         root: Folder below which all watchers have such files; None for `folder`.
@@ -90,7 +89,6 @@ class OpeningLog:
 
         Raises:
             ParameterError: The limit or the cursor is wrong.
-            StoreError: The database cannot be used.
         """
         with self._database.reading() as connection:
             return read_page(connection, scope, limit=limit, cursor=cursor, pass_id=pass_id)

@@ -50,7 +50,6 @@ class LoginAttempts:
     moves it by the subject's interval.
 
     Args:
-        database: The database.
         clock: A clock that nobody sets, the same for all processes: the store's.
     """
 

@@ -96,9 +96,6 @@ class Database:
 
         Args:
             limit_s: Longest time of the transaction; None for that of short steps.
-
-        Raises:
-            StoreError: The database cannot be used.
         """
         with self._step(limit_s), self.engine.begin() as connection:
             if limit_s and self.is_postgresql:
@@ -114,9 +111,6 @@ class Database:
         Args:
             limit_s: Longest time of the transaction; None for that of short steps.
             idle_s: Longest time between two statements.
-
-        Raises:
-            StoreError: The database cannot be used.
         """
         with self._step(limit_s), self._writing.begin() as connection:
             if self.is_postgresql:
@@ -127,11 +121,7 @@ class Database:
 
     @contextmanager
     def free(self, limit_s: float = LONG_S) -> Iterator[sa.Connection]:
-        """Open a connection without a transaction, for statements that allow none.
-
-        Raises:
-            StoreError: The database cannot be used.
-        """
+        """Open a connection without a transaction, for statements that allow none."""
         with self._step(limit_s), self.engine.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT", begin="")
             self._limit_session(connection, limit_s)

@@ -38,11 +38,7 @@ class Step:
 
 
 class StepLimits:
-    """Limits the steps of one database.
-
-    Args:
-        clock: A clock that nobody sets.
-    """
+    """Limits the steps of one database."""
 
     def __init__(self, clock: Callable[[], float] = steady_s) -> None:
         self._clock = clock

@@ -57,7 +57,6 @@ class Mark:
     """The store's time on one boot of a machine.
 
     Attributes:
-        boot: Id of the boot.
         value_s: The store's time.
         wall_s: Unix time at the same moment.
         steady_s: Time of the steady clock at the same moment.
@@ -112,7 +111,6 @@ class StoreClock:
     """The clock of one store. Several threads, processes and machines may use it at once.
 
     Args:
-        database: The database.
         wall: Returns the Unix time.
         steady: A clock that nobody sets, and that runs on while the machine sleeps.
         boot: Id of the machine's boot.

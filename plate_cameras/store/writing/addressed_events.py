@@ -14,8 +14,6 @@ class AddressedEvent:
     """An event on its way into the database.
 
     Attributes:
-        event: The event.
-        sinks: Names of the sinks that get it.
         stored_s: Unix time at which the store accepted it.
         run: The run of the process that accepted it; empty if it is not known.
     """

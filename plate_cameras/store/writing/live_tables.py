@@ -23,8 +23,6 @@ class CameraState:
     """The state of a camera as its watcher has told it.
 
     Attributes:
-        camera: Name of the camera.
-        watcher: Name of the watcher.
         updated_s: Unix time.
         document: The fields of `CameraStatus`.
     """
@@ -40,7 +38,6 @@ class Still:
     """A picture of a camera.
 
     Attributes:
-        camera: Name of the camera.
         time_s: Unix time of the frame.
         jpeg: The picture as a JPEG file.
     """
@@ -69,10 +66,8 @@ class DrawnAreas:
     """Areas that were drawn in the control room.
 
     Attributes:
-        areas: The areas.
         revision: A number that each change replaces, and that never comes again.
         changed_s: Unix time of the last change.
-        changed_by: Name of the person.
     """
 
     areas: Areas
@@ -91,7 +86,6 @@ class LiveTables:
     """The tables of states, stills and areas.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
     """
 
@@ -125,7 +119,6 @@ class LiveTables:
                 _replace(connection, camera_stills, [vars(still) for still in stills])
 
     def states(self) -> dict[str, CameraState]:
-        """Return the states by the names of the cameras."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(*STATE)).mappings()
             return {row["camera"]: CameraState(**row) for row in rows}

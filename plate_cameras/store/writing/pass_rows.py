@@ -15,7 +15,6 @@ from plate_cameras.store.writing.pictures import digest_of
 
 
 def to_pass_row(addressed: AddressedEvent) -> Row:
-    """Return the row of a pass."""
     passed = addressed.event.passed
     region = known_region(passed.text, passed.format)
     best = passed.best

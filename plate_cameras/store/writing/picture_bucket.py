@@ -29,7 +29,6 @@ class PictureBucket:
 
     Args:
         filesystem: A `pyarrow.fs.FileSystem`.
-        path: Bucket and folder.
         limit_s: Longest time for the pictures of one write, and for any other call.
     """
 
@@ -65,11 +64,9 @@ class PictureBucket:
             raise StoreUnavailable(f"a picture cannot be read from S3: {error}") from error
 
     def remove(self, digest: bytes) -> None:
-        """Remove a picture."""
         self.remove_all([digest])
 
     def remove_all(self, digests: Sequence[bytes]) -> None:
-        """Remove pictures."""
         self._share(digests, self._remove)
 
     def old(self, before_s: float) -> Iterator[bytes]:

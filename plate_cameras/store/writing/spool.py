@@ -51,9 +51,7 @@ class Spool:
     Errors of the disk lose nothing. Only where there is no room, events `updated` are deleted.
 
     Attributes:
-        folder: The folder.
         most_bytes: Largest size of all files.
-        counts: Counts of its events.
     """
 
     folder: Path
@@ -102,11 +100,7 @@ class Spool:
         self.counts.spooled += len(written)
 
     def oldest(self, count: int) -> list[SpooledFile]:
-        """Return the oldest events; those that cannot be read are put aside.
-
-        Raises:
-            StoreUnavailable: The folder cannot be used.
-        """
+        """Return the oldest events; those that cannot be read are put aside."""
         self.acquire()
         return list(islice(self._read(), count))
 
@@ -174,7 +168,6 @@ class Spool:
 
         Raises:
             SpoolInUse: Another process has it.
-            StoreUnavailable: It cannot be used.
         """
         if self._held:
             return

@@ -54,12 +54,7 @@ class SpoolCounts:
 
 @dataclass(frozen=True)
 class SpooledFile:
-    """One event of the spool.
-
-    Attributes:
-        file: Its file.
-        event: The event.
-    """
+    """One event of the spool."""
 
     file: Path
     event: AddressedEvent
@@ -164,7 +159,6 @@ class SpoolIndex:
     """The waiting files of a folder, the oldest first. Several threads may use it.
 
     Attributes:
-        bytes: Size of all.
         next: Number of the next file. It is above those of all files, also of those put aside.
         done: Files that wait no more, but could not be deleted.
     """
@@ -180,7 +174,6 @@ class SpoolIndex:
 
     @property
     def files(self) -> list[Path]:
-        """The files."""
         with self._lock:
             return [*self._sizes]
 
@@ -191,11 +184,7 @@ class SpoolIndex:
             return {file: size for file, size in self._sizes.items() if file.name.endswith(UPDATED)}
 
     def read(self, folder: Path) -> None:
-        """Look at a folder.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """Look at a folder."""
         files = sorted(folder.glob(f"*{ENDING}"))
         aside = folder.glob(f"{REJECTED}/*")
         numbers = [number for one in chain(files, aside) if (number := number_of(one)) is not None]
