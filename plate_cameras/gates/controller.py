@@ -10,7 +10,6 @@ from datetime import datetime
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Configuration
-from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.conditions import (
     LEFT,
     Circumstances,
@@ -29,6 +28,7 @@ from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import Pass, PassEvent, Sighting
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.openings.gate_openings import GateOpening
 

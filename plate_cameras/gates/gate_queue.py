@@ -6,12 +6,12 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from plate_cameras.event_waits import complete_within, is_set_within
-from plate_cameras.gate_settings import Gate
+from plate_cameras.clocks import complete_within, is_set_within
 from plate_cameras.gates.conditions import Decision, GateSurroundings
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, describe
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.openings.gate_openings import (
     FAILED,
     OPENED,

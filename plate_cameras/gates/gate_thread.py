@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus
+from plate_cameras.clocks import complete_within
 from plate_cameras.configuration import Configuration
-from plate_cameras.event_waits import complete_within
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.known_lists import KnownLists

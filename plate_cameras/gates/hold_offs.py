@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from plate_cameras.gate_settings import Gate
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.openings.gate_openings import GateOpening
 
 MAX_KNOWN = 100_000

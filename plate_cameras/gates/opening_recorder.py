@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from plate_cameras.event_waits import complete_within, is_set_within
+from plate_cameras.clocks import complete_within, is_set_within
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.openings.gate_openings import GateOpening
 

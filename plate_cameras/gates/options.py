@@ -9,8 +9,8 @@ from typing import Any
 
 from orchestrator.errors import ExtraError, SettingsError
 from orchestrator.host.toml_files import show, show_name
-from plate_cameras.gate_settings import Gate
 from plate_cameras.secret_settings import resolve_secret
+from plate_cameras.setting_parts import Gate
 
 FLAGS = {"yes": True, "no": False}
 

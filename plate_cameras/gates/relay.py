@@ -11,10 +11,10 @@ from typing import Protocol
 
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.host.text_lines import to_line
-from plate_cameras.event_waits import complete_within
-from plate_cameras.gate_settings import Gate
+from plate_cameras.clocks import complete_within
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.setting_parts import Gate
 
 
 class RelayError(PlateError):

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
-from plate_cameras.clocks import unix_s
-from plate_cameras.event_waits import wait_through
+from plate_cameras.clocks import unix_s, wait_through
 from plate_cameras.sinks.bounded_receiver import CLOSE_LIMIT_S
 from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from plate_cameras.sinks.outbox import Outbox

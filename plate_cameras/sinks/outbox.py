@@ -19,7 +19,7 @@ class Delivery:
 
     Attributes:
         id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
-        document: The event, see `plate_cameras.events`.
+        document: The event, see `plate_cameras.passes`.
         created_s: Unix time at which the event was stored.
         attempts: Number of earlier attempts.
     """

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import DaemonThreads
-from plate_cameras.event_waits import wait_through
+from plate_cameras.clocks import wait_through
 
 LIMIT_S = 10.0
 """Longest wait for one call. A database that cannot be reached reports this earlier."""

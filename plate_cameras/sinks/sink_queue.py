@@ -11,8 +11,7 @@ from typing import Any
 
 from orchestrator.errors import PlateError
 from orchestrator.host.retry import exponential_s
-from plate_cameras.clocks import steady_s, unix_s
-from plate_cameras.event_waits import is_set_within, wait_through
+from plate_cameras.clocks import is_set_within, steady_s, unix_s, wait_through
 from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver
 from plate_cameras.sinks.claims import FIRST_PAUSE_S, Claims
 from plate_cameras.sinks.outbox import Delivery, Outbox

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 
-from plate_cameras.motion import LUMA_WH, Luma
+from plate_cameras.sources.motion import LUMA_WH, Luma
 
 JPEG_QUALITY = 92
 """48 dB against the decoded frame of a 1080p street, 0.27 MB; 95 needs a third more bytes."""

@@ -9,12 +9,12 @@ from av.video.frame import VideoFrame
 
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Camera
-from plate_cameras.motion import Luma, MotionGate, region_of_motion
 from plate_cameras.sources.capture import LiveCapture, VideoPacket, seconds_of
 from plate_cameras.sources.clocks import StreamClock
 from plate_cameras.sources.conversion import LumaConverter
 from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.looks import Look, LookSlot
+from plate_cameras.sources.motion import Luma, MotionGate, region_of_motion
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.selection import SelectiveDecoder

@@ -11,7 +11,7 @@ from dataclasses import replace
 from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import local_now, steady_s
 from plate_cameras.configuration import Camera
-from plate_cameras.hours import is_watched
+from plate_cameras.setting_parts import is_watched
 from plate_cameras.sources.capture import Capture, LiveCapture
 from plate_cameras.sources.clip import ClipPlayback
 from plate_cameras.sources.live import LivePlayback

@@ -11,7 +11,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.plate_pixels import PlatePixels
-from plate_cameras.zones import is_watched
+from plate_cameras.tracking.zones import is_watched
 
 SURE = 0.5
 """Smallest score of a text that two plates of one frame have, so that one of them is left out."""

@@ -17,7 +17,7 @@ from plate_cameras.tracking.motion_model import Motion
 from plate_cameras.tracking.plate_pixels import PlatePixels
 from plate_cameras.tracking.retention import BestFrames, thin_out
 from plate_cameras.tracking.trends import direction_of, speed_of, stands
-from plate_cameras.zones import find_zones, meets, side_of
+from plate_cameras.tracking.zones import find_zones, meets, side_of
 
 FIRM_WIDTHS = 0.2
 """Distance from a line, in plate widths, from which the side of a plate is certain."""

@@ -20,8 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import run_for_future
-from plate_cameras.clocks import steady_s
-from plate_cameras.event_waits import is_set_within
+from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.frames import Frame
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.errors import StoreUnavailable

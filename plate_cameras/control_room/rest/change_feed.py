@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from orchestrator.errors import PlateError
-from plate_cameras.clocks import steady_s
+from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.control_room.endpoint import ControlRoom
 from plate_cameras.control_room.rest.cameras import read_cameras
 from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.schemas import CameraAnswer
-from plate_cameras.event_waits import is_set_within
 from plate_cameras.store.finding.change_log import ChangeReader, PassChange
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import Scope

@@ -16,8 +16,8 @@ from plate_cameras.control_room.rest.schemas import (
     PassReading,
     PassWithReadings,
 )
-from plate_cameras.events import to_rfc3339
 from plate_cameras.gates.reasons import read_reason
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import (
     FoundPass,
     PassDetails,

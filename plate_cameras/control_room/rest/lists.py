@@ -43,7 +43,7 @@ from plate_cameras.control_room.rest.schemas import (
 )
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import BULK, SEARCH
-from plate_cameras.events import to_rfc3339
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode
 from plate_cameras.store.lists.list_lookup import ListEntry

@@ -27,7 +27,7 @@ from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuer
 from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import BULK, SEARCH
-from plate_cameras.events import to_rfc3339
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people.audit import AuditQuery, RecordedSearch
 

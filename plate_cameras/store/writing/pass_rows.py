@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.formats.regions import known_region
-from plate_cameras.events import to_document
-from plate_cameras.passes import Observation, Pass
+from plate_cameras.passes import Observation, Pass, to_document
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
 from plate_cameras.store.writing.addressed_events import AddressedEvent

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from plate_cameras.configuration import Camera, Configuration, Schedule
-from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.hold_offs import HoldOffs
 from plate_cameras.gates.known_lists import KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plate_cameras.configuration import Camera, Sink, Store
-from plate_cameras.events import to_document
+from plate_cameras.passes import to_document
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
