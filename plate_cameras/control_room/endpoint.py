@@ -29,7 +29,6 @@ from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.control_room.access.policy import AccessPolicy, Forbidden
 from plate_cameras.control_room.access.principals import NOBODY, Principal, Role
 from plate_cameras.control_room.operations import RoomRoute
-from plate_cameras.control_room.state_ages import StateAges
 from plate_cameras.control_room.store_threads import CALLER, StoreThreads
 from plate_cameras.store.errors import (
     ChangedMeanwhile,
@@ -42,6 +41,7 @@ from plate_cameras.store.errors import (
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.people import LastAdministrator
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.writing.live_tables import StateAges
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from math import inf
 
 from plate_cameras.clocks import steady_s, unix_s
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest
 from plate_cameras.passes import Pass

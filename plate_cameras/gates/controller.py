@@ -21,8 +21,7 @@ from plate_cameras.gates.conditions import (
     is_settled,
 )
 from plate_cameras.gates.gate_queue import GateQueue
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay

@@ -19,8 +19,7 @@ from plate_cameras.background_tasks import FatalTaskError, TaskStatus
 from plate_cameras.clocks import complete_within
 from plate_cameras.configuration import Configuration
 from plate_cameras.gates.controller import GateController
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus

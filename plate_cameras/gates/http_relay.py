@@ -15,9 +15,15 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 
 from orchestrator.errors import SettingsError
-from plate_cameras.gates.options import check_options, read_flag, read_option
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import (
+    NotSwitchedError,
+    OpeningRequest,
+    RelayError,
+    check_options,
+    read_flag,
+    read_option,
+)
 from plate_cameras.setting_parts import Gate
 
 METHODS = ("GET", "POST", "PUT", "PATCH")

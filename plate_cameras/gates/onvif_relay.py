@@ -12,9 +12,16 @@ from urllib.parse import urlsplit
 
 from orchestrator.errors import SettingsError
 from plate_cameras.clocks import complete_within
-from plate_cameras.gates.options import check_options, import_extra, read_flag, read_option
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import (
+    NotSwitchedError,
+    OpeningRequest,
+    RelayError,
+    check_options,
+    import_extra,
+    read_flag,
+    read_option,
+)
 from plate_cameras.setting_parts import Gate
 
 OPTIONS = ("user", "password", "relay", "adjust_time", "verify")

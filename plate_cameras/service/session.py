@@ -27,8 +27,7 @@ from plate_cameras.watching.event_writer import EventWriter
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.leases import CameraSharing, Shared
 from plate_cameras.watching.live_reporter import LiveReporter
-from plate_cameras.watching.metrics import Snapshot
-from plate_cameras.watching.metrics_server import serve_metrics
+from plate_cameras.watching.metrics import Snapshot, serve_metrics
 from plate_cameras.watching.status import CameraStatus
 from plate_cameras.watching.watcher import Watcher
 

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.clocks import unix_s, wait_through
-from plate_cameras.sinks.bounded_receiver import CLOSE_LIMIT_S
 from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
-from plate_cameras.sinks.outbox import Outbox
-from plate_cameras.sinks.outbox_thread import LIMIT_S
-from plate_cameras.sinks.receiver import Receiver
+from plate_cameras.sinks.outbox import LIMIT_S, Outbox
+from plate_cameras.sinks.receiver import CLOSE_LIMIT_S, Receiver
 from plate_cameras.sinks.sink_queue import MAX_REST_S, STOP_LIMIT_S, SinkQueue
 from plate_cameras.sinks.sink_status import SinkStatus
 

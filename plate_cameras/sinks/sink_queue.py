@@ -12,11 +12,11 @@ from typing import Any
 from orchestrator.errors import PlateError
 from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import is_set_within, steady_s, unix_s, wait_through
-from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver
 from plate_cameras.sinks.claims import FIRST_PAUSE_S, Claims
-from plate_cameras.sinks.outbox import Delivery, Outbox
-from plate_cameras.sinks.outbox_thread import OutboxThread
+from plate_cameras.sinks.outbox import Delivery, Outbox, OutboxThread
 from plate_cameras.sinks.receiver import (
+    SEND_LIMIT_S,
+    BoundedReceiver,
     DeliveryError,
     Receiver,
     ReceiverGone,

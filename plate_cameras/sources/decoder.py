@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from orchestrator.host.resources import usable_cores
-from plate_cameras.sources.conversion import encode_jpeg
-from plate_cameras.sources.looks import Look
+from plate_cameras.sources.looks import Look, encode_jpeg
 from plate_cameras.sources.messages import (
     HEAD,
     Close,

@@ -16,9 +16,9 @@ from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.children import COMMAND, Child
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.messages import Message, Report
 from plate_cameras.sources.network.addresses import find_here
+from plate_cameras.sources.status import Limits
 
 LOG = logging.getLogger(__name__)
 PER_PROCESS = 4

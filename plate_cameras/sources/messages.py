@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.toml_files import build
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 
 HEAD = struct.Struct("!II")
 MAX_TEXT_BYTES, MAX_JPEG_BYTES = 1 << 20, 64 << 20

@@ -13,11 +13,10 @@ from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Store
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.store_parts import KeptFrames, StoreParts
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
-from plate_cameras.store.writing.kept_frames import KeptFrames
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
 from plate_cameras.store.writing.spool import MAX_BYTES, OWN, Spool, SpoolInUse

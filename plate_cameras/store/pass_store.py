@@ -38,8 +38,7 @@ from plate_cameras.store.people import audit
 from plate_cameras.store.people.login_attempts import LoginAttempts
 from plate_cameras.store.people.people import People
 from plate_cameras.store.people.sessions import Sessions
-from plate_cameras.store.storage_status import StorageStatus, measure_disks
-from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.store_parts import StorageStatus, StoreParts, measure_disks
 from plate_cameras.store.tables.database import LONG_S, SEARCH_S
 from plate_cameras.store.tables.store_clock import GivenClock
 from plate_cameras.store.writing.addressed_events import address

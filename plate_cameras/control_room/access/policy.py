@@ -19,17 +19,18 @@ from orchestrator.serving.gateway.extension import (
     Unauthenticated,
 )
 from plate_cameras.configuration import ControlRoomSettings
-from plate_cameras.control_room.access.cookies import (
+from plate_cameras.control_room.access.browser_requests import (
     CSRF_HEADER,
+    check_own_page,
     csrf_of,
     is_csrf_valid,
+    is_direct,
+    is_own_page,
     read_token,
 )
-from plate_cameras.control_room.access.logins import Logins
-from plate_cameras.control_room.access.own_pages import check_own_page, is_direct, is_own_page
+from plate_cameras.control_room.access.logins import Logins, SessionFilter
 from plate_cameras.control_room.access.passwords import PasswordChecker
 from plate_cameras.control_room.access.principals import LOCAL, Principal, Role
-from plate_cameras.control_room.access.session_filter import SessionFilter
 from plate_cameras.control_room.store_threads import CALLER, QUICK, StoreThreads
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.pass_store import PassStore

@@ -8,9 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from orchestrator.serving.gateway.extension import KEY_PREFIX, PERSON_PREFIX, client_at
-from plate_cameras.control_room.access.cookies import csrf_of, delete_cookies, set_cookie, uses_tls
+from plate_cameras.control_room.access.browser_requests import (
+    check_own_page,
+    csrf_of,
+    delete_cookies,
+    set_cookie,
+    uses_tls,
+)
 from plate_cameras.control_room.access.logins import Login
-from plate_cameras.control_room.access.own_pages import check_own_page
 from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role

@@ -23,8 +23,7 @@ from plate_cameras.store.erasing.remains import given_back_room
 from plate_cameras.store.erasing.retention import DAY_S, DeletionCounts
 from plate_cameras.store.openings.opening_log import OpeningLog
 from plate_cameras.store.store_parts import StoreParts
-from plate_cameras.store.tables.ages import Moment
-from plate_cameras.store.tables.store_clock import GivenClock, KeptClock
+from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, Moment
 
 
 class Deletions:

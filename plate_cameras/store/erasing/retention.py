@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from plate_cameras.store.erasing.picture_removals import note_removals
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.finding.change_log import delete_changes
-from plate_cameras.store.tables.ages import Age, Moment
 from plate_cameras.store.tables.database import LONG_S, Database
 from plate_cameras.store.tables.schema import (
     camera_states,
@@ -31,6 +30,7 @@ from plate_cameras.store.tables.schema import (
     passes,
     searches,
 )
+from plate_cameras.store.tables.store_clock import Age, Moment
 
 BATCH = 200
 """Passes in one transaction: writers wait no longer than it takes."""

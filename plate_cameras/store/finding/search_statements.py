@@ -23,18 +23,18 @@ from plate_cameras.store.finding.text_patterns import (
     TextCondition,
     to_like,
 )
-from plate_cameras.store.tables.run_statements import (
-    find_in_postgresql,
-    find_in_sqlite,
-    match_all,
-    match_pieces,
-)
 from plate_cameras.store.tables.schema import (
     TIME,
     list_hits,
     pass_texts,
     pass_zones,
     passes,
+)
+from plate_cameras.store.tables.text_index import (
+    find_in_postgresql,
+    find_in_sqlite,
+    match_all,
+    match_pieces,
 )
 
 Condition = sa.ColumnElement[bool]

@@ -25,8 +25,8 @@ from plate_cameras.store.openings.gate_openings import (
     write_openings,
 )
 from plate_cameras.store.scope import Scope
-from plate_cameras.store.tables.ages import Age
 from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.store_clock import Age
 from plate_cameras.store.writing.durable_files import write_atomically
 from plate_cameras.store.writing.spool_files import delete_old, walk
 

@@ -24,9 +24,9 @@ from plate_cameras.store.tables.postgresql_connections import (
     CONNECT_S,
     POOL_S,
     SILENT_MS,
+    StepLimits,
     limit_connections,
 )
-from plate_cameras.store.tables.step_limits import StepLimits
 
 BUSY_TIMEOUT_S = 10.0
 """How long a connection waits for another process that writes to the same SQLite file."""

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -237,3 +237,44 @@ def _write(connection: sa.Connection, mark: Mark) -> None:
     upsert(connection, store_clock, [vars(mark)], "boot")
     forgotten = store_clock.c.value_s < mark.value_s - BOOTS_KEPT_S
     connection.execute(sa.delete(store_clock).where(forgotten))
+
+
+@dataclass(frozen=True)
+class Age:
+    """An age from which something is deleted.
+
+    Attributes:
+        until_s: Unix time; what is younger stays.
+        kept_now_s: The store's time now; None to count by the Unix time alone.
+        kept_until_s: The store's time; what is younger stays.
+    """
+
+    until_s: float
+    kept_now_s: float | None = None
+    kept_until_s: float = 0.0
+
+    def is_reached(
+        self, wall_s: sa.ColumnElement[Any], kept_s: sa.ColumnElement[Any]
+    ) -> sa.ColumnElement[bool]:
+        """Return the condition on a row's Unix time and on its time by the store's clock."""
+        is_old: sa.ColumnElement[bool] = wall_s < self.until_s
+        if self.kept_now_s is None:
+            return is_old
+        return sa.and_(is_old, kept_s < self.kept_until_s)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The time by both clocks.
+
+    Attributes:
+        wall_s: Unix time.
+        kept_s: The store's time; None to count by the Unix time alone.
+    """
+
+    wall_s: float
+    kept_s: float | None = None
+
+    def before(self, age_s: float) -> Age:
+        """Return the age of what is older than some seconds."""
+        return Age(self.wall_s - age_s, self.kept_s, (self.kept_s or 0.0) - age_s)

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from orchestrator.host.locked_folders import hold
 from plate_cameras.store.errors import RejectedValue, StoreUnavailable
-from plate_cameras.store.tables.ages import Age
-from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.tables.store_clock import Age
+from plate_cameras.store.writing.addressed_events import AddressedEvent, decode, encode
 from plate_cameras.store.writing.durable_files import NEW, write_atomically
-from plate_cameras.store.writing.event_codec import decode, encode
 from plate_cameras.store.writing.spool_files import (
     NO_ROOM,
     REJECTED,

@@ -18,10 +18,9 @@ from pathlib import Path
 from threading import Lock
 
 from plate_cameras.store.errors import RejectedValue, StoreUnavailable
-from plate_cameras.store.tables.ages import Age
-from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.tables.store_clock import Age
+from plate_cameras.store.writing.addressed_events import AddressedEvent, decode
 from plate_cameras.store.writing.durable_files import NEW
-from plate_cameras.store.writing.event_codec import decode
 
 ENDING = ".event"
 UPDATED = f"-updated{ENDING}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.relay import OpeningRequest, RelayError
 from plate_cameras.passes import Observation, Pass, PassEvent
 from plate_cameras.setting_parts import Gate

@@ -12,8 +12,7 @@ import pytest
 
 from plate_cameras.configuration import Camera, Configuration, Schedule
 from plate_cameras.gates.controller import GateController
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
