@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Literal
@@ -165,6 +166,11 @@ class PassEvent:
     claim: LeaseClaim | None = None
 
 
+OF_A_ROW = (
+    "id", "camera", "progress", "clock", "first_seen_s", "last_seen_s", "text", "text_score",
+    "format", "direction", "speed_widths_s",
+)  # fmt: skip
+"""Attributes of a pass that a row has in the same form."""
 PREFIX = "pass."
 """Event types are `pass.agreed`, `pass.updated` and `pass.closed`."""
 
@@ -183,39 +189,78 @@ def to_document(event: PassEvent) -> dict[str, Any]:
 
 def describe_pass(passed: Pass) -> dict[str, Any]:
     """Return what others need of a pass: its text, times, motion and the best frame's box."""
-    best = passed.best.observation
-    region = known_region(passed.text, passed.format)
-    return {
-        "id": passed.id,
-        "camera": passed.camera,
-        "progress": passed.progress,
-        "first_seen": to_rfc3339(passed.first_seen_s),
-        "last_seen": to_rfc3339(passed.last_seen_s),
-        "clock": passed.clock,
-        "text": passed.text,
-        "text_native": native_text(passed.text, passed.format) or "",
-        "text_score": round(passed.text_score, 4),
-        "format": passed.format,
+    return describe_row(flatten(passed))
+
+
+def flatten(passed: Pass) -> dict[str, Any]:
+    """Return a pass as the store keeps it in one row, without its readings and pictures."""
+    region, best = known_region(passed.text, passed.format), passed.best.observation
+    return {name: getattr(passed, name) for name in OF_A_ROW} | {
         "region_code": region.code if region else "",
-        "region": region.name if region else "",
-        "candidates": [
-            {"text": text, "score": round(score, 4)} for text, score in passed.candidates
-        ],
-        "direction": passed.direction,
-        "crossings": [
-            {"line": crossing.line, "side": crossing.side, "time": to_rfc3339(crossing.time_s)}
-            for crossing in passed.crossings
-        ],
-        "speed_widths_s": round(passed.speed_widths_s, 2),
-        "zones": [*passed.zones],
         "frames": len(passed.observations),
+        "candidates": round_scores(passed.candidates),
+        "zones": [*passed.zones],
+        "crossings": [{**vars(crossing)} for crossing in passed.crossings],
         "best": {
-            "time": to_rfc3339(best.time_s),
-            "xyxy": [round(side, 1) for side in best.plate.xyxy],
-            "width": passed.best.size_wh[0],
-            "height": passed.best.size_wh[1],
+            "time_s": best.time_s,
+            "box": round_box(best.plate),
+            "size_wh": [*passed.best.size_wh],
         },
     }
+
+
+def describe_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a pass that `flatten` has made a row of."""
+    region, best = known_region(row["text"], row["format"]), row["best"]
+    width, height = best["size_wh"]
+    return {
+        "id": row["id"],
+        "camera": row["camera"],
+        "progress": row["progress"],
+        "first_seen": to_rfc3339(row["first_seen_s"]),
+        "last_seen": to_rfc3339(row["last_seen_s"]),
+        "clock": row["clock"],
+        "text": row["text"],
+        "text_native": native_text(row["text"], row["format"]) or "",
+        "text_score": round(row["text_score"], 4),
+        "format": row["format"],
+        "region_code": row["region_code"],
+        "region": region.name if region else "",
+        "candidates": describe_candidates(row["candidates"]),
+        "direction": row["direction"],
+        "crossings": [
+            {
+                "line": crossing["line"],
+                "side": crossing["side"],
+                "time": to_rfc3339(crossing["time_s"]),
+            }
+            for crossing in row["crossings"]
+        ],
+        "speed_widths_s": round(row["speed_widths_s"], 2),
+        "zones": [*row["zones"]],
+        "frames": row["frames"],
+        "best": {
+            "time": to_rfc3339(best["time_s"]),
+            "xyxy": [*best["box"]],
+            "width": width,
+            "height": height,
+        },
+    }
+
+
+def describe_candidates(pairs: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return texts with their scores for a document."""
+    return [{"text": text, "score": round(score, 4)} for text, score in pairs]
+
+
+def round_scores(candidates: Sequence[tuple[str, float]]) -> list[list[Any]]:
+    """Return texts with their scores for a row."""
+    return [[text, round(score, 4)] for text, score in candidates]
+
+
+def round_box(plate: Plate) -> list[float]:
+    """Return a plate's box in tenths of a pixel."""
+    return [round(side, 1) for side in plate.xyxy]
 
 
 def to_rfc3339(time_s: float) -> str:

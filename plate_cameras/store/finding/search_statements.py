@@ -26,7 +26,6 @@ from plate_cameras.store.finding.text_patterns import (
 from plate_cameras.store.tables.schema import (
     TIME,
     list_hits,
-    pass_texts,
     pass_zones,
     passes,
 )
@@ -35,6 +34,7 @@ from plate_cameras.store.tables.text_index import (
     find_in_sqlite,
     match_all,
     match_pieces,
+    pass_texts,
 )
 
 Condition = sa.ColumnElement[bool]

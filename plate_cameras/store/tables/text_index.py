@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from plate_cameras.store.finding.edit_pieces import EditPieces
 from plate_cameras.store.finding.text_patterns import END, GRAM, HIGHEST
-from plate_cameras.store.tables.schema import NUMBER, pass_texts
+from plate_cameras.store.tables.schema import NUMBER
 
 SQLITE = (
     "CREATE VIRTUAL TABLE pass_texts USING fts5(text, tokenize = 'trigram case_sensitive 1')",
@@ -64,6 +64,11 @@ def create_text_index(connection: sa.Connection) -> None:
     for statement in statements:
         connection.exec_driver_sql(statement)
 
+
+pass_texts = sa.table("pass_texts", sa.column("number", NUMBER), sa.column("text", sa.String))
+"""The texts of passes, for parts and edits. Triggers keep it up to date. In PostgreSQL it is a
+narrow table with a trigram index. In SQLite it is a trigram index by itself, whose texts stand
+between `^` and `$`, and `number` is its `rowid`."""
 
 pass_text_grams = sa.table(
     "pass_texts_grams", sa.column("term", sa.String), sa.column("doc", NUMBER)
