@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from plate_cameras.clocks import steady_s
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.pass_store import PassStore
 
 MAX_KNOWN = 100_000
 """Openings that are told apart from new ones: those of months."""
@@ -83,21 +84,6 @@ TOLD_S = 10.0
 """Lists of a greater age are told in the program's log."""
 
 
-class ReadsOpenings(Protocol):
-    """Reads what gates did. Its calls may block."""
-
-    def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
-        """Return what counts as an opening, with its age in seconds."""
-
-
-class ReadsLists(Protocol):
-    """The part of the store that gates read. Its calls may block."""
-
-    @property
-    def openings(self) -> ReadsOpenings: ...
-    def refresh(self, lookup: ListLookup) -> None: ...
-
-
 class KnownLists:
     """Reads the lists and the last openings every second.
 
@@ -111,7 +97,7 @@ class KnownLists:
 
     def __init__(
         self,
-        store: ReadsLists,
+        store: PassStore,
         hold_offs: HoldOffs,
         clock: Callable[[], float] = steady_s,
     ) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.client.aio import AsyncPlateClient
 from plate_cameras.configuration import Configuration
 from plate_cameras.service.ending import Ending
 from plate_cameras.service.pass_table import PassTable
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.watching.frame_recognizer import RecognizingClient
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Watch:
 
     configuration: Configuration
     file: Path | None
-    client: RecognizingClient
+    client: AsyncPlateClient
     at_once: int
     table: PassTable
     store: PassStore | None = None

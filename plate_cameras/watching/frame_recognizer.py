@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil, floor
-from typing import Protocol
 
+from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import Overloaded, PlateError, ServerError
 from orchestrator.host.retry import exponential_s
 from orchestrator.plates import Plates
@@ -28,14 +28,6 @@ SERVICE_AWAY = (ServerError, Overloaded)
 """Errors that say nothing about the frame: the service answers later."""
 
 Sleep = Callable[[float], Awaitable[None]]
-
-
-class RecognizingClient(Protocol):
-    """The part of `AsyncPlateClient` that cameras need."""
-
-    async def recognize(
-        self, picture: bytes, *, roi: tuple[float, float, float, float] | None = None
-    ) -> Plates: ...
 
 
 @dataclass
@@ -73,7 +65,7 @@ class FrameRecognizer:
 
     def __init__(
         self,
-        client: RecognizingClient,
+        client: AsyncPlateClient,
         at_once: int,
         sleep: Sleep = asyncio.sleep,
         *,

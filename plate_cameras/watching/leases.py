@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import run_for_future
@@ -24,7 +24,7 @@ from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.frames import Frame
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.leases.camera_leases import Holding
+from plate_cameras.store.leases.camera_leases import CameraLeases, Holding
 
 LOG = logging.getLogger(__name__)
 ROUND_S = 0.5
@@ -40,18 +40,6 @@ CALL_S, LEAVE_S = 10.0, 5.0
 
 Answer = TypeVar("Answer")
 Follow = Callable[[Collection[str]], Awaitable[None]]
-
-
-class Leases(Protocol):
-    """The part of `CameraLeases` that a watcher needs."""
-
-    @property
-    def lease_s(self) -> float: ...
-    def hold(
-        self, watcher: str, cameras: Collection[str], *, most: int, takes: bool
-    ) -> Holding: ...
-    def give_back(self, watcher: str, cameras: Collection[str]) -> None: ...
-    def leave(self, watcher: str) -> None: ...
 
 
 @dataclass
@@ -127,7 +115,7 @@ class CameraSharing:
 
     def __init__(
         self,
-        leases: Leases,
+        leases: CameraLeases,
         shared: Shared,
         *,
         watcher: str = "",

@@ -12,13 +12,13 @@ from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.frames import Frame
 from plate_cameras.sources.status import SourceStatus
+from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.camera_loop import (
     CameraLoop,
     FrameStream,
     Notice,
     Permit,
     Receive,
-    Tracker,
 )
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 
@@ -57,7 +57,7 @@ OF_THE_STREAM = (
 
 
 OpenStream = Callable[[Camera], FrameStream]
-MakeTracker = Callable[[Camera], Tracker]
+MakeTracker = Callable[[Camera], PassTracker]
 
 
 @dataclass
@@ -65,7 +65,7 @@ class _Watched:
     """One camera. Its loop and its tracker are new ones after each failure."""
 
     loop: CameraLoop
-    tracker: Tracker
+    tracker: PassTracker
     task: asyncio.Task[None] | None = None
     is_started: bool = False
     is_settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -168,7 +168,7 @@ class Watcher:
             _task_of(camera.name), lambda: self._run(watched), ends=True
         )
 
-    def _open(self, camera: Camera) -> tuple[CameraLoop, Tracker]:
+    def _open(self, camera: Camera) -> tuple[CameraLoop, PassTracker]:
         """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
         stream: FrameStream
         try:
