@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import TypeVar
 
+from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.errors import StoreError
 from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
@@ -75,7 +74,6 @@ def _remember(known: dict[Key, None], key: Key) -> None:
         del known[next(iter(known))]
 
 
-LOG = logging.getLogger(__name__)
 REFRESH_EVERY_S = 1.0
 DAY_S = 86400.0
 OVERLAP_S = 10.0
@@ -107,7 +105,7 @@ class KnownLists:
         self._lookup = ListLookup()
         self._read_at_s = self._openings_read_at_s = -inf
         self._counted_s = DAY_S
-        self._failure = ""
+        self._note = make_note("gates use lists that cannot be read")
         self.on_change: Callable[[], None] = lambda: None
 
     @property
@@ -140,20 +138,14 @@ class KnownLists:
             await asyncio.to_thread(self._store.refresh, self._lookup)
             openings = await asyncio.to_thread(self._store.openings.recent, within_s)
         except Exception as error:  # whatever it is, the lists were not read
-            self._tell(error)
+            if self.age_s > TOLD_S:
+                self._note(error)
             return
-        self._failure, now_s = "", self._clock()
+        self._note(None)
+        now_s = self._clock()
         self._read_at_s = self._openings_read_at_s = started_s
         for opening, age_s in openings:
             self._hold_offs.add(opening, now_s - age_s)
         self._hold_offs.forget(now_s - self._counted_s)
         if self._lookup.revisions != before:
             self.on_change()
-
-    def _tell(self, error: Exception) -> None:
-        """Tell once of each failure that lasts; of a foreign error, with its traceback."""
-        failure = f"{type(error).__name__}: {error}"
-        if self.age_s > TOLD_S and failure != self._failure:
-            self._failure = failure
-            traceback = None if isinstance(error, StoreError) else error
-            LOG.error("gates use lists that cannot be read: %s", failure, exc_info=traceback)

@@ -16,10 +16,10 @@ from plate_cameras.passes import PassEvent
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.service.background import Health, close_left, start_upkeep
 from plate_cameras.service.ending import Closing, run_until_asked
-from plate_cameras.service.plan import Watch as Watch
 from plate_cameras.service.printing import CLOSE_S, Output, logging_through
 from plate_cameras.service.reloading import Reloader, locate
 from plate_cameras.service.sink_runner import SinkRunner, close_all
+from plate_cameras.service.targets import Watch as Watch
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching import event_writer, live_reporter

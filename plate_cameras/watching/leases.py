@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import run_for_future
+from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.frames import Frame
 from plate_cameras.passes import LeaseClaim, PassEvent
@@ -132,7 +133,8 @@ class CameraSharing:
         self._since: float | None = None  # renewals have succeeded since then
         self._changed_at = float("-inf")
         self._change: asyncio.Task[None] | None = None
-        self._change_error = ""
+        self._note = make_note("leases of cameras cannot be renewed")
+        self._note_change = make_note("the cameras of this watcher cannot change")
         self._asked = asyncio.Event()
         self._calls = DatabaseCalls()
 
@@ -161,6 +163,7 @@ class CameraSharing:
         if self._since is None:
             self._since = asked_at
         self.last_error = ""
+        self._note(None)
         self._valid_until = asked_at + self._leases.lease_s - MARGIN_S
         self._epochs = dict(holding.epochs)
         if (self._change is None or self._change.done()) and asked_at >= self._changed_at:
@@ -202,13 +205,11 @@ class CameraSharing:
     async def _try_to_adjust(self, holding: Holding) -> None:
         try:
             await self._adjust(holding)
-            self._change_error = ""
         except Exception as error:  # such as a camera that cannot be opened; the next round tries
             self.failures += 1
-            if self._change_error != (told := f"{type(error).__name__}: {error}"):
-                fault = None if isinstance(error, PlateError) else error
-                LOG.error("the cameras of this watcher cannot change: %s", error, exc_info=fault)
-            self._change_error = told
+            self._note_change(error)
+        else:
+            self._note_change(None)
 
     async def _adjust(self, holding: Holding) -> None:
         """Follow what is held, and give back what is more than the share."""
@@ -244,9 +245,7 @@ class CameraSharing:
         self._followed = names
 
     def _note_failure(self, error: Exception) -> None:
-        if not self.last_error:
-            fault = None if isinstance(error, PlateError) else error
-            LOG.error("leases of cameras cannot be renewed: %s", error, exc_info=fault)
+        self._note(error)
         self.last_error = str(error) or type(error).__name__
         self._since = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from plate_cameras.control_room.operations import RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
-    gates,
     lists,
     passes,
     people,
@@ -28,7 +27,6 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         make_route(feed),
         *lists.ROUTES,
         *cameras.ROUTES,
-        *gates.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,
         plates.list_searches,
