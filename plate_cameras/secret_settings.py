@@ -31,7 +31,7 @@ def warn_of_readers(file: Path, configuration: Configuration) -> None:
 def _secrets_of(configuration: Configuration) -> Iterator[str]:
     """Return the addresses and options that hold a password."""
     users: tuple[Sink | Gate, ...] = (*configuration.sinks, *configuration.gates)
-    urls = [camera.url for camera in configuration.cameras] + [one.url for one in users]
+    urls = [camera.url for camera in configuration.cameras] + [user.url for user in users]
     urls.append(configuration.store.url or "")
     yield from filter(LOGIN.search, urls)
     options = [item for user in users for item in user.options.items()]

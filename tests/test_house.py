@@ -19,14 +19,14 @@ LONG_MODULES = {
     "plate_cameras/service/session.py": 307,
     "plate_cameras/store/lists/plate_lists.py": 302,
     # one statement a table, which would be no easier to read in two files
-    "plate_cameras/store/tables/schema.py": 371,
+    "plate_cameras/store/tables/schema.py": 322,
 }
 """Modules above the limit, which may not grow."""
 LIMITS_WITHOUT_MAX_OR_MIN = ("MOST", "LEAST", "LONGEST", "SHORTEST", "FEWEST", "LARGEST")
 NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
 MAX_NO_NOUNS = {
     "orchestrator": 98,
-    "plate_cameras": 213,
+    "plate_cameras": 199,
     "workshop": 49,
     "tests": 955,
     "scripts": 12,

@@ -69,8 +69,6 @@ class ControlRoom:
     Attributes:
         configuration: The cameras. It is replaced when their file changes.
         store: Their passes. Its calls block; `threads` runs them.
-        access: Finds out who asks.
-        ages: Tells which states of cameras are fresh.
     """
 
     configuration: Configuration

@@ -32,7 +32,6 @@ class ControlRoomExtension:
     """Routes of the control room.
 
     Args:
-        room: The parts that they need.
         file: The file of cameras, which is read again when it changes.
     """
 

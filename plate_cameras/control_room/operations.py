@@ -49,16 +49,13 @@ class Described:
     """The description of an operation, and the decorator that gives it to a route.
 
     Attributes:
-        id: Unique name of the operation.
         summary: The operation in a few words.
-        tag: Part of the documentation.
         answer: Schema of the JSON answer; None for other answers.
         query: Schema of the query; None if it takes none.
         body: Schema of the JSON body; None if it takes none.
         text_body: Content type of a body that is not JSON.
         max_text_bytes: Largest size of such a body.
         media: Other content types of the answer, with what they hold.
-        status: HTTP status of the answer.
         creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
         is_searching: True if it takes a query and a reason.

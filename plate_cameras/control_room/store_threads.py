@@ -55,7 +55,6 @@ class _Call:
     """A call that waits for a thread or runs.
 
     Attributes:
-        caller: Name of the client that asks.
         work: The function that the thread runs.
     """
 

@@ -46,7 +46,6 @@ class GateController:
 
     Args:
         recorder: Keeps what gates did.
-        hold_offs: The last openings.
         tell: Takes what a gate did, to show it.
         unix_clock: Returns the Unix time, for schedules, the validity of entries and records.
     """
@@ -88,10 +87,6 @@ class GateController:
         """Follow other gates; those that stay the same go on undisturbed.
 
         Vehicles that wait at a gate that has changed wait at it further.
-
-        Args:
-            configuration: The gates and cameras.
-            relays: Relays of the gates that are new or have changed, by name.
         """
         gates = {gate.name: gate for gate in configuration.gates}
         self._follow_cameras(configuration)
@@ -188,8 +183,8 @@ class GateController:
         """Take over the thresholds of cameras; texts must agree anew where one has changed."""
         before = self._thresholds
         self._thresholds = {
-            one.name: max(one.agreement_threshold, one.text_threshold)
-            for one in configuration.cameras
+            camera.name: max(camera.agreement_threshold, camera.text_threshold)
+            for camera in configuration.cameras
         }
         for present in self._present.values():
             camera = present.passed.camera

@@ -44,11 +44,7 @@ Argument = TypeVar("Argument")
 
 @dataclass(frozen=True)
 class PreparedGates:
-    """Gates of a configuration that are ready to take over.
-
-    Attributes:
-        relays: Relays of the gates that are new or have changed, by name.
-    """
+    """Gates of a configuration that are ready to take over."""
 
     configuration: Configuration
     relays: Mapping[str, Relay]
@@ -59,7 +55,6 @@ class GateThread:
 
     Args:
         store: The lists, and the place where openings are kept.
-        tell: Takes what a gate did, in the thread of the gates.
     """
 
     def __init__(self, store: PassStore, tell: Callable[[GateOpening], None]) -> None:
@@ -100,15 +95,6 @@ class GateThread:
                 self._running.post(self._running.controller.offer, event)
         controller = self._running.controller
         await self._running.call(controller.apply(prepared.configuration, prepared.relays))
-
-    async def apply(self, configuration: Configuration) -> None:
-        """Follow the gates of a configuration.
-
-        Raises:
-            SettingsError: The settings of a gate are wrong; then nothing changes.
-            ExtraError: A gate needs a package that is not installed; then nothing changes.
-        """
-        await self.commit(await self.prepare(configuration))
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""

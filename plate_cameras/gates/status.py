@@ -38,7 +38,6 @@ class GateStatus:
     """The state of one gate.
 
     Attributes:
-        outcomes: Number of records by outcome.
         waiting: Vehicles that wait for their turn.
         failure: The failure of the last vehicle; empty if it was opened for.
         absence: Why the relay did not answer the last check; empty if it did.

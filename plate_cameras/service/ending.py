@@ -166,11 +166,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Closing:
-    """Runs the steps of the end, and knows which of them still run.
-
-    Args:
-        count_left: Returns the number of events that are not stored.
-    """
+    """Runs the steps of the end, and knows which of them still run."""
 
     def __init__(self, count_left: Callable[[], int]) -> None:
         self._count_left = count_left

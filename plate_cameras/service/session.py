@@ -39,8 +39,6 @@ class Session:
     """Runs the parts of a watch.
 
     Args:
-        watch: The parts and choices.
-        decoders: Opens the streams.
         tasks: The owner of all tasks; one of its own if it is left out.
     """
 

@@ -21,11 +21,7 @@ Receivers = Mapping[str, Receiver]
 
 
 class SinkRunner:
-    """Delivers the events of an outbox to the receivers of a configuration.
-
-    Args:
-        tasks: The owner of the task that delivers.
-    """
+    """Delivers the events of an outbox to the receivers of a configuration."""
 
     def __init__(
         self, outbox: Outbox, tasks: BackgroundTasks, clock: Callable[[], float] = unix_s

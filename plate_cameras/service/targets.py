@@ -107,15 +107,12 @@ class Watch:
     """The parts and choices of one run.
 
     Attributes:
-        configuration: The cameras at the start.
         file: Their file, which is read again when it changes; None for none.
-        at_once: Frames that may be at the service at once.
         table: Turns events into lines.
         store: Keeps the passes; None keeps none.
         is_once: The sources end by themselves.
         is_shared: Other watchers follow some of the cameras; wants a store.
         has_live_table: The state of the cameras is drawn in the terminal.
-        ending: Takes the signals, and limits the end.
     """
 
     configuration: Configuration

@@ -28,7 +28,6 @@ class Delivery:
         id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
         document: The event, see `plate_cameras.passes`.
         created_s: Unix time at which the event was stored.
-        attempts: Number of earlier attempts.
     """
 
     id: str
@@ -70,13 +69,6 @@ class Outbox(Protocol):
 
     def waiting(self, sink: str) -> int:
         """Return the number of deliveries that a sink has not accepted yet."""
-
-    def replay(self, sink: str, since_s: float, now_s: float) -> int:
-        """Make all deliveries of a sink that were created since a Unix time due again.
-
-        Returns:
-            Their number.
-        """
 
 
 LIMIT_S = 10.0

@@ -19,7 +19,6 @@ class SinkStatus:
 
     Attributes:
         delivered: Events that the receiver has accepted.
-        abandoned: Events that were given up.
         waiting: Events that the receiver has not accepted yet, at the last look.
         last_error: Reason of the last failure, empty after a success.
         failure: The same without details, for a label of metrics.

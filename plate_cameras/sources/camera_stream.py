@@ -41,7 +41,6 @@ class CameraStream:
 
     Args:
         number: Number of the camera in messages.
-        camera: The camera's configuration.
 
     Attributes:
         send: Sends a message to the process that plays the camera; set by the group.

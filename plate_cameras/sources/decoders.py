@@ -233,7 +233,7 @@ class Decoders:
         stream = CameraStream(next(self._numbers), camera, self._limits)
         self.groups = [group for group in self.groups if not group.has_ended]
         self._isolated &= {*self.groups}
-        free = (one for one in self.groups if self._has_place(one))
+        free = (group for group in self.groups if self._has_place(group))
         group = next(free, None) or self._new_group()
         group.add(stream)
         return stream

@@ -60,10 +60,6 @@ class LivePlayback:
 
     Everything follows the arrival of packets: their time stamps may be wrong in all ways. The time
     stamps only tell the times of the looks, see `StreamClock`.
-
-    Args:
-        capture: The open stream.
-        camera: The camera's configuration.
     """
 
     def __init__(

@@ -30,9 +30,6 @@ STEP_S = 0.5
 class Player(threading.Thread):
     """Plays one camera until it is closed or its file ends.
 
-    Args:
-        send: Sends a message to the parent process.
-
     Attributes:
         slot: The look that waits.
     """

@@ -45,14 +45,12 @@ class SourceStatus:
     """The state and the counts of a source.
 
     Attributes:
-        sent: Frames that were handed on.
         dropped: Looks that were due, but for which nobody asked in time.
         reconnects: Times that the source was opened again after a failure.
         deaths: Ends of its decoder process that it may have caused.
         last_error: The last failure as a sentence; empty if there was none.
         delay_s: Age of the newest frame when it arrived; None for files.
         size_wh: Size of the newest frame, pixels.
-        clock: Clock of the newest frame.
         last_frame_s: Time of the newest frame by its clock.
         motion: True if something moves, so that all frames are decoded.
     """

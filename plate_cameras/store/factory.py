@@ -96,7 +96,7 @@ def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
     """
     try:
         others = sorted(folder.glob(f"{OWN}*"))
-        left = [one for one in others if any(one.glob(f"*{ENDING}"))]
+        left = [other for other in others if any(other.glob(f"*{ENDING}"))]
     except OSError as error:
         raise StoreUnavailable(f"the spool cannot be used: {error}") from error
     new = (folder / f"{OWN}{number}" for number in count(2))

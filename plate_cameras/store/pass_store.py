@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
 from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.pass_query import (
-    MAX_PAGE,
     PassDetails,
     PassPage,
     PassQuery,
@@ -55,18 +53,12 @@ class PassStore:
 
     Args:
         parts: The parts of the store.
-        retention_days: Days after which passes are deleted.
 
     Attributes:
         clock: The store's clock, which nobody sets.
-        outbox: The deliveries to sinks.
-        changes: The log of changes of passes.
         live: States, stills and drawn areas of cameras.
-        reader: More reads, for the control room.
-        login_attempts: Logins that failed lately.
         leases: The cameras that watchers share.
         unclosed: Passes that a watcher did not live to close.
-        writer: The writer, with its spool and its counts.
         openings: Keeps what gates did.
     """
 
@@ -156,26 +148,6 @@ class PassStore:
         """Read the lists that have changed."""
         with self._database.reading(SEARCH_S) as connection:
             lookup.refresh(connection)
-
-    def export(self, query: PassQuery, target: Path, requester: Requester) -> int:
-        """Write all passes that a query finds, and their pictures; see `export_passes`.
-
-        Returns:
-            Their number.
-        """
-        details: list[PassDetails] = []
-        with self._database.reading(LONG_S) as connection:
-            step = replace(query, limit=MAX_PAGE)
-            while True:
-                page = search(connection, step, requester.scope)
-                details += [
-                    read_details(connection, one.id, requester.scope) for one in page.passes
-                ]
-                if not page.cursor:
-                    break
-                step = replace(step, cursor=page.cursor)
-        self._record(requester, "export", query.to_dict(), len(details))
-        return export_passes(details, self._pictures, target)
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""

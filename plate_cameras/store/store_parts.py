@@ -109,8 +109,6 @@ class StoreParts:
     """The parts of a store.
 
     Attributes:
-        writer: Writes events to both.
-        frames: Decides what is kept of frames.
         clock: Returns the Unix time.
         kept: The store's clock; None to count all ages by `clock`.
         audit_days: Days after which the audit's records are deleted.

@@ -44,14 +44,11 @@ class OpenPass:
         offset_s: Unix time minus moment of its first frame. All its Unix times follow from this
             one, so that no step of a clock changes the order or the distance of its times.
         first_seen_s: Moment of its first frame. It stays what it was when an event has told it.
-        observations: Some of its observations, in the order of time.
         missed_s: Time of the frames since the last look that did not show it.
         is_doubtful: True if it began where another pass was expected and not seen: its text may be
             a misreading of that vehicle's plate.
         is_told: True if its event `agreed` was given.
         told: The text and state that the last event had.
-        agreed_text: The last text on which frames have agreed.
-        direction: The last direction that was known.
     """
 
     id: str

@@ -70,10 +70,8 @@ class PassTracker:
     """Follows the vehicles of one camera.
 
     Args:
-        camera: The camera's configuration.
         formats: Formats of texts that the service did not name; Russia's when None.
         pixels: Access to the pixels of plates.
-        new_id: Makes the id of a pass from its time and number.
     """
 
     def __init__(

@@ -86,10 +86,7 @@ class CameraLoop:
     """Follows one camera.
 
     Attributes:
-        camera: The camera's configuration.
-        recognizer: Access to the service.
         receive: Takes the events of passes, in order.
-        tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
         notice: Takes which passes each answered frame has shown, before their events.
         is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may

@@ -37,7 +37,6 @@ class ServiceHealth:
     Attributes:
         failures: Failed calls since the last answer.
         last_error: The last failure as a sentence; empty after an answer.
-        rejected_frames: Frames that the service cannot use.
         pause_s: Seconds that the camera waits before its next frame.
     """
 
@@ -54,7 +53,6 @@ class FrameRecognizer:
     whose calls succeed, however many fail and however long that takes.
 
     Args:
-        at_once: Number of slots.
         sleep: Waits for a number of seconds.
 
     Attributes:

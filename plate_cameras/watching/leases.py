@@ -56,7 +56,6 @@ class Shared:
 
     Attributes:
         follow: Follows exactly these cameras; the passes of others are closed.
-        count_open: Returns the number of open passes of a camera.
         most: Most cameras that this watcher takes; 0 for no limit.
     """
 
@@ -106,7 +105,6 @@ class CameraSharing:
 
     Args:
         leases: The leases.
-        watcher: Name of the watcher, unique among all.
 
     Attributes:
         lost: Number of leases that others have taken.

@@ -18,7 +18,6 @@ class CameraStatus:
 
     Attributes:
         state: State of its stream, such as `playing`; `failed` until it is started again.
-        frames: Frames that the service has answered.
         dropped: Frames that were not sent because newer ones were there.
         dropped_share: Their share of the frames to send.
         delay_s: Age of the newest frame, seconds.

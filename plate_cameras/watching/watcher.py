@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks, describe
-from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.sources.status import SourceStatus
 from plate_cameras.tracking.pass_tracker import PassTracker
@@ -78,9 +78,6 @@ class Watcher:
     """Runs a loop for each camera. A loop that fails is started again, with a new stream.
 
     Args:
-        open_stream: Opens the frames of a camera.
-        recognizer: Access to the service.
-        receive: Takes the events of all passes.
         tasks: The owner of the loops; one of its own if it is left out.
 
     Attributes:
@@ -112,15 +109,11 @@ class Watcher:
         """The loops of all cameras, in the order of the configuration."""
         return tuple(one.loop for one in [*self._watched.values()])  # other threads look, too
 
-    async def apply(self, configuration: Configuration) -> None:
-        """Start, change and stop cameras so that they are those of a configuration.
+    async def follow(self, cameras: Sequence[Camera]) -> None:
+        """Follow exactly these cameras; there may be none.
 
         A camera whose stream's settings stay the same keeps its stream and its open passes.
         """
-        await self.follow(configuration.cameras)
-
-    async def follow(self, cameras: Sequence[Camera]) -> None:
-        """Follow exactly these cameras, see `apply`; there may be none."""
         wanted = {camera.name: camera for camera in cameras}
         async with self._changing:
             await asyncio.gather(*(self._stop(name) for name in self._ending(wanted)))

@@ -44,11 +44,7 @@ class WrongPassword(GatewayError):  # noqa: N818 - named after the cause
 
 @dataclass(frozen=True)
 class Login:
-    """A session that has begun.
-
-    Attributes:
-        token: The session's token.
-    """
+    """A session that has begun."""
 
     person: Person
     token: str

@@ -92,9 +92,6 @@ class AccessPolicy:
     Args:
         entrance: The ways in which callers reach the gateway.
         store: Holds people and sessions.
-
-    Attributes:
-        logins: Begins sessions.
     """
 
     def __init__(self, entrance: Entrance, store: PassStore, settings: ControlRoomSettings) -> None:

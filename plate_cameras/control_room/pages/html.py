@@ -19,7 +19,6 @@ class OwnTexts:
     """The sentences of the control room in one language, as their file has them.
 
     Attributes:
-        language: Language code, as in HTML.
         script: Texts of the scripts. The scripts replace each `{name}` in them.
         problems: Texts about failed requests, by the reason of the problem.
     """
@@ -64,7 +63,6 @@ class Page:
     Attributes:
         name: Name of its template, script and title.
         path: Its path, in Starlette's form.
-        current: Name of the page that the navigation marks.
     """
 
     name: str

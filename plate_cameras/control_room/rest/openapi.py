@@ -90,7 +90,7 @@ def _operation(path: str, described: Described) -> Json:
         "tags": [described.tag],
         "summary": described.summary,
         "parameters": [*_parameters(path, described)],
-        "responses": {str(one): _answer(described) for one in successes}
+        "responses": {str(status): _answer(described) for status in successes}
         | {
             failure: {"$ref": f"#/components/responses/RoomProblem{failure}"}
             for failure in failures

@@ -31,8 +31,6 @@ class Deletions:
 
     Args:
         parts: The parts of the store.
-        clock: The store's clock.
-        openings: Records of gates.
     """
 
     def __init__(

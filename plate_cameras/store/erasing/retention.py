@@ -63,8 +63,6 @@ class DeletionCounts:
 
     Attributes:
         passes: Passes, with their readings, hits and deliveries.
-        pictures: Pictures that no pass shows any more.
-        openings: Records of gates.
     """
 
     passes: int = 0

@@ -165,9 +165,6 @@ class ChangeReader:
     PostgreSQL gives out numbers before transactions commit, so a lower number may become visible
     after a higher one. The reader remembers the numbers that it has not seen, and asks for them
     again until all transactions have ended that were open when it missed them.
-
-    Attributes:
-        last: The highest number that was read.
     """
 
     def __init__(self, log: ChangeLog) -> None:
@@ -191,7 +188,7 @@ class ChangeReader:
             StoreError: The database cannot be used. The next call returns what this one did not.
         """
         oldest, _ = self._log.transactions()  # before the changes: what has ended is visible then
-        changes = self._log.read(self.last, [(one.first, one.last) for one in self._gaps])
+        changes = self._log.read(self.last, [(gap.first, gap.last) for gap in self._gaps])
         seen = {change.number for change in changes}
         newest = max(self.last, *seen) if seen else self.last
         if newest > self.last:

@@ -59,9 +59,6 @@ class PassFinder:
     """Finds the rows of passes for one query.
 
     Attributes:
-        dialect: The statements of its database.
-        text: The query's condition on the text.
-        conditions: All conditions but those on the time.
         groups: Groups of walks; the passes of one group, merged, hold the page.
     """
 

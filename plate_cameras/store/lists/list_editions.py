@@ -43,7 +43,6 @@ class Edition:
 
     Attributes:
         replaced: Number of the edition that was in place when it began.
-        revision: Revision of the list at that time.
     """
 
     list_id: int

@@ -137,9 +137,7 @@ class LoadedList:
     """A list in memory.
 
     Attributes:
-        id: Its number in the database.
         revision: A number that each edit replaces, and that never comes again.
-        fuzzy: Its entries that allow edits.
     """
 
     id: int

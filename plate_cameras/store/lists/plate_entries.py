@@ -72,7 +72,7 @@ def _check_time(name: str, time_s: float | None) -> None:
 def to_row(entry: ListEntry, form: CsvForm = PLAIN) -> tuple[str | int, ...]:
     """Return an entry as a row of a CSV file."""
     times = (entry.valid_from_s, entry.valid_until_s)
-    shown = ("" if one is None else to_rfc3339(one) for one in times)
+    shown = ("" if time is None else to_rfc3339(time) for time in times)
     return (entry.text, form.to_cell(entry.note), *shown, entry.edits)
 
 

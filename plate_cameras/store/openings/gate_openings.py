@@ -117,15 +117,6 @@ def read_page(
     return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
 
 
-def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
-    """Return what counts as an opening since a Unix time, the oldest first."""
-    statement = sa.select(*COLUMNS).where(
-        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome.in_(COUNTING)
-    )
-    rows = connection.execute(statement.order_by(gate_openings.c.requested_s)).mappings()
-    return tuple(_of_rows(rows))
-
-
 def read_recent(
     connection: sa.Connection, now_s: float, within_s: float, *, is_kept: bool
 ) -> list[tuple[GateOpening, float]]:

@@ -20,7 +20,6 @@ from plate_cameras.store.openings.gate_openings import (
     parse_line,
     read_page,
     read_recent,
-    read_since,
     to_line,
     write_openings,
 )
@@ -93,18 +92,10 @@ class OpeningLog:
         with self._database.reading() as connection:
             return read_page(connection, scope, limit=limit, cursor=cursor, pass_id=pass_id)
 
-    def since(self, since_s: float) -> tuple[GateOpening, ...]:
-        """Return what counts as an opening since a Unix time, the oldest first."""
-        with self._database.reading() as connection:
-            return read_since(connection, since_s)
-
     def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
         """Return what counts as an opening with its age in seconds, the oldest first.
 
         Ages are counted by the store's clock, which no step of a machine's clock changes.
-
-        Args:
-            within_s: The greatest age.
         """
         with suppress(StoreError):  # those that wait in the file count as well
             self.replay()

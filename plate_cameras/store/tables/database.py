@@ -61,7 +61,6 @@ class Database:
     Args:
         url: Address in SQLAlchemy's form.
         busy_timeout_s: Longest wait for another writer of a SQLite file.
-        step_s: Limit of a step that names none.
 
     Raises:
         SettingsError: The address is not one of SQLite or PostgreSQL.

@@ -57,7 +57,6 @@ class Mark:
     """The store's time on one boot of a machine.
 
     Attributes:
-        value_s: The store's time.
         wall_s: Unix time at the same moment.
         steady_s: Time of the steady clock at the same moment.
         settled_s: Time of the steady clock when the wall clock was last seen to be set.
@@ -164,13 +163,13 @@ class StoreClock:
         self._asked_s = self._steady()
         with self._database.writing() as connection:
             marks = [Mark(**row) for row in connection.execute(sa.select(store_clock)).mappings()]
-            own = next((one for one in marks if one.boot == self._boot), None)
-            others = [one for one in marks if one.boot != self._boot]
+            own = next((mark for mark in marks if mark.boot == self._boot), None)
+            others = [mark for mark in marks if mark.boot != self._boot]
             wall_s, now_s = self._wall(), self._steady()
             if own is None:
                 mark = self._begin(connection, others, wall_s, now_s)
             else:
-                newest_s = max((one.value_s for one in others), default=None)
+                newest_s = max((other.value_s for other in others), default=None)
                 mark = _without_off(own, newest_s).advance(wall_s, now_s, newest_s)
             if self._mark:
                 mark = replace(mark, value_s=max(mark.value_s, self._at(self._mark)))

@@ -37,7 +37,6 @@ class BufferedWriter:
     """Writes events in order. Events of the spool go first.
 
     Attributes:
-        pictures: The pictures, which are kept before their passes.
         kept: The store's clock, from which the age of passes counts, too.
     """
 

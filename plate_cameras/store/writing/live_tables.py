@@ -41,7 +41,6 @@ class Still:
 
     Attributes:
         time_s: Unix time of the frame.
-        jpeg: The picture as a JPEG file.
     """
 
     camera: str

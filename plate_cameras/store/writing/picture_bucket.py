@@ -63,9 +63,6 @@ class PictureBucket:
         except OSError as error:
             raise StoreUnavailable(f"a picture cannot be read from S3: {error}") from error
 
-    def remove(self, digest: bytes) -> None:
-        self.remove_all([digest])
-
     def remove_all(self, digests: Sequence[bytes]) -> None:
         self._share(digests, self._remove)
 

@@ -31,7 +31,6 @@ class PictureStore(Protocol):
         """
 
     def get(self, digest: bytes) -> bytes: ...
-    def remove(self, digest: bytes) -> None: ...
     def remove_all(self, digests: Sequence[bytes]) -> None:
         """Remove pictures, several at once."""
 

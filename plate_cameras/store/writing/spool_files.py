@@ -38,7 +38,6 @@ class SpoolCounts:
     """The counts of a spool since it was opened.
 
     Attributes:
-        spooled: Events that were put in.
         replayed: Events that went to the database later.
         dropped: Events `updated` that a full spool has deleted. Their passes are not lost: the last
             event of a pass tells all of it.
