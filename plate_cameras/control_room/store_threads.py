@@ -93,11 +93,7 @@ class _Pool:
         return result
 
     def _join(self, call: _Call) -> None:
-        """Start a call, or let it wait.
-
-        Raises:
-            ServiceFull: Too many calls wait, of this caller or of all.
-        """
+        """Start a call, or let it wait."""
         kind = self._kind
         self._waiting.append(call)
         self._start()

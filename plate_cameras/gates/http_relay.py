@@ -134,11 +134,7 @@ class HttpRelay:
 async def _send_once(
     request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request. aiohttp would send a GET or PUT again when the connection ends early.
-
-    Raises:
-        RelayError: The connection has ended; the relay may have opened.
-    """
+    """Send a request. aiohttp would send a GET or PUT again when the connection ends early."""
     try:
         return await send(request)
     except NOT_SENT:
@@ -148,11 +144,7 @@ async def _send_once(
 
 
 def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Template:
-    """Return the body as a template.
-
-    Raises:
-        SettingsError: It has an unknown placeholder.
-    """
+    """Return the body as a template."""
     body = Template(read_option(gate, "body", environ))
     try:
         body.substitute(dict.fromkeys(PLACEHOLDERS, ""))
@@ -171,11 +163,7 @@ def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Tem
 
 
 def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers.
-
-    Raises:
-        SettingsError: One cannot be sent.
-    """
+    """Return the headers."""
     names = [name for name in gate.options if name.startswith(HEADER)]
     headers = {name.removeprefix(HEADER): read_option(gate, name, environ) for name in names}
     for name, value in headers.items():
@@ -188,11 +176,7 @@ def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _make_context(gate: Gate, environ: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """Return how certificates are checked; False for not at all.
-
-    Raises:
-        SettingsError: The file of certificates cannot be used.
-    """
+    """Return how certificates are checked; False for not at all."""
     if not read_flag(gate, "verify", default=True):
         return False
     file = read_option(gate, "ca_file", environ)

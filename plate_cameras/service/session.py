@@ -156,10 +156,8 @@ class Session:
         if plan.store and self._sharing:
             store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
             tasks.start("leases", self._sharing.run)
-            tasks.start(
-                "left passes",
-                lambda: close_left(store, watcher, lambda: self._configuration.sinks, note),
-            )
+            left = partial(close_left, store, watcher, lambda: self._configuration.sinks, note)
+            tasks.start("left passes", left)
 
     async def _run_until_asked(self, stack: ExitStack) -> None:
         """Run until the sources end, a signal comes, or a vital task fails."""
@@ -254,12 +252,8 @@ class Session:
         async with self._applying:
             reporter, configuration = self._reporter, self._configuration
             drawn = reporter.drawn(configuration) if reporter else configuration
-            own = [
-                camera
-                for camera in drawn.cameras
-                if not self._sharing or camera.name in self._followed
-            ]
-            await self._watcher.follow(own)
+            names = self._followed if self._sharing else {camera.name for camera in drawn.cameras}
+            await self._watcher.follow([camera for camera in drawn.cameras if camera.name in names])
 
     async def _follow_some(self, names: Collection[str]) -> None:
         """Follow the cameras that are this watcher's."""

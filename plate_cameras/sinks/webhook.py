@@ -170,11 +170,7 @@ class WebhookReceiver:
 
 
 def _check_url(sink: Sink) -> str:
-    """Return the address of a webhook.
-
-    Raises:
-        SettingsError: It is no HTTP address, or a private one that is not allowed.
-    """
+    """Return the address of a webhook."""
     try:
         parts = URL(sink.url)
     except ValueError as error:

@@ -175,11 +175,7 @@ class Watcher:
         return loop, tracker
 
     async def _run(self, watched: _Watched) -> None:
-        """Follow a camera once, from its second start on with a new stream and tracker.
-
-        Raises:
-            ServerError: A stream has ended that has no end.
-        """
+        """Follow a camera once, from its second start on with a new stream and tracker."""
         if watched.is_started:
             counts, camera = watched.loop.counts, watched.loop.camera
             watched.loop, watched.tracker = self._open(camera)

@@ -115,11 +115,7 @@ class RtspGuard:
         return True
 
     def _check_answer(self, answer: bytes) -> bool:
-        """Tell whether FFmpeg may have an answer of the camera: none that redirects.
-
-        Raises:
-            ConnectionAbortedError: The camera redirects, or its answers are too long.
-        """
+        """Tell whether FFmpeg may have an answer of the camera: none that redirects."""
         if self._is_playing:
             return True
         searched_bytes = len(self._answers)

@@ -217,11 +217,7 @@ def _concerns(line: bytes, text: str) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for one process at a time; others wait. All lines are on the disk after it.
-
-    Raises:
-        StoreUnavailable: The file cannot be used.
-    """
+    """Open a file for one process at a time; others wait. All lines are on the disk after it."""
     try:
         with _locked(path) as file:
             yield file

@@ -209,11 +209,7 @@ def _set_timeouts(connection: Any, timeout_ms: int) -> None:
 
 
 def _ping(engine: sa.Engine, limits: StepLimits, connection: Any) -> None:
-    """Test a connection.
-
-    Raises:
-        InvalidatePoolError: It does not answer; those made before it will not either.
-    """
+    """Test a connection."""
     with limits.limit(PING_S) as step:
         limits.add(connection)
         try:

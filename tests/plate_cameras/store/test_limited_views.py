@@ -11,8 +11,8 @@ import pytest
 
 from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import NameTaken, SharedList, UnknownName
-from plate_cameras.store.finding.pass_counts import CameraCount, CountQuery, HourCount
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
+from plate_cameras.store.finding.reader import CameraCount, CountQuery, HourCount
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.audit import AuditQuery
