@@ -267,13 +267,9 @@ class GateQueue:
     ) -> GateOpening:
         is_measured = outcome == OPENED and request.readable_s is not None
         delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
+        vehicle = {name: value for name, value in vars(request).items() if name != "readable_s"}
         return GateOpening(
-            gate=self.gate.name,
-            camera=request.camera,
-            pass_id=request.pass_id,
-            text=request.text,
-            list=request.list,
-            entry_text=request.entry_text,
+            **vehicle,
             outcome=outcome,
             reason=reason,
             requested_s=self.around.unix_clock() if requested_s is None else requested_s,

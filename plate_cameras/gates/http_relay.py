@@ -84,7 +84,6 @@ class HttpRelay:
         """Do nothing: a request would open the gate."""
 
     async def switch_on(self, request: OpeningRequest) -> None:
-        """Send the request, see `Relay`."""
         values = {name: self._escape(getattr(request, name)) for name in PLACEHOLDERS}
         body = self._body.substitute(values).encode() or None
         headers = self._headers | ({"content-type": self._type} if body else {})
@@ -110,7 +109,6 @@ class HttpRelay:
         """Do nothing: the relay ends its pulse by itself."""
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._session:
             await self._session.close()
 

@@ -82,12 +82,10 @@ class ModbusRelay:
         await self._write(is_on=True)
 
     async def switch_off(self) -> None:
-        """Write the coil, see `Relay`."""
         await self._write(is_on=False)
         self._is_known_off = True
 
     async def close(self) -> None:
-        """Close the connection."""
         client, self._client = self._client, None
         if client:
             client.close()

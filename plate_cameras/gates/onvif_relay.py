@@ -86,7 +86,6 @@ class OnvifRelay:
         await self._set(INACTIVE)
 
     async def close(self) -> None:
-        """Close the connections."""
         camera, self._camera, self._service = self._camera, None, None
         if camera:
             with suppress(Exception):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from plate_cameras.background_tasks import BackgroundTasks, Note, TaskStatus, make_note
 from plate_cameras.clocks import steady_s, unix_s
@@ -120,18 +118,6 @@ async def _attempt(step: Callable[[], object], note: Note) -> bool:
         return False
     note(None)
     return True
-
-
-@asynccontextmanager
-async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a coroutine beside a `with` block."""
-    task = asyncio.create_task(coroutine)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 BEAT_S, STALLED_S = 1.0, 15.0

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Configuration
-from plate_cameras.sinks.deliverer import Deliverer, SinkStatus
+from plate_cameras.sinks.deliverer import Deliverer
 from plate_cameras.sinks.outbox import Outbox
 from plate_cameras.sinks.receiver import Receiver
 from plate_cameras.sinks.registry import make_receivers
+from plate_cameras.sinks.sink_status import SinkStatus
 
 TASK = "sinks"
 LAST_DELIVERY_S = 20.0

@@ -7,20 +7,11 @@ from collections.abc import Callable, Mapping
 
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.clocks import unix_s, wait_through
-from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
 from plate_cameras.sinks.outbox import LIMIT_S, Outbox
 from plate_cameras.sinks.receiver import CLOSE_LIMIT_S, Receiver
-from plate_cameras.sinks.sink_queue import MAX_REST_S, STOP_LIMIT_S, SinkQueue
+from plate_cameras.sinks.sink_queue import STOP_LIMIT_S, SinkQueue
 from plate_cameras.sinks.sink_status import SinkStatus
 
-__all__ = [
-    "GIVE_UP_S",
-    "MAX_REST_S",
-    "MIN_ATTEMPTS",
-    "Deliverer",
-    "SinkQueue",
-    "SinkStatus",
-]
 MAX_STOP_S = STOP_LIMIT_S + 2 * LIMIT_S + CLOSE_LIMIT_S
 """Longest time of a stop. It covers events that are being sent, a hanging call of the outbox, the
 return of deliveries, and the receivers' connections."""

@@ -48,18 +48,9 @@ class Player(threading.Thread):
 
     def report(self) -> Report:
         """Return the state of the camera."""
-        now, silent_s = self._progress, steady_s() - self._progress.beat_s
-        return Report(
-            self._opened.id,
-            state=now.state,
-            silent_s=silent_s,
-            number=now.number,
-            decoded=now.decoded,
-            dropped=self.slot.dropped,
-            reconnects=now.reconnects,
-            last_error=now.last_error,
-            motion=now.motion,
-        )
+        counts = {name: value for name, value in vars(self._progress).items() if name != "beat_s"}
+        silent_s = steady_s() - self._progress.beat_s
+        return Report(self._opened.id, silent_s=silent_s, dropped=self.slot.dropped, **counts)
 
     def configure(self, camera: Camera) -> None:
         """Take over other zones and masks. The source stays open."""

@@ -14,6 +14,7 @@ from plate_cameras.configuration import Camera, Sink
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_requests
 from plate_cameras.store.erasing.deletions import Deletions
+from plate_cameras.store.erasing.remains import given_back_room
 from plate_cameras.store.erasing.retention import DeletionCounts
 from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
@@ -178,11 +179,13 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are; a repetition does the rest.
         """
-        return self._deletions.delete_plate(
-            clean_text(text),
-            lambda count: self._record(requester, "delete plate", {}, count),
-            entries=entries,
-        )
+        cleaned = clean_text(text)
+        with given_back_room(self._database):
+            return self._deletions.delete_plate(
+                cleaned,
+                lambda count: self._record(requester, "delete plate", {}, count),
+                entries=entries,
+            )
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
         """Delete what is older than it may be at a Unix time, and pictures that no pass shows.
@@ -192,7 +195,8 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are.
         """
-        return self._deletions.delete_expired(now_s)
+        with given_back_room(self._database):
+            return self._deletions.delete_expired(now_s)
 
     def storage(self) -> StorageStatus:
         """Return the state of the database, the spool and their disks."""

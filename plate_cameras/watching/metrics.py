@@ -21,7 +21,7 @@ from prometheus_client.metrics_core import (
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
 from plate_cameras.gates.status import BOUNDS_S, GateStatus
-from plate_cameras.sinks.deliverer import SinkStatus
+from plate_cameras.sinks.sink_status import SinkStatus
 from plate_cameras.store.store_parts import StorageStatus
 from plate_cameras.watching.status import CameraStatus
 

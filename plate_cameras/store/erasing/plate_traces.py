@@ -59,8 +59,6 @@ class AllSteps:
             raise self._errors[0]
 
 
-__all__ = ["erase_traces", "redact", "without_text"]
-
 BATCH = 200
 FOUND_AT_ONCE = 10_000
 """Rows that are looked for, and then changed in small transactions."""

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
-from plate_cameras.sinks.deliverer import SinkStatus
+from plate_cameras.sinks.sink_status import SinkStatus
 from plate_cameras.store.store_parts import Disk, StorageStatus
 from plate_cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
 from plate_cameras.watching.status import CameraStatus
