@@ -43,7 +43,7 @@ class ReadFrame:
 
 
 @dataclass(frozen=True)
-class KnownPixels:
+class KnownPixels(PlatePixels):
     """Gives the sharpness of plates that was measured before, and empty crops."""
 
     frames: Sequence[ReadFrame]
