@@ -53,3 +53,9 @@ def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:
     if not environ.get(variable):
         raise SettingsError(f"{name}: wanted the environment variable {variable}, it is not set")
     return environ[variable]
+
+
+def describe_without_address(error: Exception) -> str:
+    """Return the reason of an error of aiohttp without the address, which may hold a secret."""
+    inner = getattr(error, "os_error", None) or error.__cause__ or error
+    return getattr(inner, "strerror", None) or type(inner).__name__

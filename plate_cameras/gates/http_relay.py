@@ -24,6 +24,7 @@ from plate_cameras.gates.relay import (
     read_flag,
     read_option,
 )
+from plate_cameras.secret_settings import describe_without_address
 from plate_cameras.setting_parts import Gate
 
 METHODS = ("GET", "POST", "PUT", "PATCH")
@@ -95,11 +96,15 @@ class HttpRelay:
         except RelayError:
             raise
         except NOT_SENT as error:
-            raise NotSwitchedError(to_sentence("unreachable", failure=_describe(error))) from error
+            raise NotSwitchedError(
+                to_sentence("unreachable", failure=describe_without_address(error))
+            ) from error
         except asyncio.TimeoutError as error:
             raise RelayError(to_sentence("silent")) from error
         except Exception as error:  # a hostile answer may raise anything
-            raise RelayError(to_sentence("lost", failure=_describe(error))) from error
+            raise RelayError(
+                to_sentence("lost", failure=describe_without_address(error))
+            ) from error
         if 400 <= status < 500:
             raise NotSwitchedError(to_sentence("status", status=status))
         if not 200 <= status < 300:
@@ -138,7 +143,7 @@ async def _send_once(
     except NOT_SENT:
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise RelayError(to_sentence("lost", failure=_describe(error))) from error
+        raise RelayError(to_sentence("lost", failure=describe_without_address(error))) from error
 
 
 def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Template:
@@ -182,9 +187,3 @@ def _make_context(gate: Gate, environ: Mapping[str, str]) -> ssl.SSLContext | bo
         return ssl.create_default_context(cafile=Path(file) if file else None)
     except OSError as error:  # ssl.SSLError is one, too
         raise SettingsError(f"gate {gate.name}: ca_file: {error}") from error
-
-
-def _describe(error: Exception) -> str:
-    """Return the reason of an error without the address, which may contain a secret."""
-    inner = getattr(error, "os_error", None) or error.__cause__ or error
-    return getattr(inner, "strerror", None) or type(inner).__name__
