@@ -82,15 +82,12 @@ class BoundedReceiver:
         self._receiver = receiver
 
     async def send(self, delivery: Delivery, note: Callable[[Outcome], None]) -> Outcome:
-        """Send one event.
+        """Send one event. Return the error if it was not accepted.
 
         Args:
             delivery: The event.
             note: Gets the outcome as soon as it is known, also when this is cancelled meanwhile:
                 an event whose answer is there must not be sent again.
-
-        Returns:
-            The error if it was not accepted.
         """
         sending = asyncio.create_task(_find_error(lambda: self._receiver.send(delivery)))
         try:
