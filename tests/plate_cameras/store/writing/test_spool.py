@@ -198,7 +198,7 @@ def test_an_error_after_the_renaming_leaves_no_file(
             raise OSError(errno.EIO, "input/output error")
 
     with monkeypatch.context() as broken:
-        broken.setattr(durable_files.os, "fsync", sync)
+        broken.setattr(os, "fsync", sync)
         with pytest.raises(StoreUnavailable):
             spool.put([event("a")])
     assert (len(spool), list(tmp_path.glob("*.event"))) == (0, [])
