@@ -7,34 +7,21 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import (
-    Device,
-    DeviceOption,
-    EngineOption,
-    FormatsOption,
-    PicturesOption,
-    RepositoryOption,
-    VerboseOption,
-    WeightsOption,
-    show_errors,
-)
-from orchestrator.networks.engines import Engine
+from orchestrator.cli.flags import VerboseOption, show_errors
+from orchestrator.host.option_fields import expand
+from orchestrator.networks.options import CapacityOptions
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
 
+@expand
 def export(
     *,
-    engine: EngineOption = Engine.AUTO,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
     ] = None,
-    pictures: PicturesOption = 0,
-    device: DeviceOption = Device.AUTO,
-    model_repository: RepositoryOption = None,
-    weights: WeightsOption = None,
-    formats: FormatsOption = None,
+    models: CapacityOptions,
     force: Annotated[bool, typer.Option("--force", help="Export what is up to date, too.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -45,14 +32,7 @@ def export(
         from orchestrator.serving.supervisor.models.repository_writer import lay_out
         from orchestrator.serving.supervisor.options import ServerOptions
 
-        options = ServerOptions.given(
-            repository=model_repository,
-            weights=weights,
-            formats=formats,
-            device=device.value,
-            engine=engine,
-            pictures=pictures,
-        )
+        options = ServerOptions.given(**vars(models))
         draw_canary(options.weights, options.formats)
         source = options.source()
         written = export_networks(source, force=force)

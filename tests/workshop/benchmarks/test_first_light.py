@@ -135,10 +135,7 @@ def test_nvimagecodec_has_opencvs_pixels_and_its_time_is_measured() -> None:
     assert [*found.figures] == ["1280x960, OpenCV, ms", "1280x960, nvImageCodec, ms"]
 
 
-def test_each_way_to_run_a_server_is_a_step_with_options_and_a_line_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(first_light, "has_mps", lambda: True)
+def test_each_way_to_run_a_server_is_a_step_with_options_and_a_line_of_its_own() -> None:
     steps = [*first_light.list_steps(WHOLE)]
     assert [f"settings-{way}" for way in WAYS] == [
         step for step in steps if step[:9] == "settings-"

@@ -20,7 +20,6 @@ from workshop.reporting.tables import NOTHING, format_figure
 
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
-MPS = "mps"
 OPTIONS = {
     "default": ("--engine=torchscript",),
     "decoding": ("--engine=torchscript", "--decode-on-gpu"),
@@ -28,8 +27,6 @@ OPTIONS = {
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
     "instances": ("--engine=torchscript", "--instances=2"),
-    "pool": ("--engine=torchscript", "--cuda-pool-mb=64"),
-    MPS: ("--engine=torchscript", "--mps"),
 }
 """Options of the ways to run a server, by the names of the ways."""
 
