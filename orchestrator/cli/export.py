@@ -1,4 +1,4 @@
-"""The command `plates export`."""
+"""The commands `plates export` and `plates add-version`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import VerboseOption, show_errors
+from orchestrator.cli.flags import EngineOption, VerboseOption, WeightsOption, show_errors
+from orchestrator.host.distribution import check_packages
 from orchestrator.host.option_fields import expand
+from orchestrator.networks.engines import Engine
 from orchestrator.networks.options import CapacityOptions
 
 # Heavy modules are imported when the command runs, so that --help is quick.
@@ -39,3 +41,24 @@ def export(
         if out:
             written = [lay_out(source, out, options.capacity())]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+
+
+def add_version(
+    network: Annotated[str, typer.Argument(metavar="NETWORK")],
+    *,
+    to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
+    weights: WeightsOption = None,
+    engine: EngineOption = Engine.AUTO,
+    verbose: VerboseOption = False,
+) -> None:
+    """Export a network as the next version beside the one that is served.
+
+    NETWORK: yolo, stn or lprnet.
+    """
+    with show_errors(verbose=verbose):
+        check_packages("torch")
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.serving.supervisor.models.new_version import NewVersion
+        from orchestrator.serving.supervisor.models.new_version import add_version as add
+
+        typer.echo(add(to, NewVersion(network, weights or WEIGHTS, engine)))

@@ -53,7 +53,6 @@ class ServerOptions(CapacityOptions):
 
     Attributes:
         host: Address to listen on.
-        http_port: HTTP port.
         grpc_port: gRPC port.
         metrics_port: Port of the Prometheus metrics.
         start_timeout_s: How long the models may take to load on a CPU.

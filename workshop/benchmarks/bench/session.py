@@ -33,7 +33,6 @@ class IdleServer:
     """A server before the load.
 
     Attributes:
-        processes: The number of its processes.
         memory_bytes: Their memory; each process counts its part of shared pages (PSS).
     """
 

@@ -24,8 +24,6 @@ class Program:
     """A program that listens on a port of loopback.
 
     Attributes:
-        command: Its command.
-        port: Its port.
         log: File for what it prints.
         environ: Variables beside those of this process.
     """

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ import psutil
 
 from plate_cameras.service.ending import END_S
 from workshop.benchmarks.camera_faults.programs import ROOT
-from workshop.benchmarks.processes import find_tree
+from workshop.benchmarks.processes import find_tree, poll
 
 END_LIMIT_S = END_S + 1.0
 """The promised time of the end after SIGTERM; the exit itself takes a moment."""
@@ -37,7 +36,6 @@ class Resources:
 
     Attributes:
         descriptors: Open files of the process.
-        threads: Its threads.
         memory_bytes: Its resident memory.
         processes: Number of processes, itself included.
     """
@@ -55,7 +53,6 @@ class WatchCommand:
     Attributes:
         file: The file of cameras.
         arguments: Options of the command.
-        metrics_port: Port of its metrics.
         output: File for its standard output.
         errors: File for its standard error.
         environ: Variables beside those of this process.
@@ -143,20 +140,13 @@ class WatchCommand:
     @contextmanager
     def polled(self) -> Iterator[None]:
         """Read its metrics now and then, for the length of a `with` block."""
-        is_over = threading.Event()
 
-        def poll() -> None:
-            while not is_over.wait(POLL_S):
-                with suppress(OSError, ValueError, HTTPException):
-                    self.samples.append((time.monotonic(), read_metrics(self.metrics_port)))
+        def look() -> None:
+            with suppress(OSError, ValueError, HTTPException):
+                self.samples.append((time.monotonic(), read_metrics(self.metrics_port)))
 
-        thread = threading.Thread(target=poll, daemon=True)
-        thread.start()
-        try:
+        with poll(look, POLL_S):
             yield
-        finally:
-            is_over.set()
-            thread.join()
 
 
 def read_metrics(port: int) -> dict[str, float]:
