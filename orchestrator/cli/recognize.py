@@ -50,7 +50,7 @@ def recognize(
         list[str] | None, typer.Argument(metavar="[SOURCE]...", show_default=False)
     ] = None,
     *,
-    found: SourceOptions,
+    search: SourceOptions,
     results: ResultOptions,
     call: CallOptions,
     server: ServerAddress,
@@ -81,7 +81,7 @@ def recognize(
 
         unused = declared(LocalServerOptions).keys() - ({"formats"} if results.watchlist else set())
         chosen_server.check_unused(context, server.url, unused)
-        inputs = Input(sources or [], found)
+        inputs = Input(sources or [], search)
         key = server.key if server.url else None  # our own server gets no key
         pictures = 1 if inputs.is_one_picture else 0
         theirs = local.weights / FORMATS_FILE if local.weights and not server.url else None

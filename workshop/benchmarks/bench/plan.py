@@ -107,7 +107,7 @@ class Plan(Conditions):
             for name, value in vars(self.server).items()
             if value != getattr(usual, name)
         }
-        kept = {one.name: getattr(self, one.name) for one in fields(Conditions)}
+        kept = {entry.name: getattr(self, entry.name) for entry in fields(Conditions)}
         return Conditions(**{**kept, "options": options})
 
     @property

@@ -96,7 +96,10 @@ def _cells(report: BenchReport) -> str:
 def _servers(report: BenchReport) -> str:
     return _format_rows(
         (f"server, {report.workers} workers of the peer", "version", "processes", "idle MB"),
-        ((one.name, one.version, one.processes, one.memory_bytes / MB) for one in report.servers),
+        (
+            (server.name, server.version, server.processes, server.memory_bytes / MB)
+            for server in report.servers
+        ),
     )
 
 

@@ -60,9 +60,9 @@ def check_answers(servers: Sequence[ComparedServer], worker: Worker, picture: Pi
     Raises:
         ModelError: One does not.
     """
-    wanted = tuple(Reading(plate.text, plate.xyxy) for plate in worker.read(picture.encoded))
+    expected = tuple(Reading(plate.text, plate.xyxy) for plate in worker.read(picture.encoded))
     answers = {server.name: server.answer(picture.encoded) for server in servers}
-    check_alike(picture.name, wanted, answers)
+    check_alike(picture.name, expected, answers)
 
 
 def describe_idle(server: ComparedServer) -> IdleServer:
