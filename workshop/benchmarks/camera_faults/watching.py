@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 import urllib.request
@@ -18,13 +17,11 @@ from pathlib import Path
 import psutil
 
 from plate_cameras.service.ending import END_S
-from workshop.benchmarks.camera_faults.programs import ROOT
+from workshop.benchmarks.camera_faults.programs import MAX_END_S, ROOT, ChildProcess
 from workshop.benchmarks.processes import find_tree, poll
 
 END_LIMIT_S = END_S + 1.0
 """The promised time of the end after SIGTERM; the exit itself takes a moment."""
-MAX_END_S = 60.0
-"""Longest wait for the end of the command."""
 DECODER = "plate_cameras.sources"
 LINE = re.compile(r"^(plates_\w+(?:\{.*\})?) (\S+)$", re.M)
 POLL_S = 0.5
@@ -47,7 +44,7 @@ class Resources:
 
 
 @dataclass
-class WatchCommand:
+class WatchCommand(ChildProcess):
     """A watcher.
 
     Attributes:
@@ -66,15 +63,10 @@ class WatchCommand:
     errors: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     samples: list[tuple[float, dict[str, float]]] = field(default_factory=list)
-    _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, from the folder of this module; it is not ready then."""
-        with self.output.open("ab") as output, self.errors.open("ab") as errors:
-            self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
-                cwd=ROOT, env=self.variables(),
-            )  # fmt: skip
+        """Start it; it is not ready then."""
+        self.launch(self.command(), self.output, self.errors, self.variables())
 
     def command(self) -> list[str]:
         """Return its command line."""
@@ -85,20 +77,6 @@ class WatchCommand:
         """Return its environment. It runs the code beside this module, whatever is installed."""
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
 
-    @property
-    def pid(self) -> int:
-        assert self._process
-        return self._process.pid
-
-    def is_running(self) -> bool:
-        """Tell whether the process lives."""
-        return self._process is not None and self._process.poll() is None
-
-    def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        assert self._process
-        self._process.send_signal(number)
-
     def stop(self, longest_s: float = MAX_END_S) -> tuple[int | None, float]:
         """Ask it to end. Return its exit status, None if it did not end, and the time it took."""
         began = time.monotonic()
@@ -106,21 +84,6 @@ class WatchCommand:
             self.send(signal.SIGTERM)
         status = self.wait(longest_s)
         return status, time.monotonic() - began
-
-    def wait(self, longest_s: float = MAX_END_S) -> int | None:
-        """Wait for its end; None if it does not end."""
-        assert self._process
-        with suppress(subprocess.TimeoutExpired):
-            return self._process.wait(longest_s)
-        return None
-
-    def kill(self) -> None:
-        """End it and its children at once."""
-        if self._process:
-            for pid in find_tree(self._process.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self._process.wait()
 
     def find_decoders(self) -> list[int]:
         """Return its processes that decode."""
