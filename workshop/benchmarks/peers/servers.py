@@ -15,6 +15,7 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ServerError
 from orchestrator.host.distribution import read_version
+from orchestrator.plates import Plates
 from orchestrator.serving.gateway.launcher import start as start_gateway
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.benchmarks.bench.plan import FASTAPI, REST, TRITON
@@ -24,7 +25,7 @@ from workshop.benchmarks.load.closed_loop import Outcome, Send, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows
-from workshop.benchmarks.peers.answers import Answer, read_kserve, read_peer, read_rest
+from workshop.benchmarks.peers.answers import read_kserve, read_peer, read_rest
 from workshop.benchmarks.peers.peer_processes import PeerServer, build_request, run_peer
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.pictures import Picture
@@ -52,7 +53,7 @@ class ComparedServer:
     address: str
     roots: tuple[int, ...]
     build: Callable[[bytes], HttpRequest]
-    read: Callable[[Reply], Answer]
+    read: Callable[[Reply], Plates]
     count: Count
     describe_end: Callable[[], str]
 
@@ -76,7 +77,7 @@ class ComparedServer:
 
         return send_by(partial(Connection, self.address), send)()
 
-    def answer(self, encoded: bytes) -> Answer:
+    def answer(self, encoded: bytes) -> Plates:
         """Return the answer for a JPEG file.
 
         Raises:

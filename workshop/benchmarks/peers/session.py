@@ -12,7 +12,7 @@ from workshop.benchmarks.bench.bounds import Worker, run_worker
 from workshop.benchmarks.bench.plan import Key, Plan
 from workshop.benchmarks.bench.server import choose_options
 from workshop.benchmarks.bench.session import IdleServer, Session
-from workshop.benchmarks.peers.answers import Reading, check_alike
+from workshop.benchmarks.peers.answers import check_alike
 from workshop.benchmarks.peers.servers import ComparedServer, open_servers
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.processes import count_bytes
@@ -60,9 +60,8 @@ def check_answers(servers: Sequence[ComparedServer], worker: Worker, picture: Pi
     Raises:
         ModelError: One does not.
     """
-    expected = tuple(Reading(plate.text, plate.xyxy) for plate in worker.read(picture.encoded))
     answers = {server.name: server.answer(picture.encoded) for server in servers}
-    check_alike(picture.name, expected, answers)
+    check_alike(picture.name, worker.read(picture.encoded), answers)
 
 
 def describe_idle(server: ComparedServer) -> IdleServer:

@@ -80,7 +80,8 @@ def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None
 
 
 def test_peers_take_the_place_of_transports_and_every_server_gets_every_load() -> None:
-    cells = grid("a", transports=PEERS, concurrencies=(4, 1))
+    plan = Plan(out=OUT, transports=PEERS, concurrencies=(4, 1))
+    cells = list_keys(plan, ("a",))
     assert {(key.transport, key.concurrency) for key in cells} == {
         (server, count) for server in PEERS for count in (1, 4)
     }

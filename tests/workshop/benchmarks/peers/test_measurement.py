@@ -96,5 +96,5 @@ def test_a_server_that_has_ended_ends_the_measurement(server: ComparedServer) ->
 
 def test_a_run_goes_on_only_if_all_answers_are_alike(server: ComparedServer) -> None:
     check_answers([server], FakeWorker(PLATES), STREET)
-    with pytest.raises(ModelError, match="FastAPI, street: wanted 0 plates, got 1"):
+    with pytest.raises(ModelError, match="FastAPI, street: plates: wanted 0, got 1"):
         check_answers([server], FakeWorker(Plates()), STREET)
