@@ -14,6 +14,7 @@ from workshop.benchmarks.bench.plan import (
     Address,
     Plan,
     choose_transports,
+    list_keys,
     locate,
     parse_numbers,
 )
