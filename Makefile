@@ -154,7 +154,7 @@ clean:
 cameras: .venv/.cameras
 
 .venv/.cameras: $(LOCK)
-	$(INSTALL) --group cameras --group gates
+	$(INSTALL) --group cameras --group gates --group excel
 	@touch .venv/.serve $@
 
 .venv/.workshop: $(LOCK)

@@ -37,7 +37,19 @@ OLDEST, NEWEST = (3, 10), (3, 12)  # Pythons that the server's workers are built
 BROUGHT = "3.11"  # the Python that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton|nvimgcodec))")
-GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train", "cameras", "gates", "s3")
+GROUPS = (
+    "dev",
+    "docs",
+    "workshop",
+    "examples",
+    "audit",
+    "fuzz",
+    "train",
+    "cameras",
+    "gates",
+    "excel",
+    "s3",
+)
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
 NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
 NAME_OF_CAMERAS = "plates-cameras"
@@ -46,7 +58,12 @@ LEFT_OUT = ("nvidia-pytriton", "openvino", "torch")  # packages that may be left
 SERVER = "server"  # the extra that is always installed
 EXTRAS = ("archive", "async", "gpu-decoding", "heic", "parquet")
 CAMERAS = PROJECT / "plate_cameras"  # the second package of this repository
-OF_CAMERAS = ("cameras", "gates", "s3")  # the groups that it needs; --extras names them, too
+OF_CAMERAS = (
+    "cameras",
+    "gates",
+    "excel",
+    "s3",
+)  # the groups that it needs; --extras names them, too
 
 DESCRIBE = """
 import sys, sysconfig

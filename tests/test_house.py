@@ -25,7 +25,7 @@ NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
 MAX_NO_NOUNS = {
     "orchestrator": 98,
     "plate_cameras": 199,
-    "workshop": 49,
+    "workshop": 47,
     "tests": 955,
     "scripts": 12,
     "examples": 11,

@@ -177,7 +177,8 @@ def test_the_locked_groups_are_what_the_cameras_package_needs() -> None:
     service, *packages = project["dependencies"]
     assert service.startswith(f"{NAME}[server]>=")
     assert packages == groups["cameras"]
-    assert project["optional-dependencies"] == {name: groups[name] for name in ("gates", "s3")}
+    optional = {name: groups[name] for name in ("gates", "excel", "s3")}
+    assert project["optional-dependencies"] == optional
 
 
 def test_both_packages_have_one_version() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from orchestrator.errors import SettingsError
 
 if TYPE_CHECKING:
+    from plate_cameras.configuration import Store
     from plate_cameras.store.finding.pass_query import Requester
     from plate_cameras.store.pass_store import PassStore
 
@@ -27,20 +28,30 @@ def open_camera_store(file: Path, *, must_exist: bool = False) -> Iterator[PassS
     Raises:
         SettingsError: The file is wrong, or there is no database and one must exist.
     """
-    from plate_cameras.configuration import Store, read_configuration
     from plate_cameras.store.factory import open_store
 
-    if file.is_dir():
-        settings, folder = Store(), file
-    else:
-        settings, folder = read_configuration(file).store, file.absolute().parent
-    if must_exist and settings.url is None and not (folder / "passes.db").is_file():
+    if must_exist and not has_store(file):
         raise SettingsError(
-            f"{file}: wanted a file of cameras or a folder with passes.db, found no passes.db in "
-            f"{folder}. plates watch makes it"
+            f"{file}: wanted a file of cameras or a folder with passes.db, found no passes.db. "
+            "plates watch makes it"
         )
-    with closing(open_store(settings, folder)) as store:
+    with closing(open_store(*_settings_of(file))) as store:
         yield store
+
+
+def has_store(file: Path) -> bool:
+    """Tell whether there is a database, or the address of one."""
+    settings, folder = _settings_of(file)
+    return settings.url is not None or (folder / "passes.db").is_file()
+
+
+def _settings_of(file: Path) -> tuple[Store, Path]:
+    """Return the settings of the store, and the folder that they are for."""
+    from plate_cameras.configuration import Store, read_configuration
+
+    if file.is_dir():
+        return Store(), file
+    return read_configuration(file).store, file.absolute().parent
 
 
 def requester_of(why: str) -> Requester:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from datetime import date, datetime
 from pathlib import Path
@@ -14,6 +15,13 @@ from orchestrator.cli.commands import SuggestingGroup
 from orchestrator.cli.flags import show_errors
 from orchestrator.errors import ParameterError
 from plate_cameras.cli.camera_stores import open_camera_store, requester_of
+from plate_cameras.cli.list_files import (
+    check_list_file,
+    creating_list,
+    read_list_file,
+    show_preview,
+    template_of,
+)
 
 if TYPE_CHECKING:
     from plate_cameras.store.finding.pass_query import FoundPass
@@ -116,28 +124,45 @@ def delete_plate(
 def import_list(
     store: StoreArgument,
     name: Annotated[str, typer.Argument(help="Name of the list, as cameras name it.")],
-    file: Annotated[Path, typer.Argument(metavar="CSV", help="Columns: text, note and so on.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV, also of Excel, or a workbook (.xlsx).")
+    ],
     *,
     replace: Annotated[
         bool, typer.Option("--replace", help="Remove entries that the file does not have.")
     ] = False,
+    accept_doubtful: Annotated[
+        bool, typer.Option("--accept-doubtful", help="Take texts that are on no plate, too.")
+    ] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show what would be done, and change nothing.")
+    ] = False,
 ) -> None:
     """Put plates into a list, which is made if there is none of this name."""
     with show_errors(verbose=False):
-        content, requester = _read_csv(file), requester_of("-")
-        with open_camera_store(store) as opened:
-            is_new = name not in opened.lists.names()
-            if is_new:
-                opened.lists.create(name)
-            try:
-                count = opened.lists.import_csv(
-                    name, content, replacing=replace, requester=requester
-                )
-            except BaseException:
-                if is_new:  # a failed import leaves nothing
-                    opened.lists.delete(name)
-                raise
+        content = read_list_file(file)
+        if preview:
+            show_preview(store, name, content, replacing=replace)
+            return
+        check_list_file(content, accepts_doubtful=accept_doubtful)
+        with open_camera_store(store) as opened, creating_list(opened.lists, name):
+            count = opened.lists.import_csv(
+                name,
+                content,
+                replacing=replace,
+                accepts_doubtful=accept_doubtful,
+                requester=requester_of("-"),
+            )
         typer.echo(f"plates put into {name}: {count}", err=True)
+
+
+@passes.command("list-template")
+def list_template(
+    language: Annotated[str, typer.Option(help="Language of the columns: en or ru.")] = "en",
+) -> None:
+    """Print an empty file for import-list, in the form of Excel."""
+    with show_errors(verbose=False):
+        sys.stdout.write(template_of(language))
 
 
 @passes.command()
@@ -154,19 +179,6 @@ def replay(
         since_s = unix_s() - days * DAY_S
         count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
-
-
-def _read_csv(file: Path) -> str:
-    """Return the content of a file of entries. It is checked before a store is opened."""
-    from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode, parse_csv
-
-    try:
-        with file.open("rb") as opened:
-            content = decode(opened.read(MAX_FILE_BYTES + 1))
-        parse_csv(content)
-        return content
-    except OSError as error:
-        raise ParameterError(f"{file}: {error.strerror}") from error
 
 
 def _to_unix(text: str | None, *, is_end: bool = False) -> float | None:

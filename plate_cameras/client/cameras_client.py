@@ -134,7 +134,8 @@ class CamerasClient(ControlRoomCalls[Transport], PlateClient):
             entry: `note`, shown with a hit. `valid_from`, the first time at which the entry
                 counts, and `valid_until`, at which it ends; a date counts to its end, in the
                 service's local time. `edits`, the characters by which a text may differ, 0 to 2.
-                `reason`, which the service's audit records.
+                `accept_doubtful`, True for a text that is on no Russian plate. `reason`, which the
+                service's audit records.
 
         Returns:
             The entry as it was stored.

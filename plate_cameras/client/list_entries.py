@@ -94,6 +94,7 @@ class EntryOptions(TypedDict, total=False):
     valid_from: datetime | date | str | None
     valid_until: datetime | date | str | None
     edits: int
+    accept_doubtful: bool
     reason: str
 
 

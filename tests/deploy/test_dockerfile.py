@@ -121,6 +121,24 @@ def test_compose_gives_the_service_the_memory_that_it_wants() -> None:
     assert COMPOSE["plates"]["pids_limit"] >= 2 * (221 + 14 * 30)
 
 
+def test_compose_of_cameras_is_hardened_like_that_of_the_service() -> None:
+    file = PROJECT / "deploy" / "compose.cameras.yaml"
+    services = yaml.safe_load(file.read_text())["services"]
+    assert [*services] == ["plates", "watch"]
+    for service in services.values():
+        assert {name: service[name] for name in HARDENED} == {
+            name: COMPOSE["plates"][name] for name in HARDENED
+        }
+        assert service["volumes"] == ["./data:/data"]
+        assert EXACT.search(service["image"])
+    assert [port.partition(":")[0] for port in services["plates"]["ports"]] == ["127.0.0.1"]
+    assert services["watch"]["network_mode"] == "service:plates"
+    assert services["plates"]["build"]["args"]["EXTRAS"] == "cameras,gates,excel"
+
+
+HARDENED = ("read_only", "cap_drop", "security_opt", "restart")
+
+
 def test_compose_has_no_password_of_its_own() -> None:
     told = COMPOSE["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"]
     assert told.startswith("${GRAFANA_PASSWORD:?")

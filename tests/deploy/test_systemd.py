@@ -11,26 +11,39 @@ from orchestrator.cli.service_manager import SOCKET
 from tests.deploy.test_dockerfile import GATEWAY_S
 from tests.samples import PROJECT
 
-FILE = PROJECT / "deploy" / "systemd" / "plates.service"
+UNITS = PROJECT / "deploy" / "systemd"
+FILE, WATCH, DROP_IN = (
+    UNITS / name for name in ("plates.service", "plates-watch.service", "cameras.conf")
+)
 FOLDER = "/opt/plates"
+
+
+def read_unit(file: Path) -> dict[str, str]:
+    parser = RawConfigParser(strict=file == FILE)
+    parser.optionxform = str
+    parser.read(file)
+    return dict(parser["Service"])
 
 
 @pytest.fixture
 def service() -> dict[str, str]:
-    parser = RawConfigParser(strict=True)
-    parser.optionxform = str
-    parser.read(FILE)
-    return dict(parser["Service"])
+    return read_unit(FILE)
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_has_nothing_to_say(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["plates.service", "plates-watch.service"])
+@pytest.mark.parametrize("has_cameras", [False, True])
+def test_systemd_has_nothing_to_say(tmp_path: Path, name: str, has_cameras: bool) -> None:
     program = tmp_path / ".venv" / "bin" / "plates"
     program.parent.mkdir(parents=True)
     program.touch(mode=0o755)
-    unit = tmp_path / FILE.name
-    unit.write_text(FILE.read_text().replace(FOLDER, str(tmp_path)))
-    command = ["systemd-analyze", "verify", unit]
+    for file in UNITS.glob("*.service"):
+        tmp_path.joinpath(file.name).write_text(file.read_text().replace(FOLDER, str(tmp_path)))
+    if has_cameras:
+        drop_in = tmp_path / "plates.service.d" / DROP_IN.name
+        drop_in.parent.mkdir()
+        drop_in.write_text(DROP_IN.read_text().replace(FOLDER, str(tmp_path)))
+    command = ["systemd-analyze", "verify", tmp_path / name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -53,3 +66,26 @@ def test_the_service_is_not_root_and_compiles_code_of_its_networks(service) -> N
     assert service["User"] == service["Group"] == "plates"
     assert service["CapabilityBoundingSet"] == ""
     assert "MemoryDenyWriteExecute" not in service
+
+
+def test_both_units_read_the_same_file_of_cameras() -> None:
+    watch, drop_in = read_unit(WATCH), read_unit(DROP_IN)
+    folder = f"/var/lib/{watch['StateDirectory']}"
+    assert drop_in["StateDirectory"] == watch["StateDirectory"]
+    assert f" {folder}/CAMERAS.toml" in watch["ExecStart"]
+    assert drop_in["ExecStart"].endswith(f" --cameras {folder}/CAMERAS.toml")
+
+
+def test_cameras_are_followed_for_ever_and_with_the_same_limits(service: dict[str, str]) -> None:
+    watch = read_unit(WATCH)
+    assert watch["Restart"] == "always"
+    assert int(watch["TimeoutStopSec"]) > 30  # docs/cameras.md
+    own = {"MemoryMax", "TasksMax", "LimitNICE", "OOMPolicy", "KillMode", "TimeoutStartSec"}
+    limits = [name for name in service if name.startswith(("Protect", "Restrict", "Limit"))]
+    assert {name: watch.get(name) for name in limits if name not in own} == {
+        name: service[name] for name in limits if name not in own
+    }
+
+
+def test_plates_are_not_in_the_journal() -> None:
+    assert read_unit(WATCH)["StandardOutput"] == "null"

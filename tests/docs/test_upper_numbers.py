@@ -13,7 +13,13 @@ from orchestrator.settings import Settings
 from plate_cameras import setting_parts
 from plate_cameras.control_room.rest import exchange, queries
 from plate_cameras.store.finding import pass_query
-from plate_cameras.store.lists import list_editions, list_file, list_settings, plate_entries
+from plate_cameras.store.lists import (
+    file_contents,
+    list_editions,
+    list_file,
+    list_settings,
+    plate_entries,
+)
 from plate_cameras.store.people import people
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,7 +47,7 @@ def rows_of(page: str) -> str:
         ("control-room.md", "entries of a list", list_editions.MAX_ENTRIES),
         ("control-room.md", "entries of all lists", list_editions.MAX_STORED_ENTRIES),
         ("control-room.md", "rows of a CSV file", list_file.MAX_FILE_ROWS),
-        ("control-room.md", "rows of a CSV file", list_file.MAX_FILE_BYTES),
+        ("control-room.md", "rows of a CSV file", file_contents.MAX_FILE_BYTES),
         ("control-room.md", "characters of a note", plate_entries.MAX_NOTE_LENGTH),
         ("control-room.md", "characters of a name", queries.MAX_NAME_LENGTH),
         ("control-room.md", "cameras of a search", pass_query.MAX_NAMES),

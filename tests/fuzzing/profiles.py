@@ -12,7 +12,7 @@ brief = settings(quick, max_examples=20)
 """Fewer examples, for properties of the whole pre- and post-processing."""
 histories = settings(
     quick,
-    max_examples=int(os.environ.get("HISTORIES", "150")),
+    max_examples=int(os.environ.get("HISTORIES", "50")),
     stateful_step_count=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

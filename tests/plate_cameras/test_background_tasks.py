@@ -131,15 +131,6 @@ def test_a_vital_task_that_fails_ends_the_wait_with_its_reason() -> None:
     run(act)
 
 
-def test_a_vital_task_that_failed_before_the_wait_ends_it_at_once() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
-        await tasks.start("writer", Failing(1), is_vital=True)
-        with pytest.raises(FatalTaskError):
-            await tasks.wait_for_fatal()
-
-    run(act)
-
-
 def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
     async def act(tasks: BackgroundTasks) -> None:
         camera, yard = Failing(0), Failing(0)

@@ -1,9 +1,23 @@
 // One entry of a list: as it is shown, and as it is edited.
 
-import { dateTimeOf, fromField, toField } from "./times.js";
+import { dateTimeOf, dayOf, toDayBound, toField } from "./times.js";
 import { element, say } from "../page/words.js";
 
 const EDITS = [0, 1, 2];
+const DOUBTFUL = "accept doubtful"; // what the service says about a text that can be taken nevertheless
+const MIDNIGHT = "00:00";
+
+// The start and the end of a period. Those of a day are the day alone: until 31 December counts to its end.
+export const startOf = (time) => (isMidnight(time) ? dayOf(time) : dateTimeOf(time));
+export const endOf = (time) => (isMidnight(time) ? dayOf(dayBefore(time)) : dateTimeOf(time));
+
+const isMidnight = (time) => toField(time).slice(11) === MIDNIGHT;
+
+function dayBefore(time) {
+  const day = new Date(time);
+  day.setDate(day.getDate() - 1);
+  return day;
+}
 
 // `actions` are `edit` and `drop`; false where the reader may do neither.
 export function shownRow(entry, actions) {
@@ -11,9 +25,9 @@ export function shownRow(entry, actions) {
   row.dataset.text = entry.text;
   const head = Object.assign(element("th"), { scope: "row" });
   head.append(element("code", entry.text));
-  const until = element("td", entry.valid_until ? dateTimeOf(entry.valid_until) : say("for_ever"));
+  const until = element("td", entry.valid_until ? endOf(entry.valid_until) : say("for_ever"));
   if (stateOf(entry) !== "valid") until.append(" ", element("span", say(stateOf(entry)), "tag"));
-  row.append(head, element("td", entry.note), element("td", entry.valid_from ? dateTimeOf(entry.valid_from) : "–"), until, element("td", say(`edits_${entry.edits}`)), buttonsOf(entry, actions));
+  row.append(head, element("td", entry.note), element("td", entry.valid_from ? startOf(entry.valid_from) : "–"), until, element("td", say(`edits_${entry.edits}`)), buttonsOf(entry, actions));
   if (actions) row.addEventListener("dblclick", actions.edit);
   return row;
 }
@@ -42,7 +56,7 @@ export function editRow(entry, { save, cancel }) {
   const fields = fieldsOf(entry);
   for (const field of Object.values(fields)) {
     const cell = element(field === fields.text ? "th" : "td");
-    cell.append(field);
+    cell.append(...[field].flat());
     row.append(cell);
   }
   const [yes, no] = [element("button", say("save"), "main small"), element("button", say("cancel"), "small")];
@@ -50,16 +64,22 @@ export function editRow(entry, { save, cancel }) {
   const cell = element("td", "", "actions");
   cell.append(yes, no, problem);
   row.append(cell);
-  const submit = async () => {
+  const anyway = element("button", say("take_anyway"), "small");
+  // The text that the entry has was accepted before.
+  const submit = async (accepts = false) => {
     yes.disabled = true;
+    anyway.remove();
     try {
-      await save(valuesOf(fields));
+      const values = valuesOf(fields);
+      await save({ ...values, accept_doubtful: accepts || values.text === entry.text });
     } catch (error) {
       problem.textContent = error.detail ? `${error.message} (${error.detail})` : error.message;
+      if (error.detail?.includes(DOUBTFUL)) cell.append(anyway);
     }
     yes.disabled = false;
   };
-  yes.addEventListener("click", submit);
+  yes.addEventListener("click", () => submit());
+  anyway.addEventListener("click", () => submit(true));
   no.addEventListener("click", cancel);
   row.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.tagName !== "BUTTON") submit();
@@ -75,14 +95,32 @@ function fieldsOf({ text, note, valid_from, valid_until, edits }) {
   return {
     text: input("plate", "text", text, { autocomplete: "off", spellcheck: false, maxLength: 20, size: 9 }),
     note: input("note", "text", note, { maxLength: 500 }),
-    valid_from: input("valid_from", "datetime-local", toField(valid_from)),
-    valid_until: input("valid_until", "datetime-local", toField(valid_until)),
+    valid_from: periodFields("valid_from", toField(valid_from)),
+    valid_until: periodFields("valid_until", endField(valid_until)),
     edits: choice,
   };
 }
 
+// A day, and a time of it that may be left out.
+function periodFields(name, value) {
+  const [day, clock] = value.split("T");
+  const date = Object.assign(element("input"), { type: "date", value: day ?? "", ariaLabel: say(name) });
+  const time = Object.assign(element("input"), { type: "time", value: clock && clock !== MIDNIGHT ? clock : "", ariaLabel: `${say(name)}: ${say("time_of_day")}` });
+  return [date, time];
+}
+
+const endField = (time) => (time && isMidnight(time) ? toField(dayBefore(time)) : toField(time));
+
+function timeOf([date, time], isEnd) {
+  if (!date.value) {
+    if (time.value) throw new Error(say("day_wanted"));
+    return null;
+  }
+  return time.value ? new Date(`${date.value}T${time.value}`).toISOString() : toDayBound(date.value, isEnd);
+}
+
 function valuesOf({ text, note, valid_from, valid_until, edits }) {
   if (!text.value.trim()) throw new Error(say("text_wanted"));
-  const times = { valid_from: fromField(valid_from.value) || null, valid_until: fromField(valid_until.value) || null };
+  const times = { valid_from: timeOf(valid_from, false), valid_until: timeOf(valid_until, true) };
   return { text: text.value.trim(), note: note.value.trim(), ...times, edits: Number(edits.value) };
 }

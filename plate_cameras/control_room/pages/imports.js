@@ -1,17 +1,25 @@
-// Import of a CSV file into a list. A wrong line is shown with its number and its content.
+// Import of a file into a list. It is shown first: nothing is imported before the reader says so.
 
 import { send } from "./api.js";
-import { element, find, say } from "../page/words.js";
+import { saveAnswer } from "./downloads.js";
+import { endOf, startOf } from "./entry_row.js";
+import { tell } from "./header.js";
+import { element, find, say, words } from "../page/words.js";
 
-const LINE = /\bline (\d+)/g;
-const SHOWN = 20; // wrong lines
+const SHOWN = 20; // wrong rows, and doubtful ones
+const CSV = "text/csv";
+const WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+
+let asked = 0; // the last preview; answers to earlier ones are not shown
 
 // `nameOf()` is the list, `done()` shows it again.
 export function connectImport(nameOf, done) {
   const box = find("drop");
+  const take = (file) => preview(file, nameOf(), done);
   box.addEventListener("submit", (event) => event.preventDefault());
+  find("template").addEventListener("click", () => saveAnswer("v1/list-template", { language: words.language }, "plates.csv").catch(tell));
   find("file").addEventListener("change", ({ target }) => {
-    if (target.files.length) take(target.files[0], nameOf(), done);
+    if (target.files.length) take(target.files[0]);
     target.value = ""; // so that the same file can be chosen again
   });
   for (const [event, on] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
@@ -21,46 +29,93 @@ export function connectImport(nameOf, done) {
     });
   }
   box.addEventListener("drop", ({ dataTransfer }) => {
-    if (dataTransfer.files.length) take(dataTransfer.files[0], nameOf(), done);
+    if (dataTransfer.files.length) take(dataTransfer.files[0]);
   });
 }
 
-async function take(file, name, done) {
-  const content = await file.arrayBuffer(); // in any encoding: the server knows them
-  const query = { replace: find("replace").checked ? "true" : "false" };
+// What was told about a file belongs to one list.
+export function forgetImport() {
+  asked += 1;
+  find("import-told").replaceChildren();
+}
+
+async function preview(file, name, done) {
+  forgetImport();
+  const own = asked;
+  const mode = { replace: find("replace").checked, time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone };
+  const request = async (path, query) => {
+    const kind = file.name.toLowerCase().endsWith(".xlsx") ? WORKBOOK : CSV;
+    return (await send("POST", `v1/lists/${encodeURIComponent(name)}/${path}`, { query: { ...mode, ...query }, body: await file.arrayBuffer(), kind })).json();
+  };
   try {
-    const response = await send("POST", `v1/lists/${encodeURIComponent(name)}/entries`, { query, body: content, kind: "text/csv" });
-    const { imported } = await response.json();
-    await done();
-    find("import-told").replaceChildren(element("p", say("imported", { count: imported, file: file.name }), "banner good"));
+    const told = await request("preview", {});
+    if (own === asked) show(file, told, (accept) => request("entries", { accept_doubtful: accept }), done);
   } catch (problem) {
-    find("import-told").replaceChildren(...problemOf(problem, file.name, textOf(content)));
+    if (own === asked) find("import-told").replaceChildren(...failureOf(problem, file));
   }
 }
 
-function textOf(content) {
-  const [first, second] = new Uint8Array(content);
-  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  if (isWide) return new TextDecoder(first === 0xff ? "utf-16le" : "utf-16be").decode(content);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(content);
-  } catch {
-    return new TextDecoder("windows-1251").decode(content);
-  }
+function show(file, told, work, done) {
+  const [go, no] = [element("button", say("import_go"), "main small"), element("button", say("cancel"), "small")];
+  const accept = Object.assign(element("input"), { type: "checkbox", id: "accept-doubtful" });
+  const check = () => (go.disabled = told.wrong_rows > 0 || !told.rows || (told.doubtful_rows > 0 && !accept.checked));
+  for (const button of [go, no]) button.type = "button";
+  accept.addEventListener("change", check);
+  no.addEventListener("click", forgetImport);
+  go.addEventListener("click", async () => {
+    go.disabled = true;
+    try {
+      const { imported } = await work(accept.checked);
+      await done();
+      find("import-told").replaceChildren(element("p", say("imported", { count: imported, file: file.name }), "banner good"));
+    } catch (problem) {
+      find("import-told").replaceChildren(...failureOf(problem, file));
+    }
+  });
+  check();
+  const buttons = element("div", "", "row");
+  buttons.append(go, no);
+  const counts = say("import_counts", { file: file.name, rows: told.rows, added: told.added, changed: told.changed, removed: told.removed });
+  find("import-told").replaceChildren(
+    element("p", counts, "import-counts"),
+    ...rowsOf("import_wrong", told.wrong, told.wrong_rows),
+    ...rowsOf("import_doubtful", told.doubtful, told.doubtful_rows, labelOf(accept)),
+    entriesOf(told.entries),
+    buttons,
+  );
 }
 
-function problemOf(problem, file, content) {
-  const lines = content.split(/\r?\n/);
-  const numbers = [...new Set([...problem.detail.matchAll(LINE)].map(([, number]) => Number(number)))];
-  const told = element("p", say(numbers.length ? "import_wrong" : "import_failed", { file }), "banner warm");
-  const detail = element("p", problem.detail || problem.message, "faint");
-  detail.lang = "en";
-  if (!numbers.length) return [told, detail];
+function labelOf(accept) {
+  const label = element("label", "", "check");
+  label.append(accept, ` ${say("accept_doubtful")}`);
+  return label;
+}
+
+function rowsOf(title, rows, count, ...more) {
+  if (!count) return [];
   const list = element("ol", "", "wrong-lines");
-  for (const number of numbers.slice(0, SHOWN)) {
+  for (const { line, text, problem } of rows.slice(0, SHOWN)) {
     const item = element("li");
-    item.append(element("b", say("csv_line", { number })), element("code", lines[number - 1] ?? ""));
+    const reason = Object.assign(element("span", problem, "faint"), { lang: "en" });
+    item.append(element("b", say("csv_line", { number: line })), element("code", text), reason);
     list.append(item);
   }
-  return [told, detail, list];
+  if (count > SHOWN) list.append(element("li", say("more_lines", { count: count - SHOWN })));
+  return [element("p", say(title, { count }), "banner warm"), list, ...more];
+}
+
+function entriesOf(entries) {
+  const table = element("table", "", "grid import-entries");
+  for (const entry of entries) {
+    const row = element("tr");
+    const times = [entry.valid_from && `${say("valid_from")} ${startOf(entry.valid_from)}`, entry.valid_until && `${say("valid_until")} ${endOf(entry.valid_until)}`];
+    row.append(element("th", entry.text), element("td", entry.note), element("td", times.filter(Boolean).join(", ")));
+    table.append(row);
+  }
+  return table;
+}
+
+function failureOf(problem, file) {
+  const detail = Object.assign(element("p", problem.detail || problem.message, "faint"), { lang: "en" });
+  return [element("p", say("import_failed", { file: file.name }), "banner warm"), detail];
 }

@@ -5,7 +5,7 @@ import { askFor, confirm } from "./dialogs.js";
 import { saveAnswer } from "./downloads.js";
 import { addEntry, filterEntries, openEntries } from "./entries.js";
 import { showHeader, tell } from "./header.js";
-import { connectImport } from "./imports.js";
+import { connectImport, forgetImport } from "./imports.js";
 import { keepQuery } from "./language.js";
 import { may } from "./session.js";
 import { keepLook, lookOf, SOUNDS, TONES } from "./tones.js";
@@ -44,6 +44,7 @@ function showNames() {
 }
 
 function choose(name) {
+  forgetImport();
   current = name;
   history.pushState(null, "", address("lists", { list: name }));
   keepQuery();

@@ -90,15 +90,15 @@ async def body_of(
         raise ParameterError(f"body: {told}") from None  # the error holds all values
 
 
-def check_type(request: RoomRequest, wanted: str) -> None:
+def check_type(request: RoomRequest, *wanted: str) -> None:
     """Check the content type of a body.
 
     Raises:
         UnsupportedMedia: It is another one.
     """
     given = request.request.http.headers.get("content-type", "")
-    if given.partition(";")[0].strip().lower() != wanted:
-        raise UnsupportedMedia(f"content-type: wanted {wanted}, got {given[:100]!r}")
+    if given.partition(";")[0].strip().lower() not in wanted:
+        raise UnsupportedMedia(f"content-type: wanted {' or '.join(wanted)}, got {given[:100]!r}")
 
 
 def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False) -> Requester:

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 from starlette.responses import Response
 
-from orchestrator.serving.gateway.extension import announced_size
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
@@ -19,33 +18,24 @@ from plate_cameras.control_room.rest.exchange import (
     answer_in_thread,
     attachment,
     body_of,
-    check_type,
     csv_form_of,
     page_of,
     path_value,
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.queries import (
-    EntriesQuery,
-    EntryBody,
-    ImportQuery,
-    ListBody,
-    NamesQuery,
-    Query,
-)
-from plate_cameras.control_room.rest.schemas import (
+from plate_cameras.control_room.rest.list_queries import EntriesQuery, EntryBody, ListBody
+from plate_cameras.control_room.rest.list_schemas import (
     EntriesAnswer,
     EntryAnswer,
-    Imported,
     ListAnswer,
     ListsAnswer,
+    to_entry,
 )
+from plate_cameras.control_room.rest.queries import NamesQuery, Query
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
-from plate_cameras.control_room.store_threads import BULK, SEARCH
-from plate_cameras.passes import to_rfc3339
+from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.lists.list_file import MAX_FILE_BYTES, decode
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.lists.list_settings import PlateList
 from plate_cameras.store.lists.plate_entries import EntryQuery
@@ -117,7 +107,7 @@ async def list_entries(request: RoomRequest) -> Response:
 
     def read() -> EntriesAnswer:
         page = lists.page(name, EntryQuery(asked.part, asked.limit, asked.cursor), request.scope)
-        return EntriesAnswer(entries=tuple(map(_to_entry, page.entries)), cursor=page.cursor)
+        return EntriesAnswer(entries=tuple(map(to_entry, page.entries)), cursor=page.cursor)
 
     return await answer_in_thread(request, read)
 
@@ -151,8 +141,10 @@ async def put_entry(request: RoomRequest) -> Response:
         path_value(request, "text"), body.note, body.valid_from, body.valid_until, body.edits
     )
     lists = request.room.store.lists
-    (saved,) = await request.room.threads.run(lambda: lists.put(name, [entry], requester))
-    return answer(_to_entry(saved))
+    (saved,) = await request.room.threads.run(
+        lambda: lists.put(name, [entry], requester, accepts_doubtful=body.accept_doubtful)
+    )
+    return answer(to_entry(saved))
 
 
 @Described("deleteEntry", "Remove an entry", "lists", status=204)
@@ -167,45 +159,9 @@ async def delete_entry(request: RoomRequest) -> Response:
     return Response(status_code=NO_CONTENT)
 
 
-@Described(
-    "importEntries",
-    "Add the entries of a CSV file",
-    "lists",
-    answer=Imported,
-    query=ImportQuery,
-    text_body=CSV,
-    max_text_bytes=MAX_FILE_BYTES,
-    problems=("409",),
-)
-@route("POST", ENTRIES, Role.EDITOR)
-async def import_entries(request: RoomRequest) -> Response:
-    """Add the entries of a CSV file."""
-    asked, name = query_of(request, ImportQuery), path_value(request, "name")
-    requester = requester_of(request, asked)
-    check_type(request, CSV)
-    announced_size(request.request.http.headers, MAX_FILE_BYTES)
-    content = decode(await request.body())
-    lists = request.room.store.lists
-    count = await request.room.threads.run(
-        lambda: lists.import_csv(name, content, replacing=asked.replace, requester=requester),
-        BULK,
-    )
-    return answer(Imported(imported=count))
-
-
 def _to_list(request: RoomRequest, plate_list: PlateList) -> ListAnswer:
     cameras = tuple(camera.name for camera in request.cameras if plate_list.name in camera.lists)
     return ListAnswer(**vars(plate_list), cameras=cameras)
 
 
-def _to_entry(entry: ListEntry) -> EntryAnswer:
-    return EntryAnswer(
-        text=entry.text,
-        note=entry.note,
-        valid_from=None if entry.valid_from_s is None else to_rfc3339(entry.valid_from_s),
-        valid_until=None if entry.valid_until_s is None else to_rfc3339(entry.valid_until_s),
-        edits=entry.edits,
-    )
-
-
-ROUTES = (list_all, put_list, delete_list, list_entries, import_entries, put_entry, delete_entry)
+ROUTES = (list_all, put_list, delete_list, list_entries, put_entry, delete_entry)

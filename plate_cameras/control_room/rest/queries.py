@@ -12,7 +12,6 @@ from plate_cameras.control_room.rest.schemas import Point
 from plate_cameras.setting_parts import MAX_AREAS, MAX_POINTS
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PAGE, MAX_PARTS
 from plate_cameras.store.lists.list_file import day_bound
-from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH
 
 DATE, CLOCK, FRACTION = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(:[0-9]{2})?", r"\.[0-9]+"
 OFFSET = "[Zz]|[+ -][0-9]{2}:[0-9]{2}"
@@ -203,58 +202,10 @@ class DeletionQuery(Query):
     entries: bool = Field(False, description="Delete it from all lists, too", examples=[False])
 
 
-class EntriesQuery(NamesQuery):
-    """The wanted entries of a list."""
-
-    part: str = Field(
-        "",
-        max_length=MAX_NAME_LENGTH,
-        description="Part of the text or of the note",
-        examples=["A123"],
-    )
-    format: FileFormat = Field(
-        None, description="`csv` or `excel` returns all entries as a file", examples=["json"]
-    )
-
-
-class ImportQuery(Query):
-    """The mode of an import."""
-
-    replace: bool = Field(False, description="Delete all other entries", examples=[False])
-
-
 class Body(BaseModel):
     """Base of bodies: each field is known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ListBody(Body):
-    """The settings of a list."""
-
-    note: str = Field(
-        "", max_length=MAX_NOTE_LENGTH, description="Its purpose", examples=["house 5"]
-    )
-    retention_days: float | None = Field(
-        None, ge=0, le=36500, description="Days that its passes are kept", examples=[90.0]
-    )
-
-
-class EntryBody(Body):
-    """A plate of a list."""
-
-    note: str = Field(
-        "", max_length=MAX_NOTE_LENGTH, description="Shown with a hit", examples=["flat 12"]
-    )
-    valid_from: UnixTime | None = Field(
-        None, description="First time at which it counts", examples=["2026-11-25"]
-    )
-    valid_until: EndTime | None = Field(
-        None,
-        description="Time at which it ends; a date alone counts to its end, in local time",
-        examples=["2026-12-25"],
-    )
-    edits: int = Field(0, ge=0, le=2, description="Characters by which a text may differ")
 
 
 class ZoneBody(Body):

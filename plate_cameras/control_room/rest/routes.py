@@ -18,6 +18,7 @@ from orchestrator.serving.gateway.extension import (
 from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
+    list_imports,
     lists,
     passes,
     people,
@@ -40,6 +41,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *plates.ROUTES,
         make_route(feed),
         *lists.ROUTES,
+        *list_imports.ROUTES,
         *cameras.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,

@@ -172,46 +172,6 @@ class Deletion(Model):
     entries: int = Field(description="Entries of lists")
 
 
-class ListAnswer(Model):
-    """A list of plates."""
-
-    name: str = Field(description="Its name", examples=["residents"])
-    note: str = Field(description="Its purpose", examples=["house 5"])
-    retention_days: float | None = Field(description="Days that its passes are kept, or null")
-    entries: int = Field(description="Number of its entries", examples=[12])
-    cameras: tuple[str, ...] = Field(description="Cameras that look it up", examples=[["gate"]])
-
-
-class ListsAnswer(Model):
-    """Lists, by name."""
-
-    lists: tuple[ListAnswer, ...] = Field(description="The lists")
-    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
-
-
-class EntryAnswer(Model):
-    """A plate of a list."""
-
-    text: Text
-    note: str = Field(description="Shown with a hit", examples=["flat 12"])
-    valid_from: str | None = Field(description="RFC 3339, or null for always")
-    valid_until: str | None = Field(description="RFC 3339, or null for always")
-    edits: int = Field(description="Characters by which a text may differ", examples=[0])
-
-
-class EntriesAnswer(Model):
-    """The entries of a list, by text."""
-
-    entries: tuple[EntryAnswer, ...] = Field(description="The entries")
-    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
-
-
-class Imported(Model):
-    """The answer to an import."""
-
-    imported: int = Field(description="Number of entries", examples=[3])
-
-
 class ZoneFields(Model):
     """A polygon of a camera's frame."""
 

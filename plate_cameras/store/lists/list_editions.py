@@ -101,6 +101,11 @@ def write_entries(
     write_rows(connection, list_entries, rows, REPLACED)
 
 
+def entries_of(edition: Edition) -> sa.ColumnElement[bool]:
+    """Return the condition on the entries of an edition."""
+    return sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.number)
+
+
 def lock_current(connection: sa.Connection, number: int) -> Edition:
     """Return the edition of a list that is in place, and lock the list against other writers."""
     statement = sa.select(lists.c.edition, lists.c.revision).where(lists.c.id == number)
@@ -220,7 +225,7 @@ def _put_in_place(
     keeps_others: bool,
 ) -> bool:
     """Let the entries of an edition count. Return False if the list has changed meanwhile."""
-    of_edition = sa.and_(ENTRY.list_id == edition.list_id, ENTRY.edition == edition.number)
+    of_edition = entries_of(edition)
     of_list = lists.c.id == edition.list_id
     with database.reading(SEARCH_S) as connection:  # without the lock, as it takes longer
         revision = connection.scalar(sa.select(lists.c.revision).where(of_list))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -13,6 +13,7 @@ from orchestrator.host.csv_cells import PLAIN, CsvForm
 from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text, strip_text
+from plate_cameras.store.lists.doubtful_texts import ACCEPT, explain_doubt
 from plate_cameras.store.lists.list_lookup import ListEntry, current_entries, read_entries
 from plate_cameras.store.tables.schema import list_entries
 
@@ -20,23 +21,18 @@ COLUMNS = ("text", "note", "valid_from", "valid_until", "edits")
 """Columns of a list's CSV file. Times are RFC 3339."""
 MAX_NOTE_LENGTH = 2000
 """Largest number of characters of a note. Each event of a pass that hits the entry has it."""
-MISREAD = str.maketrans("0OI", "O01")
-"""Characters that people type for each other."""
-RUSSIAN = re.compile("[ABEKMHOPCTYX][0-9]{3}[ABEKMHOPCTYX]{2}[0-9]{2,3}")
-IN_RUSSIAN = "LDDDLLDDD"
-"""The places of letters and digits in the standard plate (GOST R 50577-2018)."""
 
 
 def check_entry(entry: ListEntry) -> ListEntry:
     """Return an entry with its text as plates have it.
 
     Raises:
-        ParameterError: The text cannot be on a plate, or another field is out of range.
+        ParameterError: The text has other characters than letters and digits, or another field is
+            out of range.
     """
     text = clean_text(entry.text)
     if not text:
         raise ParameterError("text: wanted a plate's text, got none")
-    _check_plate(text, entry.text)
     check_edits(text, entry.edits)
     if len(entry.note) > MAX_NOTE_LENGTH:
         raise ParameterError(
@@ -47,17 +43,21 @@ def check_entry(entry: ListEntry) -> ListEntry:
     return replace(entry, text=text)
 
 
-def _check_plate(text: str, written: str) -> None:
-    """Check that a plate can have a text: an entry that nothing matches helps nobody."""
-    if not text.isascii() or not any(map(str.isdigit, text)):
-        wanted = "a plate's text: digits, and letters that look like Latin ones"
-        raise ParameterError(f"text: wanted {wanted}, got {written!r}")
-    meant = "".join(
-        char.translate(MISREAD) if char.isdigit() is (place == "L") else char
-        for char, place in zip(text, IN_RUSSIAN, strict=False)
-    )
-    if len(text) <= len(IN_RUSSIAN) and meant != text and RUSSIAN.fullmatch(meant):
-        raise ParameterError(f"text: wanted a plate's text such as {meant}, got {written!r}")
+def check_entries(
+    entries: Iterable[ListEntry], *, accepts_doubtful: bool = False
+) -> dict[str, ListEntry]:
+    """Return entries as plates have them, by text.
+
+    Raises:
+        ParameterError: A field is out of range, or a text is doubtful and not accepted.
+    """
+    checked = {}
+    for entry in entries:
+        plain = check_entry(entry)
+        if not accepts_doubtful and (problem := explain_doubt(plain.text, entry.text)):
+            raise ParameterError(f"{problem}; {ACCEPT}")
+        checked[plain.text] = plain
+    return checked
 
 
 def _check_time(name: str, time_s: float | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import tzinfo
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,7 +13,6 @@ from orchestrator.host.csv_cells import PLAIN, CsvForm
 from plate_cameras.store.errors import (
     ChangedMeanwhile,
     NameTaken,
-    SharedList,
     StoreError,
     UnknownName,
 )
@@ -20,9 +20,11 @@ from plate_cameras.store.finding.pass_query import MAX_PAGE, Requester
 from plate_cameras.store.finding.search import find_list
 from plate_cameras.store.finding.text_patterns import clean_text
 from plate_cameras.store.lists import list_editions
+from plate_cameras.store.lists.list_access import find_to_change, scope_of
 from plate_cameras.store.lists.list_editions import (
     BATCH,
     count_again,
+    entries_of,
     lock_current,
     write_entries,
 )
@@ -33,12 +35,12 @@ from plate_cameras.store.lists.plate_entries import (
     COLUMNS,
     EntryPage,
     EntryQuery,
-    check_entry,
+    check_entries,
     read_page,
     to_row,
 )
 from plate_cameras.store.people import audit
-from plate_cameras.store.scope import EVERYTHING, Scope
+from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.database import SEARCH_S, Database, insert, new_revision
 from plate_cameras.store.tables.schema import list_entries, lists
 
@@ -80,7 +82,7 @@ class PlateLists:
         It is empty at once. Its rows go in short transactions, and then the list itself.
         """
         with self._database.writing() as connection:
-            edition = lock_current(connection, _find_to_change(connection, name, requester))
+            edition = lock_current(connection, find_to_change(connection, name, requester))
             chosen = lists.c.id == edition.list_id
             emptied = sa.update(lists).where(chosen).values(last_edition=lists.c.last_edition + 1)
             connection.execute(emptied)
@@ -113,10 +115,10 @@ class PlateLists:
         row = to_list_row(name, note, retention_days)
         with self._database.writing() as connection:
             try:
-                number = _find_to_change(connection, name, requester)
+                number = find_to_change(connection, name, requester)
             except UnknownName:
                 check_number(connection, name)
-                self._add(connection, row, _scope_of(requester))
+                self._add(connection, row, scope_of(requester))
             else:
                 changed = sa.update(lists).where(lists.c.id == number)
                 connection.execute(changed.values(note=note, retention_days=retention_days))
@@ -154,21 +156,32 @@ class PlateLists:
             return read_page(connection, find_list(connection, name, scope), query)
 
     def put(
-        self, name: str, entries: Iterable[ListEntry], requester: Requester | None = None
+        self,
+        name: str,
+        entries: Iterable[ListEntry],
+        requester: Requester | None = None,
+        *,
+        accepts_doubtful: bool = False,
     ) -> list[ListEntry]:
         """Add entries to a list; an entry with the same text is replaced.
+
+        Args:
+            name: Name of the list.
+            entries: The entries.
+            requester: The person who adds them.
+            accepts_doubtful: True if they may have texts that are on no plate.
 
         Returns:
             The entries as they are stored.
 
         Raises:
-            ParameterError: An entry's text cannot be on a plate, or another field does not fit.
+            ParameterError: An entry's text is doubtful, or a field does not fit.
         """
-        checked = {entry.text: entry for entry in map(check_entry, entries)}
+        checked = check_entries(entries, accepts_doubtful=accepts_doubtful)
         if len(checked) > BATCH:
             raise ParameterError(f"entries: wanted at most {BATCH} at once, got {len(checked)}")
         with self._database.writing() as connection:
-            self._put(connection, _find_to_change(connection, name, requester), checked)
+            self._put(connection, find_to_change(connection, name, requester), checked)
             for text in checked:
                 query = {"list_name": name, "text": text}
                 self._record(connection, requester, "put entry", query)
@@ -178,8 +191,8 @@ class PlateLists:
         """Remove an entry. Return whether there was one. Hits of stored passes stay."""
         cleaned = clean_text(text)
         with self._database.writing() as connection:
-            edition = lock_current(connection, _find_to_change(connection, name, requester))
-            entry = sa.and_(_of(edition), list_entries.c.text == cleaned)
+            edition = lock_current(connection, find_to_change(connection, name, requester))
+            entry = sa.and_(entries_of(edition), list_entries.c.text == cleaned)
             removed = connection.execute(sa.delete(list_entries).where(entry)).rowcount
             count_again(connection, edition.list_id, -removed)
             query = {"list_name": name, "text": cleaned}
@@ -192,6 +205,8 @@ class PlateLists:
         content: str,
         *,
         replacing: bool = False,
+        accepts_doubtful: bool = False,
+        zone: tzinfo | None = None,
         requester: Requester | None = None,
     ) -> int:
         """Add the entries of a CSV file with the columns `COLUMNS`; only `text` is required.
@@ -200,19 +215,21 @@ class PlateLists:
             name: Name of the list.
             content: The file.
             replacing: True if all other entries are removed.
+            accepts_doubtful: True if texts that are on no plate are taken.
+            zone: The time zone of the file's days; None for that of this machine.
             requester: The person who imports it.
 
         Returns:
             The number of its entries.
 
         Raises:
-            ParameterError: A row is wrong, or there are too many; then nothing is changed.
+            ParameterError: A row is wrong or doubtful, or there are too many; nothing is changed.
             ChangedMeanwhile: Another import has begun; nothing is changed by this one.
         """
-        entries = parse_csv(content)
+        entries = parse_csv(content, accepts_doubtful=accepts_doubtful, zone=zone)
 
         def find(connection: sa.Connection) -> int:
-            return _find_to_change(connection, name, requester)
+            return find_to_change(connection, name, requester)
 
         def record(connection: sa.Connection) -> None:
             find(connection)  # the requester may have lost the list meanwhile
@@ -259,7 +276,7 @@ class PlateLists:
     ) -> None:
         """Write some entries into the edition that is in place."""
         edition = lock_current(connection, number)
-        known = sa.and_(_of(edition), list_entries.c.text.in_([*entries]))
+        known = sa.and_(entries_of(edition), list_entries.c.text.in_([*entries]))
         count = connection.scalar(sa.select(sa.func.count()).where(known)) or 0
         count_again(connection, edition.list_id, len(entries) - count)
         write_entries(connection, edition, [*entries.values()])
@@ -275,25 +292,3 @@ class PlateLists:
         """Record a change in the audit, if it is known who made it."""
         if requester is not None:
             audit.record(connection, requester, kind, query, count=count, now_s=self._clock())
-
-
-def _of(edition: list_editions.Edition) -> sa.ColumnElement[bool]:
-    entry = list_entries.c
-    return sa.and_(entry.list_id == edition.list_id, entry.edition == edition.number)
-
-
-def _find_to_change(connection: sa.Connection, name: str, requester: Requester | None) -> int:
-    """Return the number of a list that a requester may change.
-
-    Raises:
-        SharedList: Cameras of other groups use it, too.
-        UnknownName: The name does not exist in the requester's scope.
-    """
-    scope = _scope_of(requester)
-    if scope.uses(name) and name in scope.foreign_lists:
-        raise SharedList(f"list {name}: cameras of other groups use it, too")
-    return find_list(connection, name, scope)
-
-
-def _scope_of(requester: Requester | None) -> Scope:
-    return requester.scope if requester else EVERYTHING

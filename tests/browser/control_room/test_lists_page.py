@@ -17,7 +17,8 @@ def test_a_list_is_made_edited_and_imported(
     page.get_by_role("button", name="Create").click()
     page.get_by_role("button", name="Add a plate").click()
     page.get_by_label("Plate", exact=True).fill("m456op199")
-    page.get_by_label("Valid until").fill("2027-02-01T12:00")
+    page.get_by_label("Valid until", exact=True).fill("2027-02-01")
+    page.get_by_label("Valid until: time").fill("12:00")
     page.get_by_role("combobox", name="Spelling").select_option("1")
     page.keyboard.press("Enter")
     page.locator("tr[data-text=M456OP199]").wait_for()
@@ -32,16 +33,20 @@ def test_a_list_is_made_edited_and_imported(
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("text,edits\nK777KK177,0\nE001EE77,five\n")
     page.set_input_files("#file", wrong)
-    assert page.locator(".wrong-lines").inner_text().split("\n")[-1].endswith("E001EE77,five")
+    page.locator(".wrong-lines", has_text="E001EE77").get_by_text("edits: wanted").wait_for()
+    assert page.get_by_role("button", name="Import", exact=True).is_disabled()
     wrong.write_text("text,note\nK777KK177,neighbour\n")
     page.set_input_files("#file", wrong)
+    page.get_by_text("New: 1, changed: 0, removed: 0.").wait_for()
+    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    page.get_by_role("button", name="Import", exact=True).click()
     page.locator("tr[data-text=K777KK177]").wait_for()
     notes = {one.text: one.note for one in room.store.lists.entries("guests", EVERYTHING)}
     assert notes == {"K777KK177": "neighbour", "M456OP199": "courier"}
 
     page.get_by_role("button", name="Remove: K777KK177").click()
     page.locator("tr[data-text=K777KK177]").wait_for(state="detached")
-    assert [one.text for one in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
+    assert [entry.text for entry in room.store.lists.entries("guests", EVERYTHING)] == ["M456OP199"]
 
 
 def test_a_wrong_entry_stays_open_with_the_reason(open_quiet: Open) -> None:
@@ -79,13 +84,57 @@ def test_a_file_of_a_russian_office_is_imported(
     open_quiet: Open, room: RunningRoom, tmp_path: Path
 ) -> None:
     room.store.lists.create("office")
-    page = open_quiet("lists?list=office")
+    page = open_quiet("lists?list=office", timezone_id="Asia/Vladivostok")
     page.get_by_text("No plates here.").wait_for()
     file = tmp_path / "office.csv"
     head = "номер;примечание\n"
     file.write_text(f"{head}AO12BC77;дом 9\n", encoding="cp1251")
     page.set_input_files("#file", file)
-    assert page.locator(".wrong-lines").inner_text().endswith("AO12BC77;дом 9")
-    file.write_text(f"{head}\u0430 123 \u0432\u0441 77 RUS;дом 9\n;\n", encoding="cp1251")
+    page.locator(".wrong-lines", has_text="AO12BC77").get_by_text("A012BC77").wait_for()
+    go = page.get_by_role("button", name="Import", exact=True)
+    assert go.is_disabled()
+    page.get_by_label("Import them nevertheless").check()
+    go.click()
+    page.locator("tr[data-text=AO12BC77]", has_text="дом 9").wait_for()
+    content = f"{head.strip()};до\n\u0430 123 \u0432\u0441 77 RUS;дом 9;31.12.2037\n;\n"
+    file.write_text(content, encoding="cp1251")
     page.set_input_files("#file", file)
-    page.locator("tr[data-text=A123BC77]", has_text="дом 9").wait_for()
+    page.locator(".import-entries", has_text="A123BC77").get_by_text("31 Dec 2037").wait_for()
+    go.click()
+    page.locator("tr[data-text=A123BC77]", has_text="дом 9").get_by_text("31 Dec 2037").wait_for()
+
+
+def test_a_doubtful_plate_is_asked_about(open_quiet: Open, room: RunningRoom) -> None:
+    room.store.lists.create("horses")
+    page = open_quiet("lists?list=horses")
+    page.get_by_role("button", name="Add a plate").click()
+    page.get_by_label("Plate", exact=True).fill("horse")
+    page.keyboard.press("Enter")
+    page.locator(".row-problem", has_text="A123BC77").wait_for()
+    assert room.store.lists.entries("horses", EVERYTHING) == []
+    page.get_by_role("button", name="Take it nevertheless").click()
+    page.get_by_role("button", name="Edit: HORSE").click()
+    page.get_by_role("textbox", name="Note", exact=True).fill("of the police")
+    page.keyboard.press("Enter")
+    page.locator("tr[data-text=HORSE]", has_text="of the police").wait_for()
+
+
+def test_an_end_is_the_end_of_that_day(open_quiet: Open, room: RunningRoom) -> None:
+    room.store.lists.create("guests of a day")
+    page = open_quiet("lists?list=guests of a day", timezone_id="Europe/Moscow")
+    page.get_by_role("button", name="Add a plate").click()
+    page.get_by_label("Plate", exact=True).fill("m456op199")
+    page.get_by_label("Valid until", exact=True).fill("2037-12-31")
+    page.keyboard.press("Enter")
+    page.locator("tr[data-text=M456OP199]", has_text="31 Dec 2037").wait_for()
+    (entry,) = room.store.lists.entries("guests of a day", EVERYTHING)
+    assert entry.valid_until_s == 2_145_906_000.0
+    page.get_by_role("button", name="Edit: M456OP199").click()
+    assert page.get_by_label("Valid until", exact=True).input_value() == "2037-12-31"
+
+
+def test_an_empty_file_is_saved(open_quiet: Open, room: RunningRoom) -> None:
+    page = open_quiet("lists?list=residents")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Empty file to fill in").click()
+    assert saved.value.path().read_text("utf-8-sig").startswith("plate;note;valid from")

@@ -133,6 +133,35 @@ def test_an_import_that_the_store_rejects_leaves_no_list(
         assert store.lists.names() == []
 
 
+def test_doubtful_texts_are_taken_when_somebody_says_so(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "residents.csv"
+    file.write_text("HORSE1;x\n")
+    refused = run("import-list", folder, "residents", file)
+    assert (refused.exit_code, "accept doubtful texts" in refused.stderr) == (2, True)
+    assert run("import-list", folder, "residents", file, "--accept-doubtful").exit_code == 0
+    with closing(open_store(Store(), folder)) as store:
+        assert [entry.text for entry in store.lists.entries("residents", EVERYTHING)] == ["HORSE1"]
+
+
+def test_an_import_is_looked_at_first(tmp_path: Path) -> None:
+    file = tmp_path / "residents.csv"
+    file.write_text("plate;until\na123bc77;31.12.2027\nAO12BC77;\n;1\n")
+    folder = tmp_path / "cameras"
+    folder.mkdir()
+    shown = run("import-list", folder, "residents", file, "--preview")
+    assert shown.exit_code == 0
+    assert "line 2: A123BC77  until 2027-12-31\n" in shown.stdout
+    assert "line 3: text: wanted a plate's text such as A012BC77" in shown.stdout
+    assert "line 4: valid_until: wanted a date" in shown.stdout
+    assert "new: 2; changed: 0; removed: 0. Nothing was changed" in shown.stderr
+    assert [*folder.iterdir()] == []
+
+
+def test_a_template_is_printed() -> None:
+    assert run("list-template").stdout.startswith("\ufeffplate;note;valid from;")
+    assert run("list-template", "--language", "fr").exit_code == 2
+
+
 def test_events_are_sent_again(folder: Path) -> None:
     now_s = time.time()
     with closing(open_store(Store(), folder)) as store:

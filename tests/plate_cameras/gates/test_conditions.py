@@ -62,22 +62,12 @@ def test_a_vehicle_must_be_in_place(
     assert is_in_place(make_gate(**gate), make_passed(**passed)) == opens
 
 
-def test_two_frames_must_agree() -> None:
-    assert is_settled(make_passed(looks=2), 0.9)
-    assert not is_settled(make_passed(looks=1), 0.9)
-
-
 def test_frames_that_read_something_else_do_not_agree() -> None:
     passed = make_passed(looks=2)
     other = Plate((0, 0, 9, 9), 0.9, "A128BC77", 0.9, format="ru_car")
     changed = replace(passed.observations[1], plate=other)
 
     assert not is_settled(replace(passed, observations=(passed.observations[0], changed)), 0.9)
-
-
-def test_the_score_must_reach_the_threshold() -> None:
-    assert is_settled(make_passed(text_score=0.9), 0.9)
-    assert not is_settled(make_passed(text_score=0.89), 0.9)
 
 
 def test_an_unreadable_plate_opens_nothing() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from plate_cameras.configuration import Camera, Configuration, Schedule
+from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
@@ -156,10 +155,6 @@ class Site:
             await asyncio.sleep(0.02)
 
 
-def test_a_vehicle_of_the_list_opens_the_gate() -> None:
-    assert Site().offer(make_pass_event(), records=1) == [("north", "opened")]
-
-
 def test_a_stranger_leaves_no_record() -> None:
     assert Site().offer(make_pass_event(text="M456OP199")) == []
 
@@ -193,19 +188,6 @@ def test_the_delay_counts_from_the_first_frame_that_shows_the_plate() -> None:
     assert seen_s == pytest.approx(FRAME_AGE_S + 1.5)  # it was seen for so long
 
 
-def test_a_direction_that_is_known_later_opens_the_gate_then() -> None:
-    site = Site(make_gate(direction="towards"))
-    events = [make_pass_event(direction=""), make_pass_event("updated", direction="towards")]
-
-    assert site.offer(*events, records=1) == [("north", "opened")]
-
-
-def test_a_new_text_must_agree_as_well() -> None:
-    doubtful = make_pass_event("updated", text_score=0.65)
-
-    assert Site().offer(make_pass_event(text="M456OP199"), doubtful) == []
-
-
 def test_a_new_text_opens_when_frames_agree_on_it() -> None:
     doubtful = make_pass_event("updated", text_score=0.65)
     events = [make_pass_event(text="M456OP199"), doubtful, make_pass_event("updated")]
@@ -218,13 +200,6 @@ def test_a_text_that_was_agreed_stays_so_while_the_score_wavers() -> None:
     there = make_pass_event("updated", zones=("entry",), text_score=0.85)
 
     assert site.offer(make_pass_event(zones=()), there, records=1) == [("north", "opened")]
-
-
-def test_a_gate_may_want_a_higher_score() -> None:
-    site = Site(make_gate(agreement_threshold=0.99))
-
-    assert site.offer(make_pass_event(text_score=0.98), records=1) == [("north", "refused")]
-    assert site.told[0].reason == "the text's score is below 0.99"
 
 
 def test_several_gates_open_for_one_vehicle() -> None:
@@ -257,17 +232,6 @@ def test_two_cameras_see_a_vehicle_and_the_gate_opens_once() -> None:
     assert site.relays["north"].switched == ["on"]
 
 
-def test_a_gate_has_hours() -> None:
-    hour = datetime.fromtimestamp(NOW_S).hour
-    closed = Schedule(start=f"{(hour + 2) % 24:02d}:00", end=f"{(hour + 3) % 24:02d}:00")
-    site = Site(make_gate(schedule=closed))
-
-    assert site.offer(make_pass_event(), make_pass_event("updated"), records=1) == [
-        ("north", "refused")
-    ]
-    assert site.told[0].reason == "outside the gate's schedule"
-
-
 def test_a_vehicle_of_an_old_frame_is_refused() -> None:
     site = Site()
     site.is_blind = True
@@ -277,46 +241,11 @@ def test_a_vehicle_of_an_old_frame_is_refused() -> None:
     assert site.told[0].reason == "the last frame is too old"
 
 
-def test_a_database_that_is_away_does_not_stop_known_vehicles() -> None:
-    site = Site()
-
-    async def act(controller: GateController, lists: KnownLists) -> None:
-        site.store.fails = StoreUnavailable("away")
-        await lists.read()
-        controller.offer(make_pass_event())
-        await reached(lambda: site.told, "an opening")
-
-    site.run(act)
-    assert site.outcomes == [("north", "opened")]
-
-
 def test_lists_that_were_never_read_open_nothing() -> None:
     lists = ListsInMemory()
     lists.fails = StoreUnavailable("away")
 
     assert Site(lists=lists).offer(make_pass_event()) == []
-
-
-def test_lists_that_are_too_old_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    site = Site(make_gate(stale_lists_s=60))
-    monkeypatch.setattr(KnownLists, "age_s", 61.0)
-
-    assert site.offer(make_pass_event(), records=1) == [("north", "refused")]
-    assert site.told[0].reason == "the lists could not be read for 60 s"
-
-
-def test_a_vehicle_that_waits_gets_in_when_it_is_put_on_the_list() -> None:
-    site = Site(lists=ListsInMemory([make_list(ListEntry("M456OP199"))]))
-
-    async def act(controller: GateController, lists: KnownLists) -> None:
-        controller.offer(make_pass_event())
-        site.store.lists = [make_list(ListEntry(TEXT), revision=2)]
-        await lists.read()
-        await reached(lambda: site.told, "an opening")
-
-    site.run(act)
-    assert site.outcomes == [("north", "opened")]
-    assert site.told[0].delay_s == 0
 
 
 def test_a_vehicle_that_has_left_is_not_looked_at_again() -> None:

@@ -164,20 +164,6 @@ def test_a_connection_that_ends_early_is_not_tried_again(answer: bytes) -> None:
     assert len(received) == 1
 
 
-def test_two_openings_use_two_connections() -> None:
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-
-    async def run(url: str) -> None:
-        relay = HttpRelay(make_gate(url=url, options={"method": "GET"}), {})
-        await relay.switch_on(REQUEST)
-        await relay.switch_on(REQUEST)
-        await relay.close()
-
-    with rough_server(answer, answer) as (url, received):
-        asyncio.run(run(url))
-    assert len(received) == 2
-
-
 def test_a_long_body_is_not_read() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
 
@@ -259,15 +245,17 @@ def test_the_text_of_a_relay_is_told_in_one_line(answer: bytes) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_the_cookies_of_a_relay_are_not_kept() -> None:
+def test_each_opening_has_its_own_connection_and_no_cookie() -> None:
     baking = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"
 
     async def run(url: str) -> None:
-        relay = HttpRelay(make_gate(url=url), {})
+        named = url.replace("127.0.0.1", "localhost")  # aiohttp takes no cookie of an address
+        relay = HttpRelay(make_gate(url=named), {})
         await relay.switch_on(REQUEST)
         await relay.switch_on(REQUEST)
         await relay.close()
 
     with rough_server(baking, baking) as (url, received):
         asyncio.run(run(url))
+    assert len(received) == 2
     assert b"cookie" not in b"".join(received).lower()

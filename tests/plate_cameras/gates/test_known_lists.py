@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from plate_cameras.gates.known_lists import DAY_S, OVERLAP_S, HoldOffs, KnownLists
+from plate_cameras.gates.known_lists import DAY_S, HoldOffs, KnownLists
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings.gate_openings import GateOpening
@@ -59,10 +59,6 @@ class Shelf:
 
     def read(self) -> None:
         run_virtually(self.lists.read())
-
-
-def test_lists_that_were_never_read_are_infinitely_old() -> None:
-    assert Shelf().lists.age_s == float("inf")
 
 
 def test_the_age_counts_from_the_beginning_of_the_call() -> None:
@@ -125,15 +121,6 @@ def test_a_failure_that_lasts_is_told_once_for_each_reason(
     shelf.read()
 
     assert len(caplog.records) == 3
-
-
-def test_openings_of_a_day_are_read_at_first_and_then_the_new_ones() -> None:
-    shelf = Shelf()
-    shelf.read()
-    shelf.now_s += 5
-    shelf.read()
-
-    assert shelf.within_s == [DAY_S, 5 + OVERLAP_S]
 
 
 def test_openings_are_read_up_to_the_age_that_counts_but_at_first() -> None:

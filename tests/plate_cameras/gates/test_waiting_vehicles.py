@@ -62,27 +62,6 @@ def test_an_entry_that_is_removed_while_its_vehicle_waits_opens_nothing(world: G
     assert outcomes(world)[1:] == [("refused", "the plate is on none of the gate's lists any more")]
 
 
-def test_an_entry_that_expires_while_its_vehicle_waits_opens_nothing(world: GateWorld) -> None:
-    world.put_entry(ListEntry(TEXT, valid_until_s=world.store.unix_s_now() + 3))
-    world.reload(open_s=8.0)
-    world.wait(1.5)
-    occupy(world)
-    world.appear(TEXT)
-    world.wait(60)
-
-    assert [outcome for outcome, _ in outcomes(world)] == ["opened", "refused"]
-
-
-def test_an_entry_whose_time_begins_lets_its_vehicle_in(world: GateWorld) -> None:
-    world.put_entry(ListEntry(TEXT, valid_from_s=world.store.unix_s_now() + 300))
-    world.appear(TEXT)
-    world.wait(295)
-    assert world.told == []
-    world.wait(7)
-
-    assert outcomes(world) == [("opened", "")]
-
-
 def test_a_schedule_that_begins_lets_a_vehicle_in_and_the_refusal_is_recorded_once(
     world: GateWorld,
 ) -> None:
@@ -131,24 +110,6 @@ def test_a_gate_that_is_edited_decides_for_those_who_wait(
     world.wait(60)
 
     assert [one for one, _ in outcomes(world)] == ["opened", outcome]
-
-
-def test_a_gate_that_is_edited_opens_for_those_whom_it_refused(world: GateWorld) -> None:
-    world.reload(schedule=NIGHT)
-    world.appear(OTHER)
-    world.wait(60)
-    world.reload(schedule=Schedule())
-    world.wait(1.1)
-
-    assert [outcome for outcome, _ in outcomes(world)] == ["refused", "opened"]
-
-
-def test_a_camera_that_is_blind_opens_nothing(world: GateWorld) -> None:
-    world.appear(TEXT)
-    world.is_blind = True
-    world.put_entry(ListEntry(TEXT))
-    world.wait(9)  # it reads the list within this time, and the last frame is young enough
-    assert outcomes(world) == [("opened", "")]
 
 
 def test_a_camera_that_is_blind_for_long_opens_nothing_until_it_sees(world: GateWorld) -> None:
@@ -245,14 +206,6 @@ def test_a_relay_that_comes_back_lets_the_vehicle_in(world: GateWorld) -> None:
     world.wait(2)
 
     assert outcomes(world)[1:] == [("opened", "")]
-
-
-def test_a_restart_does_not_ask_again_for_the_same_pass(world: GateWorld) -> None:
-    world.appear(OTHER)
-    world.restart()
-    world.wait(60)
-
-    assert [outcome for outcome, _ in outcomes(world)] == ["opened"]
 
 
 def test_vehicles_wait_in_the_order_of_their_arrival_also_over_an_edit(world: GateWorld) -> None:

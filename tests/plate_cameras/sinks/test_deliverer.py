@@ -227,10 +227,6 @@ def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
     ]
 
 
-def test_a_drain_without_sinks_ends_at_once() -> None:
-    assert asyncio.run(Deliverer({}, MemoryOutbox()).drain(20)) == 0
-
-
 def test_all_that_waited_for_a_receiver_that_was_gone_is_due_when_it_is_enabled() -> None:
     outbox, receiver = MemoryOutbox(), ScriptedReceiver(ReceiverGone("410"))
     outbox.add([make_delivery(number) for number in (1, 2)])

@@ -109,10 +109,10 @@ async def accept_and_say_no_more(server: Server, writer: asyncio.StreamWriter) -
     await asyncio.Event().wait()
 
 
-def make_webhook(port: int) -> WebhookReceiver:
-    return WebhookReceiver(
-        Sink("erp", "webhook", f"http://127.0.0.1:{port}/", private_addresses=True), {}
-    )
+def make_webhook(port: int, host: str = "127.0.0.1") -> WebhookReceiver:
+    """Return a webhook. Of an address aiohttp takes no cookies, of the name localhost it does."""
+    sink = Sink("erp", "webhook", f"http://{host}:{port}/", private_addresses=True)
+    return WebhookReceiver(sink, {})
 
 
 def make_mqtt(port: int) -> MqttReceiver:
@@ -164,7 +164,7 @@ def test_cookies_are_not_kept() -> None:
     async def run() -> bytes:
         server = Server(set_many_cookies)  # type: ignore[arg-type]
         async with server.running():
-            receiver = make_webhook(server.port)
+            receiver = make_webhook(server.port, "localhost")
             await receiver.send(DELIVERY)
             await receiver.send(DELIVERY)
             await receiver.close()

@@ -147,23 +147,6 @@ def test_an_event_that_cannot_be_delivered_is_given_up_at_once() -> None:
     assert (site.queue.status.abandoned, site.queue.is_resting) == (1, False)
 
 
-def test_any_exception_of_a_receiver_is_a_failed_attempt() -> None:
-    class Broken(ScriptedReceiver):
-        async def send(self, delivery: Delivery) -> None:
-            raise KeyError("secret")
-
-    site = Site(Broken(), [make_delivery(1)])
-    site.deliver()
-    assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, "KeyError")
-
-
-def test_a_receiver_may_take_several_events_at_once() -> None:
-    site = Site(WideReceiver(), [make_delivery(number) for number in range(10)])
-    site.deliver()
-    assert (site.receiver.most, site.queue.status.delivered) == (4, 10)
-    assert len(site.receiver.received) == 10
-
-
 def test_the_events_of_a_pass_are_never_on_their_way_together() -> None:
     events = [make_delivery(1, pass_id="a", kind="agreed"), make_delivery(2, pass_id="a")]
     site = Site(WideReceiver(), events)
@@ -242,13 +225,6 @@ def test_several_failures_at_once_are_one_outage() -> None:
     assert len(site.receiver.received) == 10
 
 
-def test_one_bad_event_among_several_stops_none() -> None:
-    site = Site(WideReceiver(AWAY), [make_delivery(number) for number in range(8)])
-    site.deliver()
-    assert len(site.receiver.received) == 7
-    assert not site.queue.is_resting
-
-
 def test_what_fails_is_told_once_and_when_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
     busy = DeliveryError("busy")
     site = Site(ScriptedReceiver(AWAY, AWAY, AWAY, busy), [make_delivery(at) for at in range(9)])
@@ -302,24 +278,11 @@ def test_the_pauses_of_an_event_grow_to_half_a_day(monkeypatch: pytest.MonkeyPat
     assert [find_pause_s(attempts) for attempts in (0, 20)] == [2.5, 6 * 3600]
 
 
-def test_an_event_is_tried_for_three_days() -> None:
-    assert (GIVE_UP_S, MIN_ATTEMPTS) == (3 * 24 * 3600, 10)
-
-
 def find_pause_s(attempts: int) -> float:
     """Return the seconds until an event is due again after a further failure."""
     site = Site(ScriptedReceiver(AWAY), [replace(make_delivery(0), attempts=attempts)])
     site.deliver()
     return site.outbox.next_due_s("erp") - site.now_s
-
-
-def test_new_events_do_not_shorten_a_pause_that_a_receiver_asks_for() -> None:
-    site = Site(ScriptedReceiver(DeliveryError("busy", retry_after_s=90)), [make_delivery(1)])
-    site.deliver()
-    assert site.queue.is_resting
-    site.now_s += 90
-    site.deliver()
-    assert not site.queue.is_resting
 
 
 def test_a_receiver_that_is_gone_amid_others_gets_no_more() -> None:
@@ -340,6 +303,11 @@ def test_an_enabled_receiver_gets_at_once_what_had_failed_often() -> None:
     site.queue.enable()
     site.deliver()
     assert site.receiver.received == ["pass-1-closed"]
+
+
+class Broken(ScriptedReceiver):
+    async def send(self, delivery: Delivery) -> None:
+        raise KeyError("secret")
 
 
 class Cancelled(ScriptedReceiver):
@@ -364,6 +332,7 @@ class Clinging(ScriptedReceiver):
 @pytest.mark.parametrize(
     ("receiver", "reason"),
     [
+        pytest.param(Broken(), "KeyError", id="has-another-exception"),
         pytest.param(Cancelled(), "CancelledError", id="cancels-itself"),
         pytest.param(Exiting(), "SystemExit", id="ends-the-process"),
         pytest.param(HangingReceiver(), "no answer within 0.05 s", id="hangs"),

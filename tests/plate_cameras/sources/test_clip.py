@@ -53,21 +53,21 @@ def write(file: Path, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("form", "codec"),
+    ("form", "codec", "name"),
     [
-        ("mp4", "libx264"),
-        ("mpegts", "libx264"),
-        ("matroska", "libx264"),
-        ("flv", "libx264"),
-        ("mpeg", "mpeg2video"),
-        ("avi", "mjpeg"),
-        ("h264", "libx264"),
-        ("hevc", "libx265"),
-        ("mjpeg", "mjpeg"),
-        ("m4v", "mpeg4"),
+        ("mp4", "libx264", "CLIP.TS"),
+        ("mpegts", "libx264", "clip.webm"),
+        ("matroska", "libx264", "clip.mts"),
+        ("flv", "libx264", "clip"),
+        ("mpeg", "mpeg2video", "clip.txt"),
+        ("avi", "mjpeg", "clip.webm"),
+        ("h264", "libx264", "clip.mts"),
+        ("h264", "libx264", "clip.txt"),
+        ("hevc", "libx265", "CLIP.TS"),
+        ("mjpeg", "mjpeg", "clip"),
+        ("m4v", "mpeg4", "clip.txt"),
     ],
 )
-@pytest.mark.parametrize("name", ["clip", "CLIP.TS", "clip.mts", "clip.webm", "clip.txt"])
 def test_a_file_is_known_by_its_content(tmp_path: Path, form: str, codec: str, name: str) -> None:
     clip = encode(street(FRAMES), form=form, codec=codec)
     assert play(write(tmp_path / name, clip)) == WANTED

@@ -134,7 +134,7 @@ def stamps(seconds: float, pts_s: Sequence[float | None]) -> list[Arrival]:
 
 STEPPED = [
     pytest.param([*usual(10), Arrival(10, wall_s=step), *usual(20, from_s=10.04)], id=f"{step:+g}")
-    for step in (-2, -30, -3600, -40 * 86400, 2, 30, 3600, 40 * 86400)
+    for step in (-2, -40 * 86400, 2, 3600)
 ]
 REPORTED = [
     pytest.param(
@@ -142,8 +142,8 @@ REPORTED = [
         + [Arrival(n / RATE, 0.0, WALL + off) for n in range(RATE * after, RATE * (after + 12))],
         id=f"report after {after} s of a clock {off:+g} s off",
     )
-    for after in (0, 3, 15)
-    for off in (0, -5, -20, -55, -3600, 20, 55, 1e12, -1e12, nan, inf)
+    for after in (0, 3)
+    for off in (-5, -55, -3600, 20, 1e12, nan)
 ]
 WRONG = [
     pytest.param(stamps(20, series), id=name)
@@ -201,7 +201,7 @@ def phases(drawn: Sequence[tuple[int, float | None, float, float, float | None]]
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(PHASE, max_size=6).map(phases), st.lists(st.tuples(ANY_PTS, ANY_STEP), max_size=99))
 def test_no_sequence_of_time_stamps_and_steps_changes_the_rate(
     arrivals: list[Arrival], scattered: list[tuple[float | None, float]]

@@ -63,6 +63,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def database(url: str) -> Iterator[Database]:
+    """Return further connections to the store's database."""
+    opened = Database(url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
 def store(url: str, tmp_path: Path) -> Iterator[PassStore]:
     """Return a store whose clock stands at NOW_S."""
     # The pictures of the tests are no JPEG files, so they cannot be blurred.

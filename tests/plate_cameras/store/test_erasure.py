@@ -14,7 +14,6 @@ from orchestrator.formats.transliteration import to_cyrillic
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import picture_removals, remains
-from plate_cameras.store.erasing.erasures import forget
 from plate_cameras.store.erasing.plate_traces import redact, without_text
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.factory import open_store
@@ -25,7 +24,6 @@ from plate_cameras.store.openings.opening_log import FILE, REJECTED
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import (
-    erased_passes,
     erasures,
     gate_openings,
     passes,
@@ -344,35 +342,6 @@ def test_an_event_that_comes_late_from_elsewhere_is_not_kept(
     elsewhere.close()
 
 
-def test_a_new_pass_of_a_deleted_plate_is_kept(store: PassStore) -> None:
-    store.delete_plate(TEXT, REQUESTER)
-    store.write([event_of_the_plate("new", first_seen_s=NOW_S + 61)], [])
-
-    assert find_ids(store, PassQuery()) == ["new"]
-
-
-def test_a_late_pass_of_another_vehicle_is_kept_without_the_text(store: PassStore) -> None:
-    store.delete_plate(TEXT, REQUESTER)
-    store.write([misread()], [WEBHOOK])
-
-    details = store.get("misread", REQUESTER)
-    assert details.found.candidates == (("Y903XK77", 0.9),)
-    assert [reading.text for reading in details.readings] == ["", "Y903XK77", "Y903XK77"]
-    (delivery,) = store.outbox.claim(WEBHOOK.name, 9, 4e9, 60)
-    assert TEXT not in str(delivery.document)
-
-
-def test_deletions_are_forgotten_after_a_day(store: PassStore, url: str) -> None:
-    store.delete_plate(TEXT, REQUESTER)
-    assert len(rows_of(url, erasures.c.number)) == 1
-    assert TEXT not in str(rows_of(url, erasures.c.salt, erasures.c.digest))
-    store.delete_expired(NOW_S)
-    assert len(rows_of(url, erasures.c.number)) == 1
-
-    forget(store.writer.database, NOW_S + DAY_S + 1)
-    assert rows_of(url, erasures.c.number) == []
-
-
 def test_an_event_of_a_corrected_pass_tells_the_plate_no_more(
     store: PassStore, tmp_path: Path
 ) -> None:
@@ -466,34 +435,3 @@ def test_a_deletion_goes_on_after_an_error_and_retention_ends_it(
     assert rows_of(url, erasures.c.is_done) == [(True,)]
     assert files_with(tmp_path, TEXT.encode()) == []
     assert files_with(tmp_path, b"crop a") == []
-
-
-def test_a_new_record_of_a_gate_is_kept_after_a_deletion(store: PassStore, url: str) -> None:
-    store.delete_plate(TEXT, REQUESTER)
-    record = GateOpening("g", "gate", "a", TEXT, "", "", "opened", "", NOW_S + 61, id="new")
-    store.openings.write([record])
-
-    assert rows_of(url, gate_openings.c.id) == [("new",)]
-
-
-def test_ids_of_deleted_passes_are_forgotten_after_a_day(store: PassStore, url: str) -> None:
-    store.write([event_of_the_plate("a")], [])
-    store.delete_plate(TEXT, REQUESTER)
-    assert rows_of(url, erased_passes.c.id) == [("a",)]
-
-    forget(store.writer.database, NOW_S + DAY_S + 1)
-    assert rows_of(url, erased_passes.c.id) == []
-
-
-def test_an_unsure_reading_of_the_plate_is_not_kept_either(
-    store: PassStore, tmp_path: Path
-) -> None:
-    store.delete_plate(TEXT, REQUESTER)
-    event = make_event("misread", "Y903XK77")
-    first, *others = event.passed.observations
-    unsure = replace(first, plate=replace(first.plate, text="", raw_text=TEXT, candidates=()))
-    passed = replace(event.passed, observations=(unsure, *others), candidates=((TEXT, 0.2),))
-    store.writer.write(address([replace(event, passed=passed)], [], NOW_S))
-
-    assert store.get("misread", REQUESTER).readings[0].score == 0.0
-    assert files_with(tmp_path, TEXT.encode()) == []

@@ -31,7 +31,7 @@ from plate_cameras.store.writing.live_tables import CameraState, Still
 from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, REQUESTER, WEBHOOK, make_event
 
 HOUR_S = 3600.0
-STEPS = (60.0, HOUR_S, 40 * DAY_S, 400 * DAY_S)
+STEPS = (HOUR_S, 400 * DAY_S)
 TABLES = (passes, deliveries, gate_openings, searches, pass_changes, camera_states, camera_stills)
 OPENING = GateOpening("north", "gate", "", "A123BC77", "", "", "opened", "", NOW_S)
 ANNA = AttemptLimit("name anna", 3, 10)

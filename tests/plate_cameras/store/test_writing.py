@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from plate_cameras.configuration import Camera, Sink, Store
+from plate_cameras.configuration import Camera, Sink
 from plate_cameras.passes import to_document
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.factory import open_store
-from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore
 from tests.plate_cameras.store.stored_events import (
     NOW_S,
     REQUESTER,
     WEBHOOK,
-    find_ids,
     make_event,
 )
-
-
-def test_nothing_is_written_of_no_events(store: PassStore) -> None:
-    store.write([], [WEBHOOK])
-
-    assert find_ids(store, PassQuery()) == []
 
 
 def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None:
@@ -61,58 +51,6 @@ def test_an_unknown_picture_is_said(store: PassStore, digest: str) -> None:
         store.picture(digest)
 
 
-def test_a_later_event_replaces_the_pass(store: PassStore) -> None:
-    store.write([make_event("a", "A128BC77", "agreed")], [])
-    later = make_event("a", "A123BC77", last_seen_s=NOW_S, zones=("street",))
-    store.write([later], [])
-
-    assert find_ids(store, PassQuery()) == ["a"]
-    assert find_ids(store, PassQuery("A128BC77")) == find_ids(store, PassQuery("A128*")) == []
-    assert find_ids(store, PassQuery("A123*")) == find_ids(store, PassQuery(zones=("street",)))
-    assert find_ids(store, PassQuery(zones=("drive",))) == []
-
-
-@pytest.mark.parametrize(
-    "late",
-    [
-        pytest.param(make_event("a", "B777BB77", "updated", last_seen_s=NOW_S + 9), id="closed"),
-        pytest.param(make_event("a", "B777BB77", last_seen_s=NOW_S - 60), id="older"),
-    ],
-)
-def test_a_repeated_older_event_changes_nothing(store: PassStore, late: object) -> None:
-    store.write([make_event("a")], [])
-    store.write([late], [])  # type: ignore[list-item]
-
-    assert store.get("a", REQUESTER).found.text == "A123BC77"
-
-
-def test_the_last_event_of_a_write_counts(store: PassStore) -> None:
-    store.write([make_event("a", "A128BC77", "agreed"), make_event("a")], [WEBHOOK])
-
-    assert find_ids(store, PassQuery("A123BC77")) == ["a"]
-
-
-def test_a_picture_that_was_replaced_is_removed(store: PassStore) -> None:
-    store.write([make_event("a", kind="agreed")], [])
-    old = store.get("a", REQUESTER).found.crop or ""
-    event = make_event("a")
-    best = replace(event.passed.best, crop_jpeg=b"sharper")
-    store.write([replace(event, passed=replace(event.passed, best=best))], [])
-    store.delete_expired(NOW_S)
-
-    with pytest.raises(UnknownName):
-        store.picture(old)
-    assert store.picture(store.get("a", REQUESTER).found.crop or "") == b"sharper"
-
-
-def test_whole_frames_are_left_out_unless_wanted(url: str, tmp_path: Path) -> None:
-    store = open_store(Store(url=url), tmp_path)
-    store.write([make_event("a")], [])
-
-    assert store.get("a", REQUESTER).found.frame is None
-    store.close()
-
-
 def test_each_sink_gets_the_events_it_wants(store: PassStore) -> None:
     others = (Sink("file", "jsonl", "f", events=("closed",)), Sink("yard", "jsonl", "y"))
     sinks = (WEBHOOK, others[0], replace(others[1], cameras=("yard",)))
@@ -121,19 +59,6 @@ def test_each_sink_gets_the_events_it_wants(store: PassStore) -> None:
     assert [one.id for one in store.outbox.claim("webhook", 9, NOW_S, 60)] == ["a_agreed_0"]
     assert [one.id for one in store.outbox.claim("file", 9, NOW_S, 60)] == ["a_closed_0"]
     assert store.outbox.claim("yard", 9, NOW_S, 60) == []
-
-
-def test_a_repeated_write_makes_no_second_delivery(store: PassStore) -> None:
-    events = [
-        make_event("a", kind="agreed"),
-        make_event("a", kind="updated", last_seen_s=NOW_S - 30),
-        make_event("a", kind="updated", last_seen_s=NOW_S - 20),
-        make_event("a", last_seen_s=NOW_S - 10),
-    ]
-    store.write(events, [WEBHOOK])
-    store.write(events, [WEBHOOK])
-
-    assert store.outbox.replay("webhook", 0, NOW_S) == 4
 
 
 def test_a_document_tells_the_hits(store: PassStore) -> None:

@@ -10,9 +10,7 @@ import pytest
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Zone
 from plate_cameras.tracking.looks import (
-    Look,
     best_text,
-    middle_of,
     quality_of,
     take_looks,
 )
@@ -20,9 +18,7 @@ from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
     frame,
-    live_frame,
     look,
-    look_at,
     observation,
     plate,
 )
@@ -46,14 +42,6 @@ def test_a_look_is_measured_in_frame_widths() -> None:
     assert seen.shape == pytest.approx(log(5))
     assert (seen.text, seen.text_score, seen.is_cut) == (TEXT, 0.8, False)
     assert (seen.observation.time_s, seen.observation.sharpness) == (2, 1)
-
-
-def test_a_look_has_the_steady_moment_of_its_frame() -> None:
-    assert look_at(live_frame(70.0, 1.8e9), plate((300, 200))).observation.time_s == 70
-
-
-def test_the_middle_of_a_plate_is_a_part_of_the_frame() -> None:
-    assert middle_of(plate((250, 125)), frame(0)) == (0.25, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +160,3 @@ def test_the_sharper_of_two_plates_with_a_text_counts() -> None:
     plates = plate((200, 100)), plate((600, 100))
     assert texts(*plates, pixels=KnownSharpness({150: 0.1})) == [(TEXT, 550)]
     assert texts(*plates, pixels=KnownSharpness({550: 0.1})) == [(TEXT, 150)]
-
-
-def test_looks_stay_in_their_order() -> None:
-    plates = [plate((x, 100), text) for x, text in ((600, ""), (400, TEXT), (200, OTHER))]
-    found: list[Look] = [*take_looks(CAMERA, frame(0), Plates((*plates,)), KnownSharpness())]
-    assert [one.text for one in found] == ["", TEXT, OTHER]

@@ -182,11 +182,6 @@ def test_the_same_text_is_the_same_vehicle_as_far_as_it_can_have_come(
     assert found == pytest.approx(expected) if expected else found >= NEW_PASS
 
 
-def test_the_same_text_at_the_predicted_place_costs_no_more_than_without_the_text() -> None:
-    found = cost(seen_once(text=TEXT), look(0, plate((300, 200), TEXT, 1.0)))
-    assert found == pytest.approx(NOW - 8)
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -203,10 +198,6 @@ def test_texts_that_are_certain_cost_by_their_different_characters(
 ) -> None:
     found = compare_texts(seen_once(text=TEXT), look(0, plate((300, 200), text, 1.0)))
     assert found == expected
-
-
-def test_a_pass_without_a_text_is_like_any_text() -> None:
-    assert compare_texts(seen_once(), look(0, plate((300, 200), TEXT, 1.0))) == (0, False)
 
 
 def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None:
@@ -245,12 +236,6 @@ def test_texts_weigh_as_much_as_they_are_sure(
         seen_once(text=TEXT, score=score), look(0, plate((300, 200), text, score))
     )
     assert found == (pytest.approx(expected[0]), expected[1])
-
-
-def test_no_looks_and_no_passes_are_no_pairs() -> None:
-    assert match([], [], 0, MOTION_S) == []
-    assert match([seen_once()], [], 0, MOTION_S) == []
-    assert match([], [look(0, plate((300, 200), TEXT))], 0, MOTION_S) == []
 
 
 def test_each_look_goes_to_the_pass_that_makes_all_together_cheapest() -> None:

@@ -44,14 +44,6 @@ def closed(events: Sequence[PassEvent]) -> list[str]:
     return [event.passed.text for event in events if event.kind == "closed"]
 
 
-def test_no_frames_have_no_passes() -> None:
-    assert new_tracker().close() == []
-
-
-def test_frames_without_plates_have_no_passes() -> None:
-    assert follow(new_tracker(), [(0, []), (1, [])]) == []
-
-
 def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
     events = follow(new_tracker(), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
     assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
@@ -61,45 +53,11 @@ def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
     assert (passed.progress, passed.format, passed.id) == ("closed", "ru_car", "1")
 
 
-def test_the_passes_of_the_last_frame_are_known() -> None:
-    tracker = new_tracker()
-    assert tracker.shown == ()
-    tracker.update(frame(0), Plates((plate((100, 100), FIRST), plate((600, 400), SECOND))))
-    assert tracker.shown == ("1", "2")
-    tracker.update(frame(0.5), Plates((plate((600, 400), SECOND),)))
-    assert tracker.shown == ("2",)
-    tracker.update(frame(1), Plates(()))
-    assert tracker.shown == ()
-
-
-def test_times_may_be_irregular_and_equal() -> None:
-    times = (0, 0.03, 0.03, 0.4, 0.41, 1.2, 2.4, 2.5)
-    assert closed(follow(new_tracker(), alone(crossing(times)))) == [FIRST]
-
-
 def test_the_event_agreed_comes_with_the_second_look() -> None:
     tracker = new_tracker()
     (first, second) = crossing((0, 0.5))
     assert tracker.update(frame(0), Plates((first[1],))) == []
     assert kinds(tracker.update(frame(0.5), Plates((second[1],)))) == [("agreed", FIRST)]
-
-
-def test_readings_that_are_not_sure_enough_agree_only_later() -> None:
-    tracker = new_tracker(replace(CAMERA, agreement_threshold=0.999))
-    looks = alone(crossing((0, 0.5, 1, 1.5, 2)))
-    events = follow(tracker, looks)
-    assert events[0].kind == "agreed"
-    assert events[0].passed.last_seen_s > 0.5
-
-
-def test_two_cars_that_swap_their_places_keep_their_passes() -> None:
-    times = [number / 5 for number in range(11)]
-    looks: Looks = [
-        (t, [plate((200 + 200 * t, 150), FIRST), plate((600 - 200 * t, 155), SECOND)])
-        for t in times
-    ]
-    events = follow(new_tracker(), looks)
-    assert sorted(closed(events)) == [FIRST, SECOND]
 
 
 def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
@@ -128,14 +86,6 @@ def test_a_car_that_stops_and_goes_on_is_one_pass() -> None:
     assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
 
 
-def test_a_standing_car_that_is_hidden_for_fifteen_seconds_is_one_pass() -> None:
-    looks: Looks = [(n / 2, [plate((300, 100))]) for n in range(10)]
-    looks += [(5 + n / 2, [plate((300, 230), SECOND)]) for n in range(1, 3)]
-    looks += [(6 + n / 2, []) for n in range(28)]
-    looks += [(20 + n / 2, [plate((301, 100))]) for n in range(4)]
-    assert sorted(closed(follow(new_tracker(), looks))) == [FIRST, SECOND]
-
-
 @pytest.mark.parametrize("text", ["A124BC77", "A145BC77"])
 def test_cars_of_one_series_that_stop_at_a_barrier_are_passes_of_their_own(text: str) -> None:
     looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
@@ -159,32 +109,11 @@ def test_cars_that_follow_each_other_are_split_by_their_texts() -> None:
     assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
 
 
-def test_another_text_at_the_same_place_is_another_pass() -> None:
-    looks: Looks = [(n / 4, [plate((300, 100), FIRST, 0.95)]) for n in range(8)]
-    looks += [(2 + n / 4, [plate((302, 100), SECOND, 0.95)]) for n in range(8)]
-    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
-
-
 def test_one_misreading_in_the_middle_of_a_pass_is_no_pass() -> None:
     looks = alone(crossing((0, 0.25, 0.5)))
     looks += [(0.75, [plate((325, 100), SECOND, 0.95)])]
     looks += alone(crossing((1, 1.25)))
     assert closed(follow(new_tracker(), looks)) == [FIRST]
-
-
-def test_a_car_that_comes_back_after_minutes_is_a_new_pass() -> None:
-    tracker = new_tracker()
-    looks = alone(crossing((0, 0.5, 1))) + alone([(180 + t, one) for t, one in crossing((0, 0.5))])
-    assert closed(follow(tracker, looks)) == [FIRST, FIRST]
-
-
-def test_a_moving_car_is_closed_when_no_frames_come() -> None:
-    tracker = new_tracker()
-    tracker.update(frame(0), Plates((plate((100, 100)),)))
-    tracker.update(frame(0.5), Plates((plate((250, 100)),)))
-    assert tracker.advance(2) == []
-    assert kinds(tracker.advance(10)) == [("closed", FIRST)]
-    assert tracker.close() == []
 
 
 def test_a_standing_car_stays_open_when_no_frames_come() -> None:
@@ -217,11 +146,11 @@ def test_a_standing_car_whose_place_another_has_taken_is_closed() -> None:
 def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
     row = [plate((150 + 200 * n, 100), f"A{n}23BC77") for n in range(4)]
     tracker = new_tracker()
-    events = [event for n in range(600) for event in tracker.update(frame(n / 2), Plates((*row,)))]
+    events = [event for n in range(150) for event in tracker.update(frame(n / 2), Plates((*row,)))]
     assert [event.kind for event in events] == ["agreed"] * 4
     passes = [event.passed for event in tracker.close()]
     assert [len(one.observations) for one in passes] == [MAX_OBSERVATIONS] * 4
-    assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 299.5)}
+    assert {(one.first_seen_s, one.last_seen_s) for one in passes} == {(0, 74.5)}
 
 
 @pytest.mark.parametrize(
@@ -270,11 +199,6 @@ def test_a_car_that_the_frames_edge_cuts_keeps_the_text_of_its_whole_looks(order
     assert len({event.passed.id for event in events}) == 1
 
 
-def test_two_boxes_with_the_same_text_in_a_frame_are_one_vehicle() -> None:
-    body = [(t, [one, plate((500, 300), FIRST, 0.6, width=200)]) for t, one in crossing((0, 0.5))]
-    assert closed(follow(new_tracker(), body)) == [FIRST]
-
-
 def test_the_best_frame_is_one_that_shows_the_text() -> None:
     pixels = KnownSharpness({150: 0.5, 250: 0.9, 350: 0.3})
     looks: Looks = [
@@ -287,13 +211,6 @@ def test_the_best_frame_is_one_that_shows_the_text() -> None:
     assert best.observation.time_s == 0.5
     assert (best.frame_jpeg, best.crop_jpeg) == (b"0.5", b"crop of 0.5")
     assert best.size_wh == (1000, 500)
-
-
-def test_the_best_frame_names_the_other_plates_in_it() -> None:
-    neighbour = plate((900, 400), "M456OP199")
-    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
-    [event] = follow(new_tracker(masked), [(0.0, [plate((200, 100)), neighbour])])
-    assert event.passed.best.others == (neighbour.xyxy,)
 
 
 def test_the_crop_of_a_frame_is_made_once() -> None:
@@ -376,13 +293,6 @@ def test_a_stream_that_changes_its_size_keeps_its_passes() -> None:
     assert len(event.passed.observations) == 4
 
 
-def test_time_stamps_that_jump_back_begin_a_new_stream() -> None:
-    tracker = new_tracker()
-    for t, one in crossing((100, 100.5), speed=3):
-        tracker.update(frame(t), Plates((one,)))
-    assert kinds(tracker.update(frame(0), Plates(()))) == [("closed", FIRST)]
-
-
 @pytest.mark.parametrize(
     ("back_s", "ends"), [pytest.param(5.0, [], id="jitter"), pytest.param(5.25, [FIRST], id="jump")]
 )
@@ -429,20 +339,22 @@ def test_a_vehicle_is_gone_after_three_seconds_or_longer_if_frames_are_rare(
     assert closed(tracker.advance(last + gone_s + 0.001)) == [FIRST]
 
 
-def test_a_standing_vehicle_is_gone_after_twenty_seconds_of_frames_without_it() -> None:
+@pytest.mark.parametrize(
+    ("from_s", "step_s", "frames"),
+    [
+        pytest.param(1.75, 0.5, 40, id="without a rest"),
+        pytest.param(0.0, 3600.0, 10, id="after a rest of the camera, which counts two seconds"),
+    ],
+)
+def test_a_standing_vehicle_is_gone_after_twenty_seconds_of_frames_without_it(
+    from_s: float, step_s: float, frames: int
+) -> None:
     tracker = new_tracker()
     for n in range(8):
         tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
-    hidden = [kinds(tracker.update(frame(1.75 + n / 2), Plates(()))) for n in range(1, 42)]
-    assert hidden == [[]] * 40 + [[("closed", FIRST)]]
-
-
-def test_frames_after_a_rest_of_the_camera_count_two_seconds_each() -> None:
-    tracker = new_tracker()
-    for n in range(8):
-        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
-    rested = [kinds(tracker.update(frame(3600 * n), Plates(()))) for n in range(1, 12)]
-    assert rested == [[]] * 10 + [[("closed", FIRST)]]
+    times_s = [from_s + n * step_s for n in range(1, frames + 2)]
+    hidden = [kinds(tracker.update(frame(time_s), Plates(()))) for time_s in times_s]
+    assert hidden == [[]] * frames + [[("closed", FIRST)]]
 
 
 @pytest.mark.parametrize(
@@ -483,11 +395,6 @@ def test_a_poor_reading_does_not_take_the_place_of_a_standing_car() -> None:
     poor = plate((302, 100), SECOND, 0.3)
     assert kinds(tracker.update(frame(900), Plates((poor,)))) == []
     assert kinds(tracker.update(frame(901), Plates((plate((300, 100), FIRST, 0.95),)))) == []
-
-
-def test_ids_sort_by_time_and_number() -> None:
-    ids = [new_pass_id(time_s, number) for time_s, number in ((1.0, 1), (1.0, 2), (1.001, 3))]
-    assert ids == sorted(ids)
 
 
 @pytest.mark.parametrize(
@@ -562,8 +469,8 @@ TURNING: Looks = [
 ]
 
 
-@pytest.mark.parametrize("step_s", [-40 * 86400.0, -3600.0, -6.0, -0.3, 2.0, 3600.0, 40 * 86400.0])
-@pytest.mark.parametrize("at", [1, 2, 9, 15])
+@pytest.mark.parametrize("step_s", [-40 * 86400.0, -0.3, 3600.0])
+@pytest.mark.parametrize("at", [1, 9])
 def test_a_step_of_the_wall_clock_neither_splits_a_pass_nor_closes_another(
     step_s: float, at: int
 ) -> None:
@@ -575,15 +482,6 @@ def test_a_step_of_the_wall_clock_neither_splits_a_pass_nor_closes_another(
         assert all(later > earlier for earlier, later in pairwise(last))
     assert {event.passed.last_seen_s for event in events[-2:]} == {WALL + 3.75}
     assert {event.passed.last_moment_s for event in events[-2:]} == {STEADY + 3.75}
-
-
-def test_a_vehicle_leaves_on_time_whatever_the_wall_clock_does() -> None:
-    tracker = new_tracker()
-    for time_s, one in crossing((0, 0.5)):
-        tracker.update(live_frame(STEADY + time_s, WALL + time_s), Plates((one,)))
-    assert tracker.update(live_frame(STEADY + 1, WALL - 40_000), Plates(())) == []
-    assert tracker.advance(STEADY + 3) == []
-    assert kinds(tracker.advance(STEADY + 4)) == [("closed", FIRST)]
 
 
 def test_the_times_in_a_pass_follow_from_its_first_frame() -> None:

@@ -15,7 +15,7 @@ from tests.plate_cameras.passing import observation, plate
 
 SIZE_WH, FOCAL_PX, CAMERA_M = (1280, 720), 1100.0, 3.0
 PLATE_M = (0.52, 0.112)
-SEEDS = range(200)
+SEEDS = range(60)
 
 
 def drive(
@@ -89,12 +89,6 @@ def test_a_vehicle_that_passes_sideways_has_no_direction_at_any_look(
         drive(seed, 90, from_m=(-15, 8 + seed % 12), noise=noise, swing=swing) for seed in SEEDS
     ]
     assert directions([one[:end] for one in passes for end in range(2, min(14, len(one)))]) == {""}
-
-
-@pytest.mark.parametrize("heading", [75.0, 105.0])
-def test_a_way_that_is_hardly_oblique_has_no_direction(heading: float) -> None:
-    passes = [drive(seed, heading, from_m=(-14, 12 + seed % 8)) for seed in SEEDS]
-    assert directions(passes) == {""}
 
 
 @pytest.mark.parametrize("rate", [2.0, 4.0])

@@ -17,7 +17,7 @@ from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedStream
 from tests.virtual_time import run_virtually
 
 ANSWER_S = 0.1
-RUN_S = 60.0
+RUN_S = 40.0
 
 
 class EndlessStream(ScriptedStream):
@@ -51,7 +51,7 @@ class PickyService:
 
 
 async def count_frames(names: list[str], service: PickyService, at_once: int) -> dict[str, int]:
-    """Follow cameras for a minute; return the number of answers for each."""
+    """Follow cameras for RUN_S; return the number of answers for each."""
     clock = asyncio.get_running_loop().time
     recognizer = FrameRecognizer(service, at_once, clock=clock)
 
@@ -79,7 +79,7 @@ async def count_frames(names: list[str], service: PickyService, at_once: int) ->
 GOOD = [f"good {number}" for number in range(8)]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 4, 8])
+@pytest.mark.parametrize("at_once", [1, 4])
 @pytest.mark.parametrize(
     "service",
     [

@@ -204,14 +204,6 @@ def test_cameras_without_vehicles_are_given_back_first() -> None:
     assert member.leases.has_left
 
 
-def test_a_watcher_with_less_than_its_share_gives_nothing_back() -> None:
-    async def act(member: Member) -> None:
-        await member.hold({"gate": 1, "yard": 1}, quota=3)
-
-    member = play(act)
-    assert (member.followed, member.leases.given_back) == ([["gate", "yard"]], [])
-
-
 def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
     async def act(member: Member) -> None:
         await member.hold({"gate": 4})
@@ -253,13 +245,6 @@ def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
     member = play(act)
     assert member.followed == [["gate"], []]
     assert member.last_claim == LeaseClaim(4, True)
-
-
-def test_an_event_of_a_camera_that_is_not_held_has_no_valid_claim() -> None:
-    async def act(member: Member) -> None:
-        assert member.claim_at(0.0) == LeaseClaim(0, False)
-
-    play(act)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -422,11 +407,6 @@ def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int
         return member
 
     assert asyncio.run(run()).leases.asked_by == {("me", most)}
-
-
-def test_a_watcher_has_no_limit_unless_it_is_told_one() -> None:
-    member = Member()
-    assert Shared(lambda: [], member.follow, member.count_open).most == 0
 
 
 def test_no_two_watchers_of_a_machine_have_one_name() -> None:

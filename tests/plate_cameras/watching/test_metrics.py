@@ -96,12 +96,6 @@ def test_metrics_are_served_until_they_are_stopped(free_port: int) -> None:
         urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics")
 
 
-def test_no_label_has_a_plate_or_an_address(samples) -> None:
-    page = str([*samples])
-    assert "A123BC77" not in page
-    assert "://" not in page
-
-
 @pytest.mark.parametrize(
     ("state", "is_live", "is_up"),
     [

@@ -95,18 +95,6 @@ def test_other_settings_leave_the_stream_alone() -> None:
     assert [name for name, _ in site.opened] == ["gate", "yard"]
 
 
-def test_another_address_opens_another_stream() -> None:
-    site = Site(ends=False)
-
-    async def change(watcher: Watcher) -> None:
-        await watcher.follow((YARD, replace(GATE, url="rtsp://other")))
-        assert [loop.camera.name for loop in watcher.loops] == ["yard", "gate"]
-        await watcher.stop()
-
-    site.follow(change)
-    assert [name for name, _ in site.opened] == ["gate", "yard", "gate"]
-
-
 def test_other_zones_leave_the_stream_open() -> None:
     site = Site(ends=False)
     drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
@@ -173,12 +161,6 @@ def test_a_camera_that_fails_is_followed_again_with_a_new_stream(
     assert (bad.is_closed, good.is_closed) == (True, True)
     assert [(status.name, status.failures) for status in site.statuses] == [("camera gate", 1)]
     assert "KeyError" in caplog.text
-
-
-def test_a_live_stream_that_ends_is_opened_again() -> None:
-    site = RestartedSite(make_stream(ends=True), make_stream(make_frame()))
-    site.follow_until(lambda: len(site.opened) == 2 and not site.opened[1].frames)
-    assert site.statuses[0].failures == 1
 
 
 def test_a_file_at_its_end_has_ended_and_is_up() -> None:

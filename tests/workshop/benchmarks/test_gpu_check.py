@@ -17,10 +17,6 @@ CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
 BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)
 
 
-def test_no_plates_are_no_differences() -> None:
-    assert differ(Plates(()), Plates(())) == []
-
-
 def test_the_order_is_free_and_a_little_is_nothing() -> None:
     moved = replace(CAR, xyxy=(10.9, 20.0, 110.0, 44.2), detection_score=0.885, text_score=0.81)
     assert differ(Plates((CAR, BUS)), Plates((BUS, moved))) == []
@@ -88,10 +84,6 @@ def test_no_exported_network_is_tied_to_the_device_it_was_exported_on(name: str)
 )
 def test_the_best_throughput_has_a_floor(throughputs: list[float], is_slow: bool) -> None:
     assert bool(find_slow(throughputs)) is is_slow
-
-
-def test_a_throughput_that_is_too_low_is_told() -> None:
-    assert find_slow([40.0]) == ("wanted at least 100 pictures a second from a GPU, got 40",)
 
 
 @pytest.mark.parametrize(("url", "options"), [("gate:8000", {"--url=gate:8000"})])

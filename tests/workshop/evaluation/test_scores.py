@@ -38,23 +38,11 @@ def test_bins_of_equal_mass_hold_equally_many() -> None:
     assert expected_calibration_error([low, high]) == pytest.approx((0.67 + 0.65) / 5)
 
 
-def test_equal_mass_sees_what_one_wide_bin_hides() -> None:
-    # all in the last of ten: mean score 0.95, right 3 of 4; apart: 0.91 half right, 0.99 all right
-    scores, right = [0.91, 0.91, 0.99, 0.99], [True, False, True, True]
-    assert expected_calibration_error(reliability(scores, right)) == pytest.approx(0.2)
-    halves = equal_mass_reliability(scores, right, bins=2)
-    assert expected_calibration_error(halves) == pytest.approx((0.41 + 0.01) / 2)
-
-
 def test_readings_of_one_score_share_a_bin_whatever_their_order() -> None:
     scores, right = [0.9, 0.5, 0.5, 0.5], [True, True, False, False]
     bins = equal_mass_reliability(scores, right, bins=2)
     assert [one.count for one in bins] == [3, 1]
     assert equal_mass_reliability(scores[::-1], right[::-1], bins=2) == bins
-
-
-def test_fewer_readings_than_bins_have_a_bin_each() -> None:
-    assert [one.count for one in equal_mass_reliability([0.1, 0.2, 0.3], [True] * 3)] == [1, 1, 1]
 
 
 def test_brier_score_is_the_mean_squared_distance() -> None:
@@ -99,12 +87,6 @@ def test_an_edge_belongs_to_the_bin_above(value: float, number: int) -> None:
 def test_the_paired_interval_of_unrelated_proportions_is_worked_out_by_hand() -> None:
     """Both are 50 of 100, from 0.4038 to 0.5962, so the sides are 0.0962 times the root of 2."""
     assert paired_interval(25, 25, 25, 25) == pytest.approx((-0.1360, 0.1360), abs=1e-4)
-
-
-def test_the_paired_interval_of_related_proportions_is_narrower() -> None:
-    low, high = paired_interval(both=45, only_new=5, only_old=5, neither=45)
-    assert low == pytest.approx(-high)
-    assert 0.05 < high < 0.08
 
 
 def test_the_paired_interval_turns_with_the_sides() -> None:

@@ -52,7 +52,7 @@ def test_every_codec_gives_each_frame_back_in_its_turn(encoder: Encoder, street:
 
 
 @pytest.mark.parametrize("size_wh", [(2, 2), (17, 9), (61, 33), (94, 24)])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_size_comes_back(seed: int, size_wh: tuple[int, int], street: Bgr) -> None:
     small = cv2.resize(street, size_wh).astype(np.uint8)
     assert as_frame(np.random.default_rng(seed), small).shape == small.shape
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_frame_and_leaves_the_picture_alone(street:
     assert not np.array_equal(one, street)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_frame_stands_where_its_picture_stands(seed: int, street: Bgr) -> None:
     frame = as_frame(np.random.default_rng(seed), street)
     shift, _ = cv2.phaseCorrelate(grey(street), grey(frame))

@@ -95,11 +95,6 @@ def test_a_refused_value_is_named(file: Path) -> None:
         read_report(Settings, file)
 
 
-def test_a_missing_report_is_named(file: Path) -> None:
-    with pytest.raises(DataError, match=r"report.json: wanted a readable report, got No such file"):
-        read_report(Report, file)
-
-
 def test_rows_stand_under_their_fields(tmp_path: Path) -> None:
     write_csv(Count, [], tmp_path / "counts.csv")
     assert (tmp_path / "counts.csv").read_text() == "name,plates,rate\n"

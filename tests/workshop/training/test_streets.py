@@ -17,11 +17,6 @@ def grey_scene(size_wh: tuple[int, int], *xyxy: tuple[int, int, int, int]) -> Sc
     return Scene(picture, boxes, ("A123BC77",) * len(boxes), np.zeros((len(boxes), 4, 2), "f4"))
 
 
-def test_no_plates_give_an_empty_label_file(tmp_path: Path) -> None:
-    write_data(tmp_path, [grey_scene((64, 32))])
-    assert (tmp_path / "labels/train/0000.txt").read_text() == ""
-
-
 @pytest.mark.parametrize(
     ("size_wh", "written_wh"),
     [

@@ -62,13 +62,6 @@ def test_a_reader_of_another_alphabet_is_refused(tmp_path: Path) -> None:
         mix([Part(tmp_path / "one", 0.5), Part(tmp_path / "other", 0.5)], tmp_path / "mixed")
 
 
-def test_a_wider_reader_than_the_first_is_refused(tmp_path: Path) -> None:
-    write_reader(tmp_path / "one", 1)
-    write_reader(tmp_path / "wide", 1, width=2)
-    with pytest.raises(WeightsError, match=r"wide: wanted weights that fit those of .*one$"):
-        mix([Part(tmp_path / "one", 0.5), Part(tmp_path / "wide", 0.5)], tmp_path / "mixed")
-
-
 def test_what_is_no_share_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["runs/one", "--out", "mixed"])

@@ -70,7 +70,6 @@ class World:
     """All parts.
 
     Attributes:
-        folder: Their folder.
         setting: Their form.
         street: The truth, by the monotonic clock.
         url: Address of the database.
@@ -285,7 +284,7 @@ def listed_texts() -> list[str]:
 def _write_list(world: World) -> None:
     with MIGRATING, closing(world.open_store()) as store:
         store.lists.create(LIST)
-        store.lists.import_csv(LIST, "\n".join(["text", *listed_texts()]))
+        store.lists.import_csv(LIST, "\n".join(["text", *listed_texts()]), accepts_doubtful=True)
 
 
 def _make_commands(world: World, variables: dict[str, str]) -> Iterator[WatchCommand]:

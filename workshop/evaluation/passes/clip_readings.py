@@ -33,7 +33,6 @@ class ReadFrame:
 
     Attributes:
         frame: The frame; its JPEG is empty.
-        plates: Its plates.
         sharpness: Sharpness of each plate.
     """
 

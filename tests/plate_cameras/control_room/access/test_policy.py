@@ -94,17 +94,6 @@ def test_a_viewers_key_may_not_administer(unchanged_room: Room) -> None:
     assert answer.json()["detail"] == "role: wanted administrator, got viewer"
 
 
-def test_a_session_needs_no_key(room: Room) -> None:
-    room.log_in("boris")
-    assert room.client.get("/v1/session").json() | {"csrf": ""} == {
-        "name": "boris",
-        "role": "viewer",
-        "groups": ["north"],
-        "csrf": "",
-        "via": "session",
-    }
-
-
 def test_the_gateways_audit_names_the_person(room: Room) -> None:
     room.log_in()
     room.client.get("/v1/passes")
@@ -170,26 +159,6 @@ def test_a_person_may_not_use_other_calls_without_a_key(room: Room) -> None:
 )
 def test_a_cookie_without_a_session_is_nobodys(unchanged_room: Room, cookie: str) -> None:
     assert asker(unchanged_room, cookie=cookie)[0] == 401
-
-
-def test_a_session_ends_at_once_with_its_person(room: Room) -> None:
-    room.log_in()
-    assert asker(room) == (200, "anna")
-    room.store.people.remove("anna", TESTER)
-    assert asker(room)[0] == 401
-
-
-def test_a_session_ends_at_once_when_the_person_is_disabled(room: Room) -> None:
-    room.log_in()
-    room.store.people.change(replace(ANNA, is_disabled=True), TESTER)
-    room.store.people.change(ANNA, TESTER)  # it does not begin again
-    assert asker(room)[0] == 401
-
-
-def test_a_session_ends_at_once_with_its_password(room: Room) -> None:
-    room.log_in()
-    room.store.people.change(ANNA, TESTER, password_hash="another")
-    assert asker(room)[0] == 401
 
 
 def test_a_role_changes_at_once(room: Room) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from plate_cameras.store.errors import ChangedMeanwhile
-from plate_cameras.store.lists.list_file import MAX_FILE_BYTES
+from plate_cameras.store.lists.file_contents import MAX_FILE_BYTES
 from tests.plate_cameras.control_room.rest.rooms import (
     ADMINISTRATOR,
     EDITOR,
@@ -138,7 +138,7 @@ def test_entries_come_in_pages_and_by_a_part(filled: Room) -> None:
 
 
 def test_a_long_list_is_exported_in_parts(filled: Room) -> None:
-    texts = [f"B{at:05}" for at in range(1500)]
+    texts = [f"B{at:04}77" for at in range(1500)]
     file = "\n".join(["text", *texts, ""])
     filled.client.post(f"{LIST}/entries?replace=true", content=file, headers=CSV)
     exported = filled.client.get(f"{LIST}/entries?format=csv")
@@ -259,3 +259,58 @@ def test_an_entry_that_can_be_no_plate_is_told(filled: Room, text: str) -> None:
     answer = filled.client.put(f"{LIST}/entries/{text}", json={})
     assert answer.status_code == 400
     assert "text: wanted a plate's text" in answer.json()["detail"]
+
+
+def test_a_doubtful_entry_is_taken_when_the_caller_says_so(filled: Room) -> None:
+    answer = filled.client.put(f"{LIST}/entries/HORSE", json={"accept_doubtful": True})
+    assert (answer.status_code, answer.json()["text"]) == (200, "HORSE")
+    assert filled.client.delete(f"{LIST}/entries/horse").status_code == 204
+
+
+def test_a_doubtful_file_is_taken_when_the_caller_says_so(filled: Room) -> None:
+    content = b"text\nAO12BC77\nHORSE\n"
+    answer = filled.client.post(f"{LIST}/entries", content=content, headers=CSV)
+    assert answer.status_code == 400
+    assert answer.json()["detail"].endswith("accept doubtful texts to take it")
+    path = f"{LIST}/entries?accept_doubtful=true"
+    assert filled.client.post(path, content=content, headers=CSV).json() == {"imported": 2}
+
+
+def test_an_import_is_looked_at_first(filled: Room) -> None:
+    before = filled.get(f"{LIST}/entries")
+    rows = b"text,note\nM456OP199,new\nA123BC77,another\nAO12BC77,\n,nobody\n"
+    answer = filled.client.post(f"{LIST}/preview?replace=true", content=rows, headers=CSV)
+    preview = answer.json()
+    assert [preview[name] for name in ("rows", "wrong_rows", "doubtful_rows")] == [4, 1, 1]
+    assert (preview["wrong"][0]["line"], preview["doubtful"][0]["line"]) == (5, 4)
+    assert "A012BC77" in preview["doubtful"][0]["problem"]
+    assert [entry["text"] for entry in preview["entries"]] == ["M456OP199", "A123BC77", "AO12BC77"]
+    assert filled.get(f"{LIST}/entries") == before
+
+
+def test_a_preview_of_another_file_is_told(filled: Room) -> None:
+    answer = filled.client.post(f"{LIST}/preview", content=b"colour\nred\n", headers=CSV)
+    assert (answer.status_code, answer.json()["detail"][:8]) == (400, "columns:")
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_an_empty_file_is_imported_when_it_is_filled_in(filled: Room, language: str) -> None:
+    template = filled.client.get(f"/v1/list-template?language={language}").content
+    content = template + b"M456OP199;flat 7\r\n"
+    answer = filled.client.post(f"{LIST}/entries", content=content, headers=CSV)
+    assert answer.json() == {"imported": 1}
+
+
+def test_the_days_of_a_file_are_those_of_its_zone(filled: Room) -> None:
+    content = b"text,valid_until\nM456OP199,31.12.2027\n"
+    path = f"{LIST}/entries?time_zone=Asia/Vladivostok"
+    assert filled.client.post(path, content=content, headers=CSV).status_code == 200
+    entries = filled.get(f"{LIST}/entries?part=M456")["entries"]
+    assert entries[0]["valid_until"] == "2027-12-31T14:00:00.000Z"
+
+
+@pytest.mark.parametrize("zone", ["Moscow", "..%2Fetc", "%00", "Europe", "a" * 300])
+def test_a_zone_that_does_not_exist_is_told(filled: Room, zone: str) -> None:
+    path = f"{LIST}/preview?time_zone={zone}"
+    answer = filled.client.post(path, content=b"text\nA123BC77\n", headers=CSV)
+    assert (answer.status_code, answer.json()["detail"][:10]) == (400, "time_zone:")

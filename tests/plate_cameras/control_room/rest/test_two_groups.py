@@ -60,6 +60,7 @@ QUERIES = {
     "entries": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
+    **dict.fromkeys(("accept_doubtful", "language", "time_zone"), ()),
 }
 """Values for the query parameters that can name something."""
 CREATING = {"/v1/lists/{name}", "/v1/people/{name}"}
@@ -71,6 +72,8 @@ BODIES = {
     "/v1/session/password": {"old_password": PASSWORD, "password": "long enough for all"},
 }
 OF_ONE_REQUEST = {"date", "x-request-id"}
+EXPIRES = re.compile(r"expires=[^;]+")
+"""The time in a cookie that is taken back: that of the request."""
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,11 @@ def call(room: Room, route: RoomRoute, path: str, role: str, *, is_unknown: bool
     elif described and described.body:
         options["json"] = json.loads(change(json.dumps(BODIES.get(route.path, {}))))
     answer = room.client.request(route.method, change(path), **options)
-    headers = {name: one for name, one in answer.headers.items() if name not in OF_ONE_REQUEST}
+    headers = {
+        name: EXPIRES.sub("", value)
+        for name, value in answer.headers.items()
+        if name not in OF_ONE_REQUEST
+    }
     return answer.status_code, headers, shown(answer.content)
 
 

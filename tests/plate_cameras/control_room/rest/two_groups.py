@@ -87,7 +87,9 @@ def fill(room: Room, group: str, text: str, listed: str) -> None:
     for name in ("cars", "gate-list", "unused"):
         store.lists.save(f"{group}-{name}", f"house of {group}", 7.0, TESTER)
         store.lists.put(
-            f"{group}-{name}", [ListEntry(one, f"note {group}") for one in (text, listed)]
+            f"{group}-{name}",
+            [ListEntry(one, f"note {group}") for one in (text, listed)],
+            accepts_doubtful=True,
         )
     store.configure(cameras_of(group))
     store.write([make_event(f"{group}-1", text, camera=camera, zones=(zone.name,))], [])

@@ -54,17 +54,6 @@ def unread(pass_id: str, *texts: str) -> PassEvent:
     return replace(event, passed=replace(passed, best=replace(best, observation=looks[-1])))
 
 
-def test_only_deleted_plates_are_known(store: PassStore) -> None:
-    assert find(store, TEXT, "") == set()
-    remember(store, TEXT, OTHER)
-    assert find(store, TEXT, OTHER, THIRD, "") == {TEXT, OTHER}
-
-
-def test_all_events_are_stored_before_the_first_deletion(store: PassStore) -> None:
-    event = make_event("a", TEXT)
-    assert admit_all(store, event) == [event]
-
-
 def test_events_of_all_deleted_plates_are_dropped_and_others_stay_as_they_are(
     store: PassStore, caplog: pytest.LogCaptureFixture
 ) -> None:

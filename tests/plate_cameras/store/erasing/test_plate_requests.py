@@ -17,9 +17,7 @@ from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import searches
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, find_ids, make_event
-
-CYRILLIC = "\u0430123\u0432\u044177"
+from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, make_event
 
 
 @pytest.fixture
@@ -40,15 +38,6 @@ def read_audit(url: str) -> list[tuple[str, str, str, dict[str, object], int]]:
         rows = [tuple(row) for row in connection.execute(statement)]
     database.close()
     return rows  # type: ignore[return-value]
-
-
-def test_a_plate_is_deleted_with_all_that_belongs_to_it(filled: PassStore, tmp_path: Path) -> None:
-    counts = filled.delete_plate(CYRILLIC, REQUESTER)
-
-    assert (counts.passes, counts.pictures) == (2, 4)
-    assert find_ids(filled, PassQuery()) == ["b"]
-    assert [one.id for one in filled.outbox.claim("webhook", 9, NOW_S, 60)] == ["b_closed_0"]
-    assert len(list((tmp_path / "pictures").rglob("*.jpg"))) == 2
 
 
 def test_deletion_reaches_lists_on_request(store: PassStore) -> None:

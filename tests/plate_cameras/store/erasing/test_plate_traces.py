@@ -52,10 +52,6 @@ def read_searches(store: PassStore) -> list[tuple[object, object]]:
         return [(query, why) for query, why in rows]
 
 
-def test_without_traces_there_is_nothing_to_erase(store: PassStore) -> None:
-    erase(store)
-
-
 def test_another_vehicle_s_pass_loses_only_the_readings_of_the_plate(store: PassStore) -> None:
     store.write([misread()], [])
     erase(store)

@@ -48,15 +48,6 @@ def test_all_that_belongs_to_a_pass_goes_along(store: PassStore) -> None:
         store.picture(crop)
 
 
-def test_many_passes_go_in_small_steps(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "BATCH", 2)
-    store.write([make_event(f"{at}", first_seen_s=NOW_S + at) for at in range(5)], [])
-    store.write([make_event("new", first_seen_s=NOW_S + DAY_S)], [])
-
-    assert store.delete_expired(NOW_S + 30 * DAY_S + 60).passes == 5
-    assert find_ids(store, PassQuery()) == ["new"]
-
-
 def test_a_camera_may_have_its_own_time(store: PassStore) -> None:
     store.configure([Camera("yard", "rtsp://yard", retention_days=1)])
     store.write([make_event("a"), make_event("b", camera="yard")], [])
@@ -86,16 +77,6 @@ def test_a_list_may_have_its_own_time(
     store.delete_expired(NOW_S + 2 * DAY_S)
 
     assert "".join(sorted(find_ids(store, PassQuery()))) == kept
-
-
-def test_a_list_keeps_passes_longer_than_their_camera(store: PassStore) -> None:
-    store.lists.create("wanted", retention_days=90)
-    store.lists.put("wanted", [ListEntry("A123BC77")])
-    store.configure([Camera("gate", "rtsp://gate", lists=("wanted",))])
-    store.write([make_event("a"), make_event("b", "K777KK50")], [])
-    store.delete_expired(NOW_S + 60 * DAY_S)
-
-    assert find_ids(store, PassQuery()) == ["a"]
 
 
 def test_the_age_of_a_file_counts_from_its_storing(store: PassStore) -> None:

@@ -23,14 +23,6 @@ from tests.waiting import until
 NUMBERS = count()
 
 
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    """Return additional connections to the store's database."""
-    opened = Database(url)
-    yield opened
-    opened.close()
-
-
 def read(reader: ChangeReader) -> list[tuple[str, str]]:
     return [(one.kind, one.found.id) for one in reader.read()]
 
@@ -81,13 +73,6 @@ def test_old_changes_are_deleted_and_their_passes_stay(store: PassStore) -> None
     store.delete_expired(NOW_S + CHANGES_S + 1)
     assert store.changes.read(0) == []
     assert store.get("a", REQUESTER).found.id == "a"
-
-
-def test_a_reader_begins_where_it_was(store: PassStore) -> None:
-    store.write([make_event("a"), make_event("b")], [])
-    first, second = store.changes.read(0)
-    assert [one.found.id for one in store.changes.read(first.number)] == [second.found.id]
-    assert [one.number for one in store.changes.read(0, limit=1)] == [first.number]
 
 
 def test_a_number_that_was_rolled_back_is_not_waited_for(

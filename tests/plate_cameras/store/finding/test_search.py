@@ -8,7 +8,6 @@ import pytest
 
 from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera
-from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.finding import search as pass_finder
 from plate_cameras.store.finding import search_statements
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
@@ -134,11 +133,6 @@ def test_pages_follow_each_other(store: PassStore, conditions: dict[str, Any]) -
     assert rest.cursor == ""
 
 
-def test_the_last_page_has_no_cursor(filled: PassStore) -> None:
-    assert filled.search(PassQuery(limit=5), REQUESTER).cursor == ""
-    assert filled.search(PassQuery(limit=4), REQUESTER).cursor != ""
-
-
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
@@ -155,11 +149,6 @@ def test_what_cannot_be_searched_is_said(
 ) -> None:
     with pytest.raises(ParameterError, match=message):
         filled.search(PassQuery(**conditions), REQUESTER)
-
-
-def test_an_unknown_list_is_said(filled: PassStore) -> None:
-    with pytest.raises(UnknownName, match="no list 'guests'"):
-        filled.search(PassQuery(list_name="guests"), REQUESTER)
 
 
 def test_a_search_needs_a_reason() -> None:

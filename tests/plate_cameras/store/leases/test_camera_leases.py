@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,13 +32,6 @@ class Clock:
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
@@ -55,11 +48,6 @@ def set_clock(database: Database, seconds: float) -> None:
         later = {name: camera_leases.c[name] + seconds for name in ("expires_s", "taken_s")}
         connection.execute(sa.update(camera_leases).values(later))
         connection.execute(sa.update(watchers).values(seen_s=watchers.c.seen_s + seconds))
-
-
-def test_a_watcher_alone_takes_every_camera(leases: CameraLeases) -> None:
-    assert leases.hold("one", NAMES).epochs == dict.fromkeys(NAMES, 1)
-    assert leases.hold("one", NAMES).epochs == dict.fromkeys(NAMES, 1)
 
 
 def test_a_second_watcher_gets_what_the_first_gives_back(leases: CameraLeases) -> None:

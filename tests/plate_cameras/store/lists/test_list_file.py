@@ -7,7 +7,8 @@ from time import tzset
 import pytest
 
 from orchestrator.errors import ParameterError
-from plate_cameras.store.lists.list_file import day_bound, decode, parse_csv
+from plate_cameras.store.lists.file_contents import decode
+from plate_cameras.store.lists.list_file import day_bound, make_template, parse_csv, read_rows
 from plate_cameras.store.lists.list_lookup import ListEntry
 
 HEAD = "\u043d\u043e\u043c\u0435\u0440;\u043f\u0440\u0438\u043c\u0435\u0447\u0430\u043d\u0438\u0435"
@@ -84,6 +85,48 @@ def test_what_can_be_no_plate_is_told(text: str, message: str) -> None:
         parse_csv(f"text\nA123BC77\n{text}\n")
 
 
+def test_doubtful_texts_are_taken_when_somebody_says_so() -> None:
+    entries = parse_csv("text\nHORSE\nA123BC777777\n", accepts_doubtful=True)
+    assert [*entries] == ["HORSE", "A123BC777777"]
+
+
+def test_what_no_plate_can_have_is_wrong_also_then() -> None:
+    with pytest.raises(ParameterError, match="line 2: text: wanted at most 32 letters"):
+        parse_csv("text\nA_1\n", accepts_doubtful=True)
+
+
+def test_all_wrong_lines_are_told_at_once() -> None:
+    with pytest.raises(ParameterError, match=r"^line 2: .*; line 4: .*HORSE'; accept doubtful"):
+        parse_csv("text\nAO12BC77\nA123BC77\nHORSE\n")
+
+
+def test_a_long_file_names_its_first_wrong_lines() -> None:
+    with pytest.raises(ParameterError, match=r"; line 21: .*'HORSE'; 5 more lines; accept"):
+        parse_csv("text\n" + "HORSE\n" * 25)
+
+
+@pytest.mark.parametrize(
+    ("written", "separator"), [("sep=;", ";"), ('"sep=,"', ","), ("SEP=\t", "\t")]
+)
+def test_a_line_that_tells_excel_the_separator_is_skipped(written: str, separator: str) -> None:
+    content = f"{written}\r\ntext{separator}note\r\nA123BC77{separator}a\r\nHORSE\r\n"
+    first, second = read_rows(content)
+    assert first.entry == ListEntry("A123BC77", "a")
+    assert second.line == 4
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_template_is_filled_in_and_read(language: str) -> None:
+    content = make_template(language) + "A123BC77;flat 7;;31.12.2027;1\r\n"
+    (entry,) = parse_csv(decode(content.encode())).values()
+    assert (entry.text, entry.note, entry.edits) == ("A123BC77", "flat 7", 1)
+    assert entry.valid_until_s is not None
+
+
+def test_an_empty_template_has_no_entries() -> None:
+    assert parse_csv(make_template("ru")) == {}
+
+
 @pytest.mark.usefixtures("in_moscow")
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -109,7 +152,8 @@ def test_a_date_that_is_none_is_told(text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(b"PK\x03\x04rest", "save it as CSV in Excel", id="workbook"),
+        pytest.param(b"PK\x03\x04rest", r"got (a damaged workbook|\.xlsx)", id="workbook"),
+        pytest.param(b"\xd0\xcf\x11\xe0", "save it as CSV in Excel", id="old workbook"),
         pytest.param(b"\x89PNG\0\0", "got other bytes", id="picture"),
         pytest.param(b"\xff\xfea", "got other bytes|UTF", id="half of UTF-16"),
     ],

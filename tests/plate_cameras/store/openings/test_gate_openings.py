@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings import opening_log
-from plate_cameras.store.openings.gate_openings import GateOpening, OpeningPage, to_line
+from plate_cameras.store.openings.gate_openings import GateOpening, to_line
 from plate_cameras.store.openings.opening_log import FILE, REJECTED, OpeningLog
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING, Scope
@@ -53,10 +52,6 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
         raise StoreUnavailable("the database is away")
 
     monkeypatch.setattr(log, "_insert", refuse)
-
-
-def test_there_are_none_at_first(store: PassStore) -> None:
-    assert store.openings.page(EVERYTHING) == OpeningPage(())
 
 
 def test_an_opening_is_written_once(store: PassStore) -> None:
@@ -99,13 +94,6 @@ def test_recent_openings_leave_out_failures(store: PassStore) -> None:
     store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
 
     assert {opening.id for opening, _ in store.openings.recent(60.0)} == {"one", "old"}
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
 
 
 def test_recent_openings_have_their_ages_by_the_store_s_clock(

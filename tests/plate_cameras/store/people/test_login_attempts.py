@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -32,23 +31,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def attempts(database: Database, clock: Clock) -> LoginAttempts:
     return LoginAttempts(database, clock)
 
 
 def waits(attempts: LoginAttempts, *limits: AttemptLimit, times: int) -> list[float]:
     return [attempts.take(limits) for _ in range(times)]
-
-
-def test_some_attempts_are_allowed_at_once(attempts: LoginAttempts) -> None:
-    assert waits(attempts, ANNA, times=5) == [0, 0, 0, 10, 10]
 
 
 def test_an_attempt_is_allowed_again_after_each_interval(

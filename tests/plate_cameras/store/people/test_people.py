@@ -112,13 +112,6 @@ def test_the_last_administrator_stays_one(store: PassStore, change: Person) -> N
     store.people.change(change, REQUESTER)  # on the machine itself it is possible
 
 
-def test_one_of_two_administrators_may_go(store: PassStore) -> None:
-    add(store, ANNA, Person("boris", "administrator"))
-    store.people.remove("anna", REQUESTER, keeps_administrator=True)
-    with pytest.raises(LastAdministrator):
-        store.people.remove("boris", REQUESTER, keeps_administrator=True)
-
-
 def test_two_administrators_cannot_remove_each_other_at_once(store: PassStore) -> None:
     add(store, ANNA, Person("boris", "administrator"))
     together, failures = threading.Barrier(2), []
@@ -153,13 +146,6 @@ def test_a_person_that_cannot_be_is_rejected(
 ) -> None:
     with pytest.raises(ParameterError, match=said):
         Person(name, role, groups)
-
-
-def test_a_session_belongs_to_its_token(store: PassStore) -> None:
-    add(store, ANNA)
-    assert begin(store)
-    assert store.sessions.find("token") == ANNA
-    assert store.sessions.find("other") is None
 
 
 def test_the_table_of_sessions_holds_no_token(store: PassStore, url: str) -> None:

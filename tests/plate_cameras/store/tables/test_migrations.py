@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
-from plate_cameras.store.tables.schema import METADATA
+from plate_cameras.store.tables.schema import METADATA, list_entries, lists
 from tests.plate_cameras.store.postgresql_server import PostgresqlServer
 
 NUMBERS = count()
@@ -58,12 +58,33 @@ def test_a_second_upgrade_changes_nothing(database: Database) -> None:
         assert sa.inspect(connection).has_table("passes")
 
 
+def test_entries_with_the_country_become_entries_of_their_plates(database: Database) -> None:
+    upgrade(database)
+    stored = {"list_id": 1, "edition": 0, "edits": 0}
+    texts = {"A123BC77RUS": "first", "B777BB77": "kept", "B777BB77PYC": "second", "K777KK50": ""}
+    with database.writing() as connection:
+        row = {"id": 1, "name": "residents", "note": "", "revision": 7, "entries": 4}
+        connection.execute(sa.insert(lists).values(row))
+        rows = [{**stored, "text": text, "note": note} for text, note in texts.items()]
+        connection.execute(sa.insert(list_entries), rows)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0012'")
+
+    upgrade(database)
+
+    with database.reading() as connection:
+        found = sa.select(list_entries.c.text, list_entries.c.note).order_by("text")
+        kept = [("A123BC77", "first"), ("B777BB77", "kept"), ("K777KK50", "")]
+        assert [tuple(row) for row in connection.execute(found)] == kept
+        plate_list = connection.execute(sa.select(lists)).one()
+        assert (plate_list.entries, plate_list.revision != 7) == (3, True)
+
+
 def test_tables_of_an_unknown_version_stay_as_they_are(database: Database) -> None:
     upgrade(database)
     with database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0011'")
 
-    with pytest.raises(StoreError, match="wanted revision 0012, got 0011"):
+    with pytest.raises(StoreError, match="wanted revision 0013 or 0012, got 0011"):
         upgrade(database)
     with database.reading() as connection:
         assert sa.inspect(connection).has_table("passes")

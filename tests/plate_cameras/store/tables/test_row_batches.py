@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 import sqlalchemy as sa
 
 from plate_cameras.store.tables.database import Database
@@ -15,13 +12,6 @@ ROWS = [
     {"name": "gate", "lists": ["residents", 'a "b" \\ ы'], "retention_days": 0.1 + 0.2},
     {"name": "o'yard", "lists": [], "retention_days": None},
 ]
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
 
 
 def read(database: Database, table: sa.Table) -> list[dict[str, object]]:

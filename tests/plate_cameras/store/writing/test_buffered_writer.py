@@ -230,12 +230,6 @@ def test_a_picture_that_is_removed_before_its_pass_is_written_comes_back(
     other.close()
 
 
-def test_cameras_are_taken_over_at_once(store: PassStore) -> None:
-    store.configure([Camera("yard", "rtsp://yard", retention_days=2)])
-
-    assert read_cameras(store) == [("yard", 2.0)]
-
-
 def test_what_another_process_configures_later_stays(store: PassStore) -> None:
     store.configure([Camera("yard", "rtsp://yard", retention_days=2)])
     with store.writer.database.writing() as connection:
@@ -262,10 +256,6 @@ def test_events_are_written_as_soon_as_the_database_is_there(tmp_path: Path) -> 
     assert find_ids(store, PassQuery()) == ["a"]
     assert store.writer.spool.counts.spooled == 0
     store.close()
-
-
-def test_a_database_counts_as_up_until_it_fails(store: PassStore) -> None:
-    assert (store.writer.is_database_up, store.writer.last_error) == (True, "")
 
 
 def test_a_check_makes_the_tables_and_tells_whether_the_database_answers(
@@ -391,16 +381,6 @@ def test_a_fault_of_ours_is_logged_each_time(
 
     assert caplog.text.count("passes wait in") == 2
     assert "a bug" in store.writer.last_error
-
-
-def test_the_database_is_asked_again_when_the_pause_ends(store: PassStore) -> None:
-    store.writer.monotonic = lambda: 0.0
-    store.writer.rows = away = AwayWriter()
-    store.write([make_event("a")], [])
-    store.writer.monotonic = lambda: FIRST_PAUSE_S
-    store.replay_spool()
-
-    assert away.tried == [1, 1]
 
 
 def test_a_database_that_goes_away_during_a_replay_loses_no_event(store: PassStore) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +26,6 @@ from plate_cameras.store.writing.pictures import digest_of
 from tests.plate_cameras.store.stored_events import NOW_S, Kind, make_event
 
 STORED_S, KEPT_S = NOW_S + 1, NOW_S + 2
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
 
 
 def addressed(event: PassEvent, *sinks: str) -> AddressedEvent:
@@ -74,11 +66,6 @@ def shown(event: PassEvent, crop: bytes, frame: bytes = b"frame") -> PassEvent:
 def claimed(event: PassEvent, epoch: int, *, camera: str = "gate") -> PassEvent:
     passed = replace(event.passed, camera=camera)
     return replace(event, passed=passed, claim=LeaseClaim(epoch, is_certain=True))
-
-
-def test_no_events_leave_nothing(database: Database) -> None:
-    write(database)
-    assert rows(database, passes.c.id) == rows(database, cameras.c.name) == []
 
 
 @pytest.mark.parametrize(

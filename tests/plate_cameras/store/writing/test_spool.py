@@ -85,15 +85,6 @@ def test_a_full_spool_without_updates_takes_all_or_nothing(tmp_path: Path) -> No
     spool.close()
 
 
-def test_an_update_that_finds_no_room_is_dropped(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, most_bytes=SIZE + 9)
-    spool.put([event("a")])
-    spool.put([event("b", "updated")])
-
-    assert (ids(spool), spool.counts.dropped) == (["a closed"], 1)
-    spool.close()
-
-
 def test_a_damaged_file_does_not_stop_the_others(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.put([event("a"), event("b")])
@@ -115,16 +106,6 @@ def test_another_vehicles_event_stays_though_a_frame_was_misread(tmp_path: Path)
 
     assert spool.erase("A128BC77") == 1
     assert ids(spool) == ["a closed"]
-    spool.close()
-
-
-def test_a_plate_is_erased(tmp_path: Path) -> None:
-    spool = Spool(tmp_path)
-    spool.put([event("a"), event("b", text="A128BC77")])
-
-    assert spool.erase("A123BC77") == 1
-    assert len(spool) == 1
-    assert ids(spool) == ["b closed"]
     spool.close()
 
 

@@ -29,20 +29,12 @@ def ids(deliveries: list[Delivery]) -> list[str]:
     return [delivery.id for delivery in deliveries]
 
 
-def test_an_empty_outbox_gives_nothing(store: PassStore) -> None:
-    assert claim(store) == []
-
-
 def test_a_passes_events_are_given_out_in_order(outbox_store: PassStore) -> None:
     first = claim(outbox_store)
     assert ids(first) == ["a_agreed_0", "b_closed_0"]
     outbox_store.outbox.confirm(first[:1], NOW_S)
 
     assert ids(claim(outbox_store)) == ["a_closed_0"]
-
-
-def test_the_oldest_is_given_out_first(outbox_store: PassStore) -> None:
-    assert ids(claim(outbox_store, limit=1)) == ["a_agreed_0"]
 
 
 def test_nobody_else_gets_a_claimed_delivery_until_its_lease_ends(
@@ -156,17 +148,6 @@ def test_what_is_replayed_while_it_is_sent_is_not_postponed(outbox_store: PassSt
     outbox_store.outbox.postpone(first, "503", NOW_S + 3000)
 
     assert first.id in ids(claim(outbox_store, NOW_S + 1))
-
-
-def test_what_is_given_back_is_due_at_once_with_those_after_it(outbox_store: PassStore) -> None:
-    first, second = claim(outbox_store)
-    outbox_store.outbox.release(first, NOW_S)
-    outbox_store.outbox.release(second, NOW_S)
-    again = claim(outbox_store, NOW_S)
-    outbox_store.outbox.confirm(again, NOW_S)
-
-    assert [one.attempts for one in again] == [0, 0]
-    assert ids(claim(outbox_store, NOW_S)) == ["a_closed_0"]
 
 
 def test_deliveries_of_other_sinks_stay_as_they_are(store: PassStore) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,13 +24,6 @@ from plate_cameras.store.writing.unclosed_passes import SETTLED_S, UnclosedPasse
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
 
 CLAIM = LeaseClaim(1, True)
-
-
-@pytest.fixture
-def database(url: str) -> Iterator[Database]:
-    opened = Database(url)
-    yield opened
-    opened.close()
 
 
 def take(database: Database, ago_s: float, epoch: int = 2) -> float:
@@ -72,7 +65,7 @@ def test_what_a_dead_watcher_told_of_is_closed_as_it_was(
     assert close_left(store, "next", [WEBHOOK]) == 0
 
 
-@pytest.mark.parametrize("ahead_s", [-3600, 20, 50, 40 * 86400])
+@pytest.mark.parametrize("ahead_s", [-3600, 40 * 86400])
 @pytest.mark.parametrize("clock", ["stream", "wall", "file"])
 def test_the_clock_of_a_camera_keeps_no_pass_open(
     store: PassStore, database: Database, ahead_s: float, clock: str

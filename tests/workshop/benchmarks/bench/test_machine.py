@@ -14,8 +14,6 @@ from workshop.benchmarks.bench.machine import (
     find_choices,
     format_instructions,
     format_networks,
-    format_times,
-    make_input,
 )
 
 pytestmark = pytest.mark.server
@@ -62,22 +60,11 @@ def test_instructions_that_the_cpu_lacks_are_used_by_nothing() -> None:
     assert line.split() == ["VNNI", "no", "nothing"]
 
 
-def test_shares_of_kernels_are_added_up() -> None:
-    text = format_instructions(ALL, facts(brgconv_avx512_I8=0.6, jit_avx512_f32=0.3, ref_f32=0.1))
-    assert used_by(text)["AVX-512"] == "yolo 90 %"
-    assert used_by(text)["VNNI"] == "yolo 60 %"
-
-
 def test_the_slowest_kernels_stand_beside_engine_and_reason() -> None:
     text = format_networks(facts(first=0.5, second=0.3, third=0.15, fourth=0.05))
     assert "openvino-int8" in text
     assert INT8.reason in text
     assert text.endswith("first 50 %, second 30 %, third 15 %")
-
-
-def test_engines_are_compared_by_network() -> None:
-    text = format_times({Engine.OPENVINO: {"yolo": 38.04, "stn": 1.5, "lprnet": 5.8}})
-    assert text.splitlines()[1].split() == ["openvino", "38.0", "1.50", "5.80"]
 
 
 def write_flags(folder: Path, flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,22 +77,6 @@ def test_a_network_without_an_8_bit_form_says_so(tmp_path, monkeypatch) -> None:
     choices = find_choices(Engine.AUTO, WEIGHTS, on_gpu=False)
     assert choices["yolo"] == choices["lprnet"] == INT8
     assert choices["stn"] == Choice(Engine.OPENVINO, "no 8-bit form of these weights")
-
-
-def test_a_cpu_without_vnni_runs_all_networks_in_floats(tmp_path, monkeypatch) -> None:
-    write_flags(tmp_path, "avx2", monkeypatch)
-    choice = Choice(Engine.OPENVINO, "the CPU has neither avx512_vnni nor avx_vnni")
-    assert set(find_choices(Engine.AUTO, WEIGHTS, on_gpu=False).values()) == {choice}
-
-
-def test_an_engine_that_was_asked_for_says_so() -> None:
-    choices = find_choices(Engine.TORCHSCRIPT, WEIGHTS, on_gpu=False)
-    assert choices["yolo"] == Choice(Engine.TORCHSCRIPT, "it was asked for")
-
-
-@pytest.mark.parametrize("name", ["yolo", "stn", "lprnet"])
-def test_inputs_are_the_same_every_time(name: str) -> None:
-    assert (make_input(name) == make_input(name)).all()
 
 
 def test_the_command_tells_this_machine_without_a_server(

@@ -81,12 +81,6 @@ def test_stages_are_divided_by_the_pictures_that_had_any() -> None:
     assert look_inside(LOAD).stages_ms == wanted
 
 
-def test_a_server_without_a_stopwatch_has_no_stages() -> None:
-    inside = look_inside(count(MODEL, request_success=2, queue_duration_us=4_000))
-    assert inside.whole.queue_ms == 2
-    assert inside.stages_ms == {}
-
-
 def test_a_stopwatch_counts_as_the_server_does() -> None:
     watch = Stopwatch()
     watch.lap(UNPACKING)

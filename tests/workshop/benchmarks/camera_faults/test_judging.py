@@ -76,14 +76,6 @@ def test_all_is_told_when_the_passes_of_vehicles_that_have_left_are_closed() -> 
     assert not is_all_told(passing, tell("home", EVENTS[:8]))
 
 
-def test_what_a_killed_process_has_seen_last_need_not_be_told() -> None:
-    killed = replace(MOMENTS, broken_s=13.5)
-    (passing,) = (
-        one for one in find_passing(STREET, LOOKS, killed, is_blind=True) if one.text == TEXTS[3]
-    )
-    assert (passing.looks, passing.must_be_told) == (1, False)
-
-
 @pytest.mark.parametrize(
     ("evidence", "broken"),
     [
@@ -141,22 +133,11 @@ def test_a_request_after_the_list_was_emptied_is_wrong() -> None:
     assert verdict(unlisted_s=20.0).wrong_openings == 2
 
 
-def test_events_may_come_again_with_their_id() -> None:
-    row = verdict(tell("erp", [*EVENTS, *EVENTS[-2:]]))
-    assert (row.repeated, row.broken) == (2, ())
-
-
 def test_vehicles_that_pass_unseen_are_told_unless_cameras_are_blind() -> None:
     evidence = replace(RIGHT, looks=[look for look in LOOKS if not 15.75 < look.at_s < 18.0])
     assert verdict(evidence).broken == ("1 vehicles not seen",)
     assert verdict(evidence, promise=BLIND).unseen == 2
     assert verdict(evidence, promise=BLIND).broken == ()
-
-
-def test_two_passes_at_the_edge_of_a_blind_time_are_no_fault() -> None:
-    evidence = replace(RIGHT, stored={**RIGHT.stored, TEXTS[5]: 2})
-    assert verdict(evidence, promise=BLIND).broken == ()
-    assert verdict(evidence).broken == ("1 vehicles told twice",)
 
 
 @pytest.mark.parametrize(

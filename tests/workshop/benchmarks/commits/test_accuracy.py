@@ -17,13 +17,6 @@ def test_plates_are_paired_picture_by_picture() -> None:
     assert found.wrong == PairedShare(plates=4, base=1, head=0, only_base=1, only_head=0)
 
 
-def test_other_texts_beside_the_labelled_plates_are_changes() -> None:
-    more = Judged((*BOTH.texts, "X001XX99"), BOTH.verdicts)
-    found = pair_answers("a set", [BOTH], [more])
-    assert found.changed == 1
-    assert found.read.difference == 0
-
-
 def test_a_share_knows_its_difference_interval_and_chance() -> None:
     share = PairedShare(plates=100, base=50, head=60, only_base=0, only_head=10)
     low, high = share.interval

@@ -12,10 +12,6 @@ def sample(side: str, throughput: float, *, number: int = 0, picture: str = "a")
     return Sample(number, side, picture, 1, RoundFigures(throughput, 10.0, 20.0))
 
 
-def test_without_samples_there_are_no_figures() -> None:
-    assert find_figures([]) == ()
-
-
 def test_a_ratio_is_the_head_over_the_base() -> None:
     figures = find_figures([sample(BASE, 20.0), sample(HEAD, 30.0)])
     assert [figure.title for figure in figures] == ["calls/s", "CPU ms a call", "p50 ms"]
@@ -59,11 +55,6 @@ def incomplete() -> Sequence[Sample]:
 def test_a_round_without_one_side_is_left_out() -> None:
     rate = find_figures(incomplete())[0]
     assert (rate.ratio.value, rate.ratio.low) == (pytest.approx(2.0), None)
-
-
-def test_a_round_without_answers_is_left_out() -> None:
-    samples = [*incomplete(), sample(HEAD, 0.0, number=1)]
-    assert find_figures(samples)[0].ratio.value == pytest.approx(2.0)
 
 
 def test_figures_come_in_the_order_of_the_calls_at_once() -> None:

@@ -1,27 +1,12 @@
 """Pictures that differ, each from all others."""
 
-import pytest
-
 from workshop.benchmarks.faults.breaking import MARKER_SHAPE, draw_marker, is_marker
 from workshop.benchmarks.faults.pictures import (
     SIZE_WH,
     crop,
     cut,
     draw_scene,
-    find_twins,
 )
-
-
-@pytest.mark.parametrize(
-    ("answers", "twins"),
-    [
-        pytest.param([], [], id="none"),
-        pytest.param(["a", "b"], [], id="different"),
-        pytest.param(["a", "b", "a", "a"], [(0, 2), (0, 3)], id="thrice"),
-    ],
-)
-def test_twins_are_found(answers: list[str], twins: list[tuple[int, int]]) -> None:
-    assert find_twins(answers) == twins
 
 
 def test_parts_of_a_scene_differ_and_have_one_size() -> None:

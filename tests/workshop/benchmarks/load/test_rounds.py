@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from orchestrator.errors import ModelError, Overloaded, ServerError
+from orchestrator.errors import ModelError
 from workshop.benchmarks.load import closed_loop
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat, shuffle
@@ -112,29 +112,12 @@ def test_memory_is_looked_at_all_the_time() -> None:
     assert seen == [True] * 3
 
 
-def test_refused_calls_are_no_failures() -> None:
-    loop = measured(Service(lambda number: Overloaded("full") if number % 2 else None))
-    assert loop.unanswered == loop.refused > 0
-    assert loop.errors == 0
-    assert len(loop.latencies_ms) > 0
-
-
 def test_failures_are_counted_and_the_first_is_kept() -> None:
     failures = {0: ModelError("one"), 1: ModelError("two")}
     loop = measured(Service(failures.get))
     assert (loop.errors, loop.first_error) == (2, "one")
     always = measured(Service(lambda number: ModelError("broken")), concurrency=2)
     assert (list(always.latencies_ms), always.errors > 0) == ([], True)
-
-
-def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
-    @contextmanager
-    def caller() -> Iterator[Send]:
-        raise ServerError("nobody there")
-        yield
-
-    loop = measure_round(caller, 2, 0.1)
-    assert (loop.errors, loop.first_error) == (2, "nobody there")
 
 
 def test_an_interrupt_closes_every_caller() -> None:
@@ -156,11 +139,6 @@ def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
     assert sorted(first) == sorted(second) == CELLS
     assert first != second
     assert second == shuffle(CELLS, 1, lambda cell: cell)
-
-
-def test_the_cells_of_a_block_are_neighbours() -> None:
-    cells = shuffle(CELLS, 0, lambda cell: cell[0])
-    assert [len({picture for picture, _ in cells[at : at + 3]}) for at in (0, 3, 6)] == [1] * 3
 
 
 def test_every_round_has_every_cell_once_and_says_how_long_the_rest_takes(capsys) -> None:

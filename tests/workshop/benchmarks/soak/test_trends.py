@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 
 from workshop.benchmarks.soak.trends import (
-    MARKS,
     Allowance,
     Array,
-    find_low_water,
-    find_slope,
-    find_warm_up,
     judge,
     judge_drift,
 )
@@ -94,47 +90,6 @@ def test_a_trend_tells_what_was_there() -> None:
 def test_too_short_a_run_is_not_judged(calls: list[int]) -> None:
     trend = judge(calls, [1.0] * len(calls), ALLOWANCE)
     assert (trend.is_known, trend.grows) == (False, False)
-
-
-@pytest.mark.parametrize(
-    ("calls", "over"),
-    [
-        pytest.param([60, 70, 360], 210, id="half of a short run"),
-        pytest.param([0, 1200], 500, id="500 calls"),
-        pytest.param([10, 9010], 3010, id="a third of a long run"),
-    ],
-)
-def test_the_warm_up_has_a_length(calls: list[int], over: int) -> None:
-    assert find_warm_up(calls) == over
-
-
-def test_a_slow_saw_tooth_in_a_short_run_is_not_growth() -> None:
-    calls = np.linspace(40, 100, 45)
-    values = 130 + 8 * np.concatenate([np.arange(28) % 14, np.arange(16), [0]])
-    assert not judge(calls, values, ALLOWANCE).grows
-
-
-def test_low_water_is_the_least_of_each_part() -> None:
-    x = np.arange(4.0 * MARKS)
-    marks_x, marks_y = find_low_water(x, np.tile([5.0, 1.0, 6.0, 7.0], MARKS))
-    np.testing.assert_array_equal(marks_x, x[1::4])
-    np.testing.assert_array_equal(marks_y, np.ones(MARKS))
-    few = np.arange(3.0)
-    np.testing.assert_array_equal(find_low_water(few, few + 1), (few, few + 1))
-
-
-@pytest.mark.parametrize(
-    ("y", "slope"),
-    [
-        pytest.param([0, 2, 4, 6, 8], 2, id="a line"),
-        pytest.param([0, 2, 999, 6, 8], 2, id="one of five is wrong"),
-        pytest.param([3, 3, 3, 3, 3], 0, id="flat"),
-    ],
-)
-def test_the_slope_is_that_of_most_pairs(y: list[float], slope: float) -> None:
-    assert find_slope(np.arange(5.0), np.array(y, float)) == slope
-    # pairs at one place have no slope
-    assert find_slope(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 3.0])) == 3
 
 
 @pytest.mark.parametrize(

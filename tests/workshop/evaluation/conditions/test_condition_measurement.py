@@ -5,11 +5,9 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from orchestrator.errors import DataError
 from orchestrator.plates import Plate, Plates
 from tests.workshop.evaluation.judged import TEXT, judged, outcome
 from workshop.evaluation.conditions.camera_conditions import (
-    AS_IT_IS,
     CONDITIONS,
     EVERY_CONDITION,
     SIZES,
@@ -113,8 +111,3 @@ def test_a_plate_that_is_never_found_has_the_width_of_its_region() -> None:
     points = measure_conditions(lost).by_width_px
     assert points[-1] == RatePoint("60-80", 60, 1, 0, 0, 0, points[-1].high)
     assert [point.x for point in points[:2]] == [12, 17.4]  # 15 and 19.8 share a bin
-
-
-def test_without_standard_plates_nothing_is_measured() -> None:
-    with pytest.raises(DataError, match="conditions: wanted standard plates, got none"):
-        measure_conditions(judged({AS_IT_IS: []}))

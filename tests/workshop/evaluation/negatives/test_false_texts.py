@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orchestrator.plates import Plate, Plates
-from workshop.evaluation.negatives.false_texts import PHOTO, SURROUNDINGS, View, overlap, tally
+from workshop.evaluation.negatives.false_texts import PHOTO, SURROUNDINGS, View, tally
 from workshop.rendering.plateless.plateless_pictures import Placed
 
 GREY = np.full((90, 160, 3), 90, np.uint8)
@@ -14,12 +14,6 @@ BOX = (20.0, 20.0, 60.0, 30.0)
 def plate(*candidates: tuple[str, float], xyxy: tuple[float, ...] = BOX) -> Plate:
     score = candidates[0][1] if candidates else 0.7
     return Plate(xyxy=xyxy, text_score=score, candidates=candidates)  # type: ignore[arg-type]
-
-
-def test_no_pictures_have_no_false_alarms() -> None:
-    counted = tally([], 0.5)
-    assert (counted.pictures, counted.alarms, counted.shown(0.0)) == (0, (), [])
-    assert counted.interval(0.5) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +29,6 @@ def test_no_pictures_have_no_false_alarms() -> None:
 def test_a_box_on_no_plate_is_a_false_alarm(plates, count: int) -> None:
     counted = tally([(View("a", GREY, plates), Plates((plate(("A123BC77", 0.9)),)))], 0.5)
     assert len(counted.alarms) == count
-
-
-def test_the_best_overlap_counts() -> None:
-    assert overlap(BOX, ()) == 0
-    assert overlap(BOX, ((0, 0, 1, 1), (20, 20, 40, 30))) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

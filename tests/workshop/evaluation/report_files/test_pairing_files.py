@@ -2,8 +2,7 @@ from dataclasses import replace
 
 from orchestrator.settings import Settings
 from workshop.evaluation.measurement import measure_reading
-from workshop.evaluation.pairing import PairedTest
-from workshop.evaluation.report_files.pairing_files import describe_test, write_paired_test
+from workshop.evaluation.report_files.pairing_files import write_paired_test
 from workshop.evaluation.results import DataSets, PlateVerdict, Report
 
 NO_READING = Report("?", "in process", {}, Settings(), {}, DataSets("", "", "", None), 0.0)
@@ -49,12 +48,3 @@ def test_nothing_in_common_is_told_of() -> None:
 def test_a_report_of_detection_alone_has_no_paired_test() -> None:
     paired_test = write_paired_test(NO_READING, report("old"))
     assert paired_test == "? against old: no paired test, for one of the two holds no readings.\n"
-
-
-def test_a_small_p_value_is_hardly_chance() -> None:
-    plates = plate("a.jpg", "read", "A123BC77")
-    change = ((plates, plates),)
-    assert describe_test(PairedTest("std", 9, change * 8, change, 0.0390625)) == (
-        "9 std plates, won 8, lost 1: p = 0.039, hardly chance"
-    )
-    assert "p < 0.001, hardly" in describe_test(PairedTest("std", 9, change, (), 0.0005))

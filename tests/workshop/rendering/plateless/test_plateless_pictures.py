@@ -19,7 +19,7 @@ def drawn() -> Iterator[list[PlatelessPicture]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("workshop.rendering.plateless.plateless_pictures.SIZES_WH", ((320, 240),))
         patch.setattr("workshop.rendering.plateless.plateless_pictures.ROAD_SIZES_WH", (SIZE_WH,))
-        yield list(draw_plateless(10, seed=3))
+        yield list(draw_plateless(6, seed=3))
 
 
 def test_there_are_parked_cars_roads_and_captions(drawn: list[PlatelessPicture]) -> None:
@@ -51,6 +51,7 @@ def test_parked_things_lie_in_the_picture(drawn: list[PlatelessPicture]) -> None
 
 def test_a_thing_is_where_its_box_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workshop.rendering.plateless.plateless_pictures.KINDS", {"bar code": None})
+    monkeypatch.setattr("workshop.rendering.plateless.plateless_pictures.SIZES_WH", ((320, 240),))
     monkeypatch.setattr("workshop.rendering.plateless.plateless_pictures.ROADS", 0.0)
     monkeypatch.setattr("workshop.rendering.plateless.plateless_pictures.GOOD_CAMERAS", 1.0)
     monkeypatch.setattr("workshop.rendering.plateless.plateless_pictures.THINGS", (1, 2))

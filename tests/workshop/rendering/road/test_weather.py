@@ -60,10 +60,6 @@ def test_a_lamp_is_brightest_where_it_is_and_blooms_around() -> None:
     assert seen[30, 50, 0] > seen[30, 57, 0] > seen[30, 80, 0]
 
 
-def test_no_lamps_change_nothing() -> None:
-    assert np.array_equal(shine(np.random.default_rng(0), with_plate(), []), with_plate())
-
-
 def test_a_sensor_adds_as_much_noise_as_it_is_told() -> None:
     rng = np.random.default_rng(0)
     assert np.array_equal(grain(rng, with_plate(), 0.0), with_plate())
@@ -77,9 +73,3 @@ def test_a_motion_keeps_light_and_place(angle_deg: float) -> None:
     rows, columns = np.indices(kernel.shape) - kernel.shape[0] // 2
     assert (kernel * rows).sum() == pytest.approx(0, abs=0.05)
     assert (kernel * columns).sum() == pytest.approx(0, abs=0.05)
-
-
-def test_a_motion_to_the_right_lies_in_one_row() -> None:
-    rows = slanted_line(9, 0.0).sum(axis=1)
-    assert rows[len(rows) // 2] > 0.6
-    assert rows[len(rows) // 2 - 1 : len(rows) // 2 + 2].sum() == pytest.approx(1)

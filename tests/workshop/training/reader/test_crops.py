@@ -1,6 +1,5 @@
 """The use of labelled crops for training or checks; unused ones are reported."""
 
-import re
 from pathlib import Path
 
 import cv2
@@ -13,7 +12,6 @@ from workshop.training.reader.crops import Dropped, inner_box, read_crops, read_
 from workshop.training.reader.reader_recipe import ReaderData
 
 RUSSIAN = russian()
-TEXT = "A123BC77"
 
 
 def write_labels(folder: Path, *rows: str, header: str = "crop,text", name: str = "labels.csv"):
@@ -24,13 +22,6 @@ def write_labels(folder: Path, *rows: str, header: str = "crop,text", name: str 
     table = folder / name
     table.write_text("\n".join([header, *rows]), encoding="utf-8")
     return table
-
-
-def test_crops_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
-    table = write_labels(tmp_path, "2_1.png,A123BC77", "1_1.png,B123BC77")
-    crops, dropped = read_crops(tmp_path, table, 7, RUSSIAN)
-    assert [crop.text for crop in crops] == ["B123BC77", "A123BC77"]
-    assert dropped == []
 
 
 def test_labels_that_cannot_be_used_are_named_with_the_reason(tmp_path: Path) -> None:
@@ -70,12 +61,6 @@ def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str, got: st
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(SettingsError, match=rf"labels\.csv: wanted a CSV of crop,text, got.*{got}"):
         read_crops(tmp_path, tmp_path / "labels.csv", 7, RUSSIAN)
-
-
-def test_a_table_that_is_not_there_is_named_once(tmp_path: Path) -> None:
-    wanted = f"{tmp_path / 'x.csv'}: wanted a CSV of crop,text, got: No such file or directory"
-    with pytest.raises(SettingsError, match=f"^{re.escape(wanted)}$"):
-        read_crops(tmp_path, tmp_path / "x.csv", 7, RUSSIAN)
 
 
 @pytest.mark.parametrize(

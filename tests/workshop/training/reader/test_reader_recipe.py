@@ -67,13 +67,6 @@ def test_a_side_that_the_detector_cannot_take_is_refused() -> None:
         DetectorSchedule(side_px=650)
 
 
-def test_the_rate_warms_up_and_falls() -> None:
-    schedule = ReaderSchedule(steps=100, rate=1.0, warm_up=10)
-    assert schedule.rate_at(0) == pytest.approx(0.1)
-    assert schedule.rate_at(10) == pytest.approx(1.0)
-    assert schedule.rate_at(100) == pytest.approx(0.01)
-
-
 def test_an_extended_run_warms_up_again_and_falls_from_a_part_of_the_rate() -> None:
     whole = ReaderSchedule(steps=100, rate=1.0, warm_up=10)
     longer = replace(whole, steps=140, extended=(100,), extension_rate=0.5)

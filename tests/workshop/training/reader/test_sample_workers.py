@@ -20,10 +20,6 @@ def process_named(rng: np.random.Generator) -> Sample:
     return Sample(np.zeros((24, 94, 3), np.uint8), str(os.getpid()), UNKNOWN_CORNERS)
 
 
-def numbered(rng: np.random.Generator) -> Sample:
-    return Sample(np.zeros((24, 94, 3), np.uint8), str(rng.integers(10**9)), UNKNOWN_CORNERS)
-
-
 def broken(rng: np.random.Generator) -> Sample:
     raise SettingsError("renderer: wanted a plate, got none")
 
@@ -33,12 +29,6 @@ def test_rendered_samples_do_not_depend_on_the_process_that_makes_them() -> None
     assert alone.texts == together.texts
     assert np.array_equal(alone.crops, together.crops)
     assert np.array_equal(alone.corners, together.corners, equal_nan=True)
-
-
-def test_a_sample_does_not_depend_on_how_many_are_made() -> None:
-    few, many = (make_batch(numbered, number, 5, 0) for number in (2, 18))
-    assert few.texts == many.texts[:2]
-    assert len(set(many.texts)) == 18
 
 
 def test_workers_are_processes_of_their_own() -> None:

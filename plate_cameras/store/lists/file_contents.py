@@ -1,0 +1,92 @@
+"""Decodes files of plates: CSV in the encodings of Excel, and workbooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from datetime import datetime, time
+from zipfile import BadZipFile, ZipFile
+
+from orchestrator.errors import ParameterError
+from plate_cameras.store.lists.list_editions import MAX_ENTRIES
+
+MAX_FILE_BYTES = 16 * 2**20
+MAX_WORKBOOK_BYTES = 128 * 2**20
+"""Largest size of a workbook's parts when they are unpacked."""
+MAX_CELLS = 20
+"""Largest number of cells of a workbook's row that are looked at."""
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+WORKBOOK, OLD_WORKBOOK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+
+
+def decode(content: bytes) -> str:
+    """Return the CSV of a file: UTF-8, UTF-16 with its mark, Windows-1251, or a workbook (.xlsx).
+
+    Raises:
+        ParameterError: It is too long, or no such file.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise ParameterError(f"file: wanted at most {MAX_FILE_BYTES} bytes, got {len(content)}")
+    if content.startswith(WORKBOOK):
+        return _read_workbook(content)
+    if content.startswith(OLD_WORKBOOK):
+        raise ParameterError("file: wanted CSV or .xlsx, got .xls; save it as CSV in Excel")
+    if content.startswith(UTF_16):
+        text = content.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("cp1251", errors="replace")
+    if "\0" in text or "\ufffd" in text:
+        raise ParameterError("file: wanted CSV in UTF-8, UTF-16 or Windows-1251, got other bytes")
+    return text
+
+
+def _read_workbook(content: bytes) -> str:
+    """Return the first sheet of a workbook as CSV with tabs; its lines are the sheet's rows."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        need = "CSV, or plates-cameras[excel] for workbooks"
+        raise ParameterError(f"file: wanted {need}, got .xlsx; save it as CSV") from error
+    try:
+        with ZipFile(io.BytesIO(content)) as parts:
+            # Python's zipfile reads no more of a part than its size in the directory.
+            unpacked = sum(part.file_size for part in parts.infolist())
+        if unpacked > MAX_WORKBOOK_BYTES:
+            limit = f"at most {MAX_WORKBOOK_BYTES} bytes when unpacked"
+            raise ParameterError(f"file: wanted {limit}, got {unpacked}")
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # some programs write wrong ones
+        return _to_csv(sheet.iter_rows(max_col=MAX_CELLS, values_only=True))
+    except ParameterError:
+        raise
+    except (BadZipFile, ValueError, KeyError, IndexError, TypeError, OSError, SyntaxError) as error:
+        raise ParameterError(
+            f"file: wanted CSV or .xlsx, got a damaged workbook: {error}"
+        ) from error
+
+
+def _to_csv(rows: Iterable[Iterable[object]]) -> str:
+    lines = io.StringIO()
+    writer = csv.writer(lines, delimiter="\t", lineterminator="\n")
+    for count, row in enumerate(rows, 1):
+        if count > MAX_ENTRIES + 1:  # and its header
+            raise ParameterError(f"rows: wanted at most {MAX_ENTRIES}, got more")
+        writer.writerow(map(_to_cell, row))
+    return lines.getvalue()
+
+
+def _to_cell(value: object) -> str:
+    """Return a cell in one line. A date of Excel has a time; midnight is the date alone."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime):
+        is_day = value.time() == time.min
+        return value.strftime("%d.%m.%Y" if is_day else "%d.%m.%Y %H:%M:%S")
+    return " ".join(str(value).split("\n"))

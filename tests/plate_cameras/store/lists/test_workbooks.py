@@ -1,0 +1,90 @@
+"""Workbooks as lists of plates."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date, datetime
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from plate_cameras.store.lists import file_contents
+from plate_cameras.store.lists.file_contents import decode
+from plate_cameras.store.lists.list_file import parse_csv, read_rows
+
+openpyxl = pytest.importorskip("openpyxl", reason="no openpyxl")
+
+
+def to_workbook(*rows: tuple[Any, ...]) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def test_an_empty_workbook_has_no_columns() -> None:
+    with pytest.raises(ParameterError, match="columns: wanted text"):
+        parse_csv(decode(to_workbook()))
+
+
+def test_the_first_sheet_is_read() -> None:
+    content = to_workbook(
+        ("\u041d\u043e\u043c\u0435\u0440", "note", "valid until", "edits"),
+        ("\u0410 123 \u0412\u0421 77 RUS", "flat 7,\nleft", datetime(2027, 12, 31), 1.0),
+        (None, None, None, None),
+        ("M456OP199", 12, date(2027, 12, 31), None),
+        ("B777BB77", None, datetime(2027, 12, 31, 18, 30), None),
+    )
+    first, second, third = parse_csv(decode(content)).values()
+    assert (first.text, first.note, first.edits) == ("A123BC77", "flat 7, left", 1)
+    assert first.valid_until_s == datetime(2028, 1, 1).astimezone().timestamp()
+    assert (second.text, second.note, second.valid_until_s) == (
+        "M456OP199",
+        "12",
+        first.valid_until_s,
+    )
+    assert third.valid_until_s == datetime(2027, 12, 31, 18, 30).astimezone().timestamp()
+
+
+def test_lines_are_those_of_the_sheet() -> None:
+    (row,) = read_rows(decode(to_workbook(("text",), (None,), ("HORSE",))))
+    assert row.line == 3
+
+
+def test_one_column_alone_is_a_list() -> None:
+    assert [*parse_csv(decode(to_workbook(("A123BC77",), ("M456OP199",))))] == [
+        "A123BC77",
+        "M456OP199",
+    ]
+
+
+def test_a_damaged_workbook_is_told() -> None:
+    with pytest.raises(ParameterError, match="damaged workbook"):
+        decode(to_workbook(("text",))[:-200])
+
+
+def test_another_archive_is_told() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("text.txt", "A123BC77")
+    with pytest.raises(ParameterError, match="damaged workbook"):
+        decode(content.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        pytest.param("MAX_WORKBOOK_BYTES", "at most 2 bytes when unpacked", id="a bomb"),
+        pytest.param("MAX_ENTRIES", "rows: wanted at most 2", id="rows"),
+    ],
+)
+def test_a_workbook_has_upper_numbers(
+    monkeypatch: pytest.MonkeyPatch, limit: str, message: str
+) -> None:
+    monkeypatch.setattr(file_contents, limit, 2)
+    with pytest.raises(ParameterError, match=message):
+        decode(to_workbook(*[("A123BC77",)] * 5))
