@@ -33,7 +33,6 @@ class TaskStatus:
     """The state of one background task.
 
     Attributes:
-        name: Name of the task.
         is_running: False while it waits for its next start, and after its end.
         failures: Number of its ends by an exception.
             Failures that it has survived count, too.
@@ -63,7 +62,6 @@ class BackgroundTasks:
     """Starts tasks, sees their ends, and starts them again.
 
     Args:
-        clock: A clock that nobody sets.
         sleep: Waits for a number of seconds.
     """
 
@@ -80,7 +78,6 @@ class BackgroundTasks:
 
     @property
     def statuses(self) -> tuple[TaskStatus, ...]:
-        """The states of all tasks."""
         return tuple(self._statuses.values())
 
     def start(

@@ -15,11 +15,11 @@ from orchestrator.host.toml_files import (
     show,
     show_name,
 )
-from plate_cameras import setting_sizes as sizes
+from plate_cameras import setting_parts as sizes
 from plate_cameras.camera_urls import check_url, encode_login
-from plate_cameras.gate_settings import Gate as Gate
-from plate_cameras.hours import Schedule as Schedule
-from plate_cameras.setting_sizes import at_most, check_sizes
+from plate_cameras.setting_parts import Gate as Gate
+from plate_cameras.setting_parts import Schedule as Schedule
+from plate_cameras.setting_parts import at_most, check_name, check_sizes
 
 RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
@@ -112,10 +112,7 @@ class Camera:
         check_sizes(self)
         if self.tls_ca_file and not self.verify_tls:
             raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
-        if not self.name or len(self.name) > 100 or not self.name.isprintable():
-            raise SettingsError(
-                f"name: wanted 1 to 100 printable characters, got {show(self.name)}"
-            )
+        check_name(self.name)
         check_url(self.url)
         check_address("url", encode_login(self.url))
         check_range("looks_per_s", self.looks_per_s, 0.1, 60)
@@ -194,7 +191,7 @@ class Sink:
 
     def __post_init__(self) -> None:
         check_sizes(self)
-        _check_name(self.name)
+        check_name(self.name)
         check_address(f"sink {self.name}: url", self.url)
         known = ("agreed", "updated", "closed")
         for event in self.events:
@@ -273,11 +270,6 @@ def read_configuration(file: Path) -> Configuration:
             message names the value and its line.
     """
     return read_table(Configuration, file)
-
-
-def _check_name(name: str) -> None:
-    if not name or len(name) > 100 or not name.isprintable():
-        raise SettingsError(f"name: wanted 1 to 100 printable characters, got {show(name)}")
 
 
 def _check_points(

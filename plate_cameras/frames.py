@@ -18,7 +18,6 @@ class Frame:
     """One frame of a camera.
 
     Attributes:
-        camera: Name of the camera.
         number: Number of the frame since its source was opened; frames that were dropped count.
         time_s: Unix time in seconds, to store and to show. With the clock `file`, seconds from the
             start of the file, to which the start of the file's recording may be added.

@@ -1,10 +1,14 @@
-"""A pass: one vehicle that passed a camera, with every reading of its plate."""
+"""A pass: one vehicle that passed a camera, with every reading of its plate, and its events."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import datetime, timezone
+from typing import Any, Literal
 
+from orchestrator.formats.regions import known_region
+from orchestrator.formats.transliteration import native_text
 from orchestrator.plates import Plate
 from plate_cameras.frames import Clock, Xyxy
 
@@ -160,3 +164,106 @@ class PassEvent:
     kind: Literal["agreed", "updated", "closed"]
     passed: Pass
     claim: LeaseClaim | None = None
+
+
+OF_A_ROW = (
+    "id", "camera", "progress", "clock", "first_seen_s", "last_seen_s", "text", "text_score",
+    "format", "direction", "speed_widths_s",
+)  # fmt: skip
+"""Attributes of a pass that a row has in the same form."""
+PREFIX = "pass."
+"""Event types are `pass.agreed`, `pass.updated` and `pass.closed`."""
+
+
+def to_document(event: PassEvent) -> dict[str, Any]:
+    """Return an event as a JSON document, without pictures.
+
+    Times are RFC 3339 in UTC; for a file's clock, they count from 1970-01-01.
+    """
+    return {
+        "type": PREFIX + event.kind,
+        "timestamp": to_rfc3339(event.passed.last_seen_s),
+        "data": describe_pass(event.passed),
+    }
+
+
+def describe_pass(passed: Pass) -> dict[str, Any]:
+    """Return what others need of a pass: its text, times, motion and the best frame's box."""
+    return describe_row(flatten(passed))
+
+
+def flatten(passed: Pass) -> dict[str, Any]:
+    """Return a pass as the store keeps it in one row, without its readings and pictures."""
+    region, best = known_region(passed.text, passed.format), passed.best.observation
+    return {name: getattr(passed, name) for name in OF_A_ROW} | {
+        "region_code": region.code if region else "",
+        "frames": len(passed.observations),
+        "candidates": round_scores(passed.candidates),
+        "zones": [*passed.zones],
+        "crossings": [{**vars(crossing)} for crossing in passed.crossings],
+        "best": {
+            "time_s": best.time_s,
+            "box": round_box(best.plate),
+            "size_wh": [*passed.best.size_wh],
+        },
+    }
+
+
+def describe_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a pass that `flatten` has made a row of."""
+    region, best = known_region(row["text"], row["format"]), row["best"]
+    width, height = best["size_wh"]
+    return {
+        "id": row["id"],
+        "camera": row["camera"],
+        "progress": row["progress"],
+        "first_seen": to_rfc3339(row["first_seen_s"]),
+        "last_seen": to_rfc3339(row["last_seen_s"]),
+        "clock": row["clock"],
+        "text": row["text"],
+        "text_native": native_text(row["text"], row["format"]) or "",
+        "text_score": round(row["text_score"], 4),
+        "format": row["format"],
+        "region_code": row["region_code"],
+        "region": region.name if region else "",
+        "candidates": describe_candidates(row["candidates"]),
+        "direction": row["direction"],
+        "crossings": [
+            {
+                "line": crossing["line"],
+                "side": crossing["side"],
+                "time": to_rfc3339(crossing["time_s"]),
+            }
+            for crossing in row["crossings"]
+        ],
+        "speed_widths_s": round(row["speed_widths_s"], 2),
+        "zones": [*row["zones"]],
+        "frames": row["frames"],
+        "best": {
+            "time": to_rfc3339(best["time_s"]),
+            "xyxy": [*best["box"]],
+            "width": width,
+            "height": height,
+        },
+    }
+
+
+def describe_candidates(pairs: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return texts with their scores for a document."""
+    return [{"text": text, "score": round(score, 4)} for text, score in pairs]
+
+
+def round_scores(candidates: Sequence[tuple[str, float]]) -> list[list[Any]]:
+    """Return texts with their scores for a row."""
+    return [[text, round(score, 4)] for text, score in candidates]
+
+
+def round_box(plate: Plate) -> list[float]:
+    """Return a plate's box in tenths of a pixel."""
+    return [round(side, 1) for side in plate.xyxy]
+
+
+def to_rfc3339(time_s: float) -> str:
+    """Return a Unix time as RFC 3339 in UTC, with milliseconds."""
+    at = datetime.fromtimestamp(time_s, timezone.utc)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

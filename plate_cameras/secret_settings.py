@@ -31,7 +31,7 @@ def warn_of_readers(file: Path, configuration: Configuration) -> None:
 def _secrets_of(configuration: Configuration) -> Iterator[str]:
     """Return the addresses and options that hold a password."""
     users: tuple[Sink | Gate, ...] = (*configuration.sinks, *configuration.gates)
-    urls = [camera.url for camera in configuration.cameras] + [one.url for one in users]
+    urls = [camera.url for camera in configuration.cameras] + [user.url for user in users]
     urls.append(configuration.store.url or "")
     yield from filter(LOGIN.search, urls)
     options = [item for user in users for item in user.options.items()]
@@ -53,3 +53,9 @@ def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:
     if not environ.get(variable):
         raise SettingsError(f"{name}: wanted the environment variable {variable}, it is not set")
     return environ[variable]
+
+
+def describe_without_address(error: Exception) -> str:
+    """Return the reason of an error of aiohttp without the address, which may hold a secret."""
+    inner = getattr(error, "os_error", None) or error.__cause__ or error
+    return getattr(inner, "strerror", None) or type(inner).__name__

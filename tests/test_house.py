@@ -16,17 +16,16 @@ PACKAGES = (*PRODUCTS, "workshop", "tests", "scripts", "examples", "deploy")
 MAX_FILES = 20
 MAX_LINES = 300
 LONG_MODULES = {
-    "plate_cameras/service/session.py": 307,
     # one statement a table, which would be no easier to read in two files
-    "plate_cameras/store/tables/schema.py": 371,
+    "plate_cameras/store/tables/schema.py": 322,
 }
 """Modules above the limit, which may not grow."""
 LIMITS_WITHOUT_MAX_OR_MIN = ("MOST", "LEAST", "LONGEST", "SHORTEST", "FEWEST", "LARGEST")
 NO_NOUNS = {"one", "ones", "found", "given", "told", "wanted"}
 MAX_NO_NOUNS = {
     "orchestrator": 98,
-    "plate_cameras": 213,
-    "workshop": 49,
+    "plate_cameras": 199,
+    "workshop": 47,
     "tests": 955,
     "scripts": 12,
     "examples": 11,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -56,16 +57,24 @@ TimeoutOption = Annotated[
         help="Longest that a picture may wait for its answer, each time it is sent.",
     ),
 ]
-RetriesOption = Annotated[
-    int,
-    typer.Option(
-        "--retries",
-        min=0,
-        rich_help_panel=SERVER_PANEL,
-        help="How often a picture is sent again, after growing pauses, if the server is busy or "
-        "does not answer.",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """A server that runs, and how it is called."""
+
+    url: UrlOption = None
+    key: KeyOption = None
+    timeout: TimeoutOption = 60.0
+    retries: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            rich_help_panel=SERVER_PANEL,
+            help="How often a picture is sent again, after growing pauses, if the server is busy "
+            "or does not answer.",
+        ),
+    ] = 8
 
 
 @contextmanager

@@ -23,7 +23,7 @@ COMMANDS = {
     "doctor": "orchestrator.cli.doctor.doctor_command:doctor",
     "key": "orchestrator.cli.key:key",
     "export": "orchestrator.cli.export:export",
-    "add-version": "orchestrator.cli.add_version:add",
+    "add-version": "orchestrator.cli.export:add_version",
     "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
 }
 GROUP = "plates.commands"

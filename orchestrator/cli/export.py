@@ -1,4 +1,4 @@
-"""The command `plates export`."""
+"""The commands `plates export` and `plates add-version`."""
 
 from __future__ import annotations
 
@@ -7,34 +7,23 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import (
-    Device,
-    DeviceOption,
-    EngineOption,
-    FormatsOption,
-    PicturesOption,
-    RepositoryOption,
-    VerboseOption,
-    WeightsOption,
-    show_errors,
-)
+from orchestrator.cli.flags import EngineOption, VerboseOption, WeightsOption, show_errors
+from orchestrator.host.distribution import check_packages
+from orchestrator.host.option_fields import expand
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.options import CapacityOptions
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
 
+@expand
 def export(
     *,
-    engine: EngineOption = Engine.AUTO,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
     ] = None,
-    pictures: PicturesOption = 0,
-    device: DeviceOption = Device.AUTO,
-    model_repository: RepositoryOption = None,
-    weights: WeightsOption = None,
-    formats: FormatsOption = None,
+    models: CapacityOptions,
     force: Annotated[bool, typer.Option("--force", help="Export what is up to date, too.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -45,17 +34,31 @@ def export(
         from orchestrator.serving.supervisor.models.repository_writer import lay_out
         from orchestrator.serving.supervisor.options import ServerOptions
 
-        options = ServerOptions.given(
-            repository=model_repository,
-            weights=weights,
-            formats=formats,
-            device=device.value,
-            engine=engine,
-            pictures=pictures,
-        )
+        options = ServerOptions.given(**vars(models))
         draw_canary(options.weights, options.formats)
         source = options.source()
         written = export_networks(source, force=force)
         if out:
             written = [lay_out(source, out, options.capacity())]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+
+
+def add_version(
+    network: Annotated[str, typer.Argument(metavar="NETWORK")],
+    *,
+    to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
+    weights: WeightsOption = None,
+    engine: EngineOption = Engine.AUTO,
+    verbose: VerboseOption = False,
+) -> None:
+    """Export a network as the next version beside the one that is served.
+
+    NETWORK: yolo, stn or lprnet.
+    """
+    with show_errors(verbose=verbose):
+        check_packages("torch")
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.serving.supervisor.models.new_version import NewVersion
+        from orchestrator.serving.supervisor.models.new_version import add_version as add
+
+        typer.echo(add(to, NewVersion(network, weights or WEIGHTS, engine)))

@@ -7,25 +7,19 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import PlateError
 from orchestrator.host.distribution import needs_told
-from orchestrator.networks.options import CudaGraphsOption as CudaGraphsOption
-from orchestrator.networks.options import CudaPoolOption as CudaPoolOption
-from orchestrator.networks.options import DecodeOnGpuOption as DecodeOnGpuOption
 from orchestrator.networks.options import Device as Device
 from orchestrator.networks.options import DeviceOption as DeviceOption
 from orchestrator.networks.options import EngineOption as EngineOption
 from orchestrator.networks.options import FormatsOption as FormatsOption
-from orchestrator.networks.options import InstancesOption as InstancesOption
-from orchestrator.networks.options import MpsOption as MpsOption
-from orchestrator.networks.options import PicturesOnCpuOption as PicturesOnCpuOption
-from orchestrator.networks.options import PicturesOption as PicturesOption
-from orchestrator.networks.options import RepositoryOption as RepositoryOption
 from orchestrator.networks.options import ThreadsOption as ThreadsOption
 from orchestrator.networks.options import WeightsOption as WeightsOption
 
@@ -37,43 +31,48 @@ QuietOption = Annotated[
     ),
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
-DetectionThresholdOption = Annotated[
-    float | None,
-    typer.Option(
-        "--detection-threshold",
-        rich_help_panel=PLATES_PANEL,
-        help="Least score of a plate that is found, 0 to 1; the server's own without.",
-    ),
-]
+PLATES = partial(typer.Option, rich_help_panel=PLATES_PANEL)
 TextThresholdOption = Annotated[
     float | None,
-    typer.Option(
+    PLATES(
         "--text-threshold",
-        rich_help_panel=PLATES_PANEL,
         help="Least score of a text that is shown, 0 to 1; the server's own without.",
     ),
 ]
-RoiOption = Annotated[
-    str | None,
-    typer.Option(
-        "--roi",
-        metavar="X0,Y0,X1,Y1",
-        rich_help_panel=PLATES_PANEL,
-        help="Look only at plates whose middle lies in this part of a picture, in pixels.",
-    ),
-]
-SideOption = Annotated[
-    int | None,
-    typer.Option(
-        "--detector-side-px",
-        rich_help_panel=PLATES_PANEL,
-        help="How closely to look: longest side of the detector's input, a multiple of 32.",
-    ),
-]
-MaxPlatesOption = Annotated[
-    int | None,
-    typer.Option("--max-plates", rich_help_panel=PLATES_PANEL, help="Most plates a picture."),
-]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Parameters of a call: how sure a plate must be, and how many."""
+
+    detection_threshold: Annotated[
+        float | None,
+        PLATES(help="Least score of a plate that is found, 0 to 1; the server's own without."),
+    ] = None
+    text_threshold: TextThresholdOption = None
+    max_plates: Annotated[int | None, PLATES(help="Most plates a picture.")] = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that were given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class CallOptions(SearchOptions):
+    """All parameters of a call."""
+
+    roi: Annotated[
+        str | None,
+        PLATES(
+            metavar="X0,Y0,X1,Y1",
+            help="Look only at plates whose middle lies in this part of a picture, in pixels.",
+        ),
+    ] = None
+    detector_side_px: Annotated[
+        int | None,
+        PLATES(help="How closely to look: longest side of the detector's input, a multiple of 32."),
+    ] = None
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import keep_models
 from orchestrator.serving.supervisor.models.model_repository import list_models
 from orchestrator.serving.supervisor.models.repository_writer import canary_folder
-from orchestrator.serving.supervisor.mps import with_mps
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
 from orchestrator.serving.supervisor.preflight import check
@@ -45,7 +44,6 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         draw_canary(options.weights, options.formats)
     with (
         suppress(KeyboardInterrupt),  # Ctrl-C stops them
-        with_mps(options) as options,
         keep_models(options) as models,
     ):
         front = gateway and GatewayService(_with_canary(gateway, models))

@@ -107,11 +107,7 @@ class AioHttpConnections:
 
 
 class AioStream:
-    """A response whose body is read piece by piece.
-
-    Args:
-        response: The response.
-    """
+    """A response whose body is read piece by piece."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response

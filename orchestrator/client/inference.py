@@ -35,7 +35,6 @@ class InferenceRequest:
         inputs: Tensors by name; bytes as arrays of objects.
         outputs: Names of the wanted outputs.
         model: Name of the model.
-        parameters: Request parameters.
         request_id: Request id; empty for none.
         headers: HTTP headers of the request, or its gRPC metadata.
     """
@@ -100,7 +99,6 @@ class HttpResponse:
     """An HTTP response.
 
     Attributes:
-        status: HTTP status.
         headers: Headers by name, in upper or lower case.
         body: The whole body.
     """

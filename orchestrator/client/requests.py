@@ -49,7 +49,6 @@ class PictureRequest:
     """The parameters and outputs of a request about a picture.
 
     Attributes:
-        parameters: Request parameters.
         outputs: Names of the outputs, from `complete`.
     """
 

@@ -41,17 +41,18 @@ def _metadata(kind: Any) -> Mapping[str, tuple[Any, ...]]:
 
 
 def check_ranges(options: Any) -> None:
-    """Check every field that declares a range.
+    """Check every field that declares a range, and is not None.
 
     Raises:
         SettingsError: A value is out of its range.
     """
     kind: Any = type(options)
     for name, info in declared(kind).items():
-        if (info.min, info.max) != (None, None):
+        value = getattr(options, name)
+        if value is not None and (info.min, info.max) != (None, None):
             least = -inf if info.min is None else info.min
             most = inf if info.max is None else info.max
-            check_range(name, getattr(options, name), least, most)
+            check_range(name, value, least, most)
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:

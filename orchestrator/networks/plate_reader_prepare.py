@@ -13,9 +13,6 @@ class CropPreparation(nn.Module):
 
     It is compiled by `torch.jit.script`, which keeps the sizes open; a trace would contain the
     sizes of its example.
-
-    Attributes:
-        most_pixels: Most pixels of a crop.
     """
 
     __constants__ = ("most_pixels",)

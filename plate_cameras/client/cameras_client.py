@@ -25,7 +25,7 @@ from plate_cameras.client.list_entries import (
 )
 from plate_cameras.client.live_events import EventSelection, LiveEvent
 from plate_cameras.client.pages import PagedQuery, RecordPage
-from plate_cameras.client.pass_search import PassRecord, PassSearch
+from plate_cameras.client.pass_search import PassRecord, query_passes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -81,9 +81,9 @@ class CamerasClient(ControlRoomCalls[Transport], PlateClient):
         """Find stored passes, the newest first. Pages are asked for as the caller goes on.
 
         Args:
-            search: Conditions; `plate_cameras.client.pass_search.PassSearch` describes each.
+            search: Conditions; `plate_cameras.client.pass_search.SearchOptions` describes each.
         """
-        return self._records(PassSearch.of(search).to_query())
+        return self._records(query_passes(search))
 
     def events(
         self, *, camera: str | Sequence[str] = (), after: int | None = None
@@ -167,7 +167,7 @@ class AsyncCamerasClient(ControlRoomCalls[AsyncTransport | Transport], AsyncPlat
 
     def passes(self, **search: Unpack[SearchOptions]) -> AsyncGenerator[PassRecord, None]:
         """Find stored passes, like `CamerasClient.passes`, for `async for`."""
-        return self._records(PassSearch.of(search).to_query())
+        return self._records(query_passes(search))
 
     def events(
         self, *, camera: str | Sequence[str] = (), after: int | None = None

@@ -10,11 +10,12 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 from orchestrator.client.inference import HttpResponse, OutgoingRequest, reading
-from orchestrator.errors import ParameterError
 from plate_cameras.client.pages import (
     PagedQuery,
+    check_options,
     read_document,
     to_path,
+    to_record,
     to_rejection,
     to_text,
     to_time,
@@ -46,13 +47,7 @@ class ListRecord:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ListRecord:
         """Return a list of the API's answer."""
-        return cls(
-            document["name"],
-            document["note"],
-            document["retention_days"],
-            document["entries"],
-            tuple(document["cameras"]),
-        )
+        return to_record(cls, document, cameras=tuple(document["cameras"]))
 
 
 @dataclass(frozen=True)
@@ -76,14 +71,9 @@ class EntryRecord:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> EntryRecord:
         """Return an entry of the API's answer."""
-        begin, end = document["valid_from"], document["valid_until"]
-        return cls(
-            document["text"],
-            document["note"],
-            to_time(begin) if begin else None,
-            to_time(end) if end else None,
-            document["edits"],
-        )
+        times = {name: document[name] for name in ("valid_from", "valid_until")}
+        shown = {name: to_time(text) if text else None for name, text in times.items()}
+        return to_record(cls, document, **shown)
 
 
 def query_lists() -> PagedQuery[ListRecord]:
@@ -114,9 +104,7 @@ def write_entry(name: str, text: str, *, reason: str = "", **entry: Any) -> Outg
     Raises:
         ParameterError: There is no such option.
     """
-    known = EntryOptions.__annotations__
-    if unknown := sorted(entry.keys() - known.keys()):
-        raise ParameterError(f"entry: wanted some of {', '.join(known)}, got {unknown[0]}")
+    check_options("entry", entry, EntryOptions.__annotations__)
     body = {field: _to_plain(value) for field, value in entry.items() if value is not None}
     path = to_path(_path_of(name, text), {"reason": reason})
     return OutgoingRequest(

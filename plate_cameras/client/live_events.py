@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
 from orchestrator.client.inference import OutgoingRequest, reading
 from orchestrator.errors import ParameterError
-from plate_cameras.client.pages import to_path, to_time
+from plate_cameras.client.pages import to_path, to_record, to_time
 from plate_cameras.client.pass_search import PassRecord
 
 PATH = "v1/events"
@@ -50,9 +50,8 @@ class CameraReport:
     def of(cls, document: Mapping[str, Any]) -> CameraReport:
         """Return a camera of the API's answer."""
         updated = document["updated"]
-        changed = {"updated": to_time(updated) if updated else None, "document": document}
-        values: dict[str, Any] = {**document, **changed}
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        shown = to_time(updated) if updated else None
+        return to_record(cls, document, updated=shown, document=document)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from orchestrator.client.error_mapping import UNREADABLE, RejectedError, parse_retry_after
 from orchestrator.client.inference import HttpResponse, OutgoingRequest, reading
-from orchestrator.errors import ErrorResponse
+from orchestrator.errors import ErrorResponse, ParameterError
 
 UNKNOWN = "no such path"
 RecordT = TypeVar("RecordT")
@@ -59,6 +59,22 @@ class PagedQuery(Generic[RecordT]):
         document = read_document(response, self.field)
         with reading(self.field, _origin_of(response)):
             return RecordPage(tuple(map(self.to_record, document[self.field])), document["cursor"])
+
+
+def to_record(kind: type[RecordT], document: Mapping[str, Any], /, **changed: Any) -> RecordT:
+    """Return a dataclass of a document's fields, some of them in another form."""
+    values = {**document, **changed}
+    return kind(**{name: values[name] for name in kind.__annotations__})
+
+
+def check_options(subject: str, options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    """Check the names of a caller's options.
+
+    Raises:
+        ParameterError: There is no such option.
+    """
+    if unknown := sorted(options.keys() - known.keys()):
+        raise ParameterError(f"{subject}: wanted some of {', '.join(known)}, got {unknown[0]}")
 
 
 def read_document(response: HttpResponse, subject: str) -> Any:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, TypedDict
 
-from orchestrator.errors import ParameterError
-from plate_cameras.client.pages import PagedQuery, to_time
+from plate_cameras.client.pages import PagedQuery, check_options, to_record, to_time
 
 PATH = "v1/passes"
 PAGE = 200
@@ -18,25 +17,7 @@ NAMES = {"since": "from", "plate_list": "list", "page": "limit"}
 
 
 class SearchOptions(TypedDict, total=False):
-    """The options of a search. `PassSearch` describes each."""
-
-    text: str
-    part: str | Sequence[str]
-    edits: int
-    camera: str | Sequence[str]
-    since: datetime | date | str | None
-    until: datetime | date | str | None
-    region: str
-    plate_list: str
-    zone: str | Sequence[str]
-    direction: str
-    reason: str
-    page: int
-
-
-@dataclass(frozen=True)
-class PassSearch:
-    """A search for passes. Each condition that is given must hold.
+    """The options of a search for passes. Each condition that is given must hold.
 
     Attributes:
         text: The whole text; `*` stands for any characters, `?` for one. Fewer than eight
@@ -52,38 +33,33 @@ class PassSearch:
         zone: Names of zones.
         direction: `towards` or `away`.
         reason: The reason, which the service's audit records.
-        page: Passes of one request.
+        page: Passes of one request; 200 without it.
     """
 
-    text: str = ""
-    part: str | Sequence[str] = ()
-    edits: int = 0
-    camera: str | Sequence[str] = ()
-    since: datetime | date | str | None = None
-    until: datetime | date | str | None = None
-    region: str = ""
-    plate_list: str = ""
-    zone: str | Sequence[str] = ()
-    direction: str = ""
-    reason: str = ""
-    page: int = PAGE
+    text: str
+    part: str | Sequence[str]
+    edits: int
+    camera: str | Sequence[str]
+    since: datetime | date | str | None
+    until: datetime | date | str | None
+    region: str
+    plate_list: str
+    zone: str | Sequence[str]
+    direction: str
+    reason: str
+    page: int
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> PassSearch:
-        """Return the search of a caller's options.
 
-        Raises:
-            ParameterError: There is no such option.
-        """
-        known = [field.name for field in fields(cls)]
-        if unknown := sorted(set(options) - set(known)):
-            raise ParameterError(f"search: wanted some of {', '.join(known)}, got {unknown[0]}")
-        return cls(**options)
+def query_passes(options: Mapping[str, Any]) -> PagedQuery[PassRecord]:
+    """Return the query for the passes that fit a caller's `SearchOptions`.
 
-    def to_query(self) -> PagedQuery[PassRecord]:
-        """Return the query of the API."""
-        parameters = {NAMES.get(name, name): value for name, value in asdict(self).items()}
-        return PagedQuery(PATH, parameters, "passes", PassRecord.of)
+    Raises:
+        ParameterError: There is no such option.
+    """
+    check_options("search", options, SearchOptions.__annotations__)
+    parameters = {NAMES.get(name, name): value for name, value in options.items()}
+    parameters.setdefault("limit", PAGE)
+    return PagedQuery(PATH, parameters, "passes", PassRecord.of)
 
 
 @dataclass(frozen=True)
@@ -135,12 +111,12 @@ class PassRecord:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> PassRecord:
         """Return a pass of the API's answer."""
-        changed: dict[str, Any] = {
-            "first_seen": to_time(document["first_seen"]),
-            "last_seen": to_time(document["last_seen"]),
-            "zones": tuple(document["zones"]),
-            "lists": tuple(hit["list"] for hit in document["lists"]),
-            "document": document,
-        }
-        values: dict[str, Any] = {**document, **changed}
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        return to_record(
+            cls,
+            document,
+            first_seen=to_time(document["first_seen"]),
+            last_seen=to_time(document["last_seen"]),
+            zones=tuple(document["zones"]),
+            lists=tuple(hit["list"] for hit in document["lists"]),
+            document=document,
+        )

@@ -29,7 +29,6 @@ from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.control_room.access.policy import AccessPolicy, Forbidden
 from plate_cameras.control_room.access.principals import NOBODY, Principal, Role
 from plate_cameras.control_room.operations import RoomRoute
-from plate_cameras.control_room.state_ages import StateAges
 from plate_cameras.control_room.store_threads import CALLER, StoreThreads
 from plate_cameras.store.errors import (
     ChangedMeanwhile,
@@ -42,6 +41,7 @@ from plate_cameras.store.errors import (
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.people import LastAdministrator
 from plate_cameras.store.scope import Scope
+from plate_cameras.store.writing.live_tables import StateAges
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
@@ -69,9 +69,6 @@ class ControlRoom:
     Attributes:
         configuration: The cameras. It is replaced when their file changes.
         store: Their passes. Its calls block; `threads` runs them.
-        access: Finds out who asks.
-        threads: Threads for the store.
-        ages: Tells which states of cameras are fresh.
     """
 
     configuration: Configuration
@@ -89,9 +86,7 @@ class RoomRequest:
     """A request of a known principal.
 
     Attributes:
-        request: The admitted HTTP request.
         principal: The person or program that asks.
-        room: The control room.
     """
 
     request: HttpRequest
@@ -190,7 +185,6 @@ def store_errors() -> Iterator[None]:
         NotFound: There is no pass, list, camera or person of this name in the scope.
         Forbidden: Cameras of other groups use a list, too.
         Conflict: A name is taken, others change the same list, or no administrator would be left.
-        DatabaseAway: The database cannot be used now.
         ParameterError: The database does not accept a value.
     """
     try:

@@ -18,8 +18,7 @@ from plate_cameras.control_room.access.policy import AccessPolicy, Entrance
 from plate_cameras.control_room.endpoint import ControlRoom, to_routes
 from plate_cameras.control_room.pages.routes import page_routes
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
-from plate_cameras.control_room.rest.openapi import describe
-from plate_cameras.control_room.rest.routes import rest_routes
+from plate_cameras.control_room.rest.routes import describe, rest_routes
 from plate_cameras.secret_settings import warn_of_readers
 from plate_cameras.store.factory import open_store
 from plate_cameras.store.scope import EVERYTHING
@@ -32,7 +31,6 @@ class ControlRoomExtension:
     """Routes of the control room.
 
     Args:
-        room: The parts that they need.
         file: The file of cameras, which is read again when it changes.
     """
 

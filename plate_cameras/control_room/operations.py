@@ -22,10 +22,8 @@ class RoomRoute:
     """A route of the control room.
 
     Attributes:
-        method: HTTP method.
         path: Path in Starlette's form.
         role: Least role of the principal; NOBODY admits everybody.
-        handle: Makes the response.
         described: Its description for the API's documentation; None if it is not shown there.
         is_background: Pages ask for it again and again. A person's request leaves no line in the
             gateway's audit, unless it is rejected. A key's request does.
@@ -51,16 +49,13 @@ class Described:
     """The description of an operation, and the decorator that gives it to a route.
 
     Attributes:
-        id: Unique name of the operation.
         summary: The operation in a few words.
-        tag: Part of the documentation.
         answer: Schema of the JSON answer; None for other answers.
         query: Schema of the query; None if it takes none.
         body: Schema of the JSON body; None if it takes none.
         text_body: Content type of a body that is not JSON.
         max_text_bytes: Largest size of such a body.
         media: Other content types of the answer, with what they hold.
-        status: HTTP status of the answer.
         creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
         is_searching: True if it takes a query and a reason.

@@ -25,8 +25,6 @@ class CallKind:
     """Calls that take about as long. Each kind has threads of its own.
 
     Attributes:
-        name: Name of the kind, for the threads.
-        threads: Calls at once.
         most_waiting: Calls that wait for a thread. They hold slots of the gateway, which
             recognition needs, too.
         timeout_s: Longest time from the request to the answer.
@@ -57,9 +55,7 @@ class _Call:
     """A call that waits for a thread or runs.
 
     Attributes:
-        caller: Name of the client that asks.
         work: The function that the thread runs.
-        ended: Gets what it returns.
     """
 
     caller: str
@@ -97,11 +93,7 @@ class _Pool:
         return result
 
     def _join(self, call: _Call) -> None:
-        """Start a call, or let it wait.
-
-        Raises:
-            ServiceFull: Too many calls wait, of this caller or of all.
-        """
+        """Start a call, or let it wait."""
         kind = self._kind
         self._waiting.append(call)
         self._start()
@@ -149,10 +141,6 @@ class StoreThreads:
 
     A few slow calls of one kind use up the threads of that kind alone, and those of one caller
     never all of them. `CALLER` names the caller.
-
-    Args:
-        store: The store.
-        kinds: The kinds of calls.
     """
 
     def __init__(

@@ -8,12 +8,11 @@ from datetime import datetime
 from math import inf
 
 from plate_cameras.clocks import steady_s, unix_s
-from plate_cameras.gate_settings import Gate
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest
-from plate_cameras.hours import is_watched
 from plate_cameras.passes import Pass
+from plate_cameras.setting_parts import Gate, is_watched
 from plate_cameras.store.lists.list_lookup import ListHit, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.tracking.looks import best_text

@@ -10,7 +10,6 @@ from datetime import datetime
 from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Configuration
-from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.conditions import (
     LEFT,
     Circumstances,
@@ -22,13 +21,13 @@ from plate_cameras.gates.conditions import (
     is_settled,
 )
 from plate_cameras.gates.gate_queue import GateQueue
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import OpeningRequest, Relay, watch_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import Pass, PassEvent, Sighting
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.openings.gate_openings import GateOpening
 
@@ -46,11 +45,8 @@ class GateController:
     """Knows which vehicles are present, and lets them wait for their turn at their gates.
 
     Args:
-        lists: The lists in memory.
         recorder: Keeps what gates did.
-        hold_offs: The last openings.
         tell: Takes what a gate did, to show it.
-        clock: A clock that nobody sets.
         unix_clock: Returns the Unix time, for schedules, the validity of entries and records.
     """
 
@@ -85,17 +81,12 @@ class GateController:
 
     @property
     def tasks(self) -> BackgroundTasks:
-        """The tasks of the gates."""
         return self._tasks
 
     async def apply(self, configuration: Configuration, relays: Mapping[str, Relay]) -> None:
         """Follow other gates; those that stay the same go on undisturbed.
 
         Vehicles that wait at a gate that has changed wait at it further.
-
-        Args:
-            configuration: The gates and cameras.
-            relays: Relays of the gates that are new or have changed, by name.
         """
         gates = {gate.name: gate for gate in configuration.gates}
         self._follow_cameras(configuration)
@@ -192,8 +183,8 @@ class GateController:
         """Take over the thresholds of cameras; texts must agree anew where one has changed."""
         before = self._thresholds
         self._thresholds = {
-            one.name: max(one.agreement_threshold, one.text_threshold)
-            for one in configuration.cameras
+            camera.name: max(camera.agreement_threshold, camera.text_threshold)
+            for camera in configuration.cameras
         }
         for present in self._present.values():
             camera = present.passed.camera

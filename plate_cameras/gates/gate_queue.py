@@ -6,12 +6,12 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from plate_cameras.event_waits import complete_within, is_set_within
-from plate_cameras.gate_settings import Gate
+from plate_cameras.clocks import complete_within, is_set_within
 from plate_cameras.gates.conditions import Decision, GateSurroundings
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, Relay, describe
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.openings.gate_openings import (
     FAILED,
     OPENED,
@@ -37,7 +37,6 @@ class _Pulse:
 
     Attributes:
         request: The vehicle for which the relay was asked.
-        ends_s: Time at which it ends.
         was_told: True if a record tells that it could not be ended.
     """
 
@@ -52,7 +51,6 @@ class _Turn:
 
     Attributes:
         request: The vehicle as it was known at the last decision.
-        decision: The last decision.
         is_asked: True from the last request to the relay on.
         at_s: Steady time of that request.
         requested_s: Its Unix time.
@@ -73,10 +71,7 @@ class GateQueue:
     the relay.
 
     Attributes:
-        gate: Its settings.
-        relay: Its relay.
         around: The parts that all gates share.
-        status: The state of the gate.
     """
 
     gate: Gate
@@ -272,13 +267,9 @@ class GateQueue:
     ) -> GateOpening:
         is_measured = outcome == OPENED and request.readable_s is not None
         delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
+        vehicle = {name: value for name, value in vars(request).items() if name != "readable_s"}
         return GateOpening(
-            gate=self.gate.name,
-            camera=request.camera,
-            pass_id=request.pass_id,
-            text=request.text,
-            list=request.list,
-            entry_text=request.entry_text,
+            **vehicle,
             outcome=outcome,
             reason=reason,
             requested_s=self.around.unix_clock() if requested_s is None else requested_s,

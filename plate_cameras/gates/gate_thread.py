@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus
+from plate_cameras.clocks import complete_within
 from plate_cameras.configuration import Configuration
-from plate_cameras.event_waits import complete_within
 from plate_cameras.gates.controller import GateController
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
@@ -45,12 +44,7 @@ Argument = TypeVar("Argument")
 
 @dataclass(frozen=True)
 class PreparedGates:
-    """Gates of a configuration that are ready to take over.
-
-    Attributes:
-        configuration: The configuration.
-        relays: Relays of the gates that are new or have changed, by name.
-    """
+    """Gates of a configuration that are ready to take over."""
 
     configuration: Configuration
     relays: Mapping[str, Relay]
@@ -61,7 +55,6 @@ class GateThread:
 
     Args:
         store: The lists, and the place where openings are kept.
-        tell: Takes what a gate did, in the thread of the gates.
     """
 
     def __init__(self, store: PassStore, tell: Callable[[GateOpening], None]) -> None:
@@ -78,7 +71,6 @@ class GateThread:
 
     @property
     def task_statuses(self) -> tuple[TaskStatus, ...]:
-        """The state of the thread and of each task in it."""
         return self._running.task_statuses if self._running else ()
 
     async def prepare(self, configuration: Configuration) -> PreparedGates:
@@ -103,15 +95,6 @@ class GateThread:
                 self._running.post(self._running.controller.offer, event)
         controller = self._running.controller
         await self._running.call(controller.apply(prepared.configuration, prepared.relays))
-
-    async def apply(self, configuration: Configuration) -> None:
-        """Follow the gates of a configuration.
-
-        Raises:
-            SettingsError: The settings of a gate are wrong; then nothing changes.
-            ExtraError: A gate needs a package that is not installed; then nothing changes.
-        """
-        await self.commit(await self.prepare(configuration))
 
     def offer(self, event: PassEvent) -> None:
         """Look at an event. This returns at once."""

@@ -15,10 +15,17 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 
 from orchestrator.errors import SettingsError
-from plate_cameras.gate_settings import Gate
-from plate_cameras.gates.options import check_options, read_flag, read_option
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import (
+    NotSwitchedError,
+    OpeningRequest,
+    RelayError,
+    check_options,
+    read_flag,
+    read_option,
+)
+from plate_cameras.secret_settings import describe_without_address
+from plate_cameras.setting_parts import Gate
 
 METHODS = ("GET", "POST", "PUT", "PATCH")
 HEADER = "header."
@@ -78,7 +85,6 @@ class HttpRelay:
         """Do nothing: a request would open the gate."""
 
     async def switch_on(self, request: OpeningRequest) -> None:
-        """Send the request, see `Relay`."""
         values = {name: self._escape(getattr(request, name)) for name in PLACEHOLDERS}
         body = self._body.substitute(values).encode() or None
         headers = self._headers | ({"content-type": self._type} if body else {})
@@ -90,11 +96,15 @@ class HttpRelay:
         except RelayError:
             raise
         except NOT_SENT as error:
-            raise NotSwitchedError(to_sentence("unreachable", failure=_describe(error))) from error
+            raise NotSwitchedError(
+                to_sentence("unreachable", failure=describe_without_address(error))
+            ) from error
         except asyncio.TimeoutError as error:
             raise RelayError(to_sentence("silent")) from error
         except Exception as error:  # a hostile answer may raise anything
-            raise RelayError(to_sentence("lost", failure=_describe(error))) from error
+            raise RelayError(
+                to_sentence("lost", failure=describe_without_address(error))
+            ) from error
         if 400 <= status < 500:
             raise NotSwitchedError(to_sentence("status", status=status))
         if not 200 <= status < 300:
@@ -104,7 +114,6 @@ class HttpRelay:
         """Do nothing: the relay ends its pulse by itself."""
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._session:
             await self._session.close()
 
@@ -128,25 +137,17 @@ class HttpRelay:
 async def _send_once(
     request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """Send a request. aiohttp would send a GET or PUT again when the connection ends early.
-
-    Raises:
-        RelayError: The connection has ended; the relay may have opened.
-    """
+    """Send a request. aiohttp would send a GET or PUT again when the connection ends early."""
     try:
         return await send(request)
     except NOT_SENT:
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
-        raise RelayError(to_sentence("lost", failure=_describe(error))) from error
+        raise RelayError(to_sentence("lost", failure=describe_without_address(error))) from error
 
 
 def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Template:
-    """Return the body as a template.
-
-    Raises:
-        SettingsError: It has an unknown placeholder.
-    """
+    """Return the body as a template."""
     body = Template(read_option(gate, "body", environ))
     try:
         body.substitute(dict.fromkeys(PLACEHOLDERS, ""))
@@ -165,11 +166,7 @@ def _read_body(gate: Gate, environ: Mapping[str, str], content_type: str) -> Tem
 
 
 def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers.
-
-    Raises:
-        SettingsError: One cannot be sent.
-    """
+    """Return the headers."""
     names = [name for name in gate.options if name.startswith(HEADER)]
     headers = {name.removeprefix(HEADER): read_option(gate, name, environ) for name in names}
     for name, value in headers.items():
@@ -182,11 +179,7 @@ def _read_headers(gate: Gate, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _make_context(gate: Gate, environ: Mapping[str, str]) -> ssl.SSLContext | bool:
-    """Return how certificates are checked; False for not at all.
-
-    Raises:
-        SettingsError: The file of certificates cannot be used.
-    """
+    """Return how certificates are checked; False for not at all."""
     if not read_flag(gate, "verify", default=True):
         return False
     file = read_option(gate, "ca_file", environ)
@@ -194,9 +187,3 @@ def _make_context(gate: Gate, environ: Mapping[str, str]) -> ssl.SSLContext | bo
         return ssl.create_default_context(cafile=Path(file) if file else None)
     except OSError as error:  # ssl.SSLError is one, too
         raise SettingsError(f"gate {gate.name}: ca_file: {error}") from error
-
-
-def _describe(error: Exception) -> str:
-    """Return the reason of an error without the address, which may contain a secret."""
-    inner = getattr(error, "os_error", None) or error.__cause__ or error
-    return getattr(inner, "strerror", None) or type(inner).__name__

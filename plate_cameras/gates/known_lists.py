@@ -1,20 +1,79 @@
-"""The lists in memory: known vehicles get in while the database is away."""
+"""The lists and the last openings in memory: known vehicles get in while the database is away."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Protocol
+from typing import TypeVar
 
+from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import steady_s
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.store.errors import StoreError
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.pass_store import PassStore
 
-LOG = logging.getLogger(__name__)
+MAX_KNOWN = 100_000
+"""Openings that are told apart from new ones: those of months."""
+
+Key = TypeVar("Key")
+
+
+class HoldOffs:
+    """Remembers until when a gate stays open, and for which plates it does not open again.
+
+    All its times are steady, so that nobody moves them by setting a clock. Openings by other
+    processes, and those before a restart, come from the store with their ages. Each counts from
+    the moment at which it was heard of first.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}
+        self._asked: dict[tuple[str, str], None] = {}
+        self._opened_s: dict[str, float] = {}
+        self._plates: dict[tuple[str, str], float] = {}
+
+    def add(self, opening: GateOpening, at_s: float) -> None:
+        """Take over an opening; it may come again, also with another time."""
+        if opening.id in self._known:
+            return
+        _remember(self._known, opening.id)
+        if opening.pass_id:
+            _remember(self._asked, (opening.gate, opening.pass_id))
+        self._opened_s[opening.gate] = max(at_s, self._opened_s.get(opening.gate, at_s))
+        for text in {opening.text, opening.entry_text} - {""}:
+            key = opening.gate, text
+            self._plates[key] = max(at_s, self._plates.get(key, at_s))
+
+    def forget(self, until_s: float) -> None:
+        """Forget the plates of openings before a time."""
+        self._plates = {key: at_s for key, at_s in self._plates.items() if at_s >= until_s}
+
+    def has_asked(self, gate: Gate, pass_id: str) -> bool:
+        """Tell whether a gate was asked to open for a pass, and may have done so."""
+        return (gate.name, pass_id) in self._asked
+
+    def open_until_s(self, gate: Gate) -> float:
+        """Return the time until which a gate stays open."""
+        return self._opened_s.get(gate.name, float("-inf")) + max(gate.open_s, gate.pulse_s)
+
+    def opened_ago_s(self, gate: Gate, texts: Iterable[str], now_s: float) -> float | None:
+        """Return how long ago a gate was opened for a plate; None if its hold-off is over."""
+        times = [
+            self._plates[gate.name, text] for text in texts if (gate.name, text) in self._plates
+        ]
+        ago_s = now_s - max(times, default=float("-inf"))
+        return ago_s if ago_s < gate.hold_off_s else None
+
+
+def _remember(known: dict[Key, None], key: Key) -> None:
+    """Add a key, and drop the oldest if there are too many."""
+    known[key] = None
+    if len(known) > MAX_KNOWN:
+        del known[next(iter(known))]
+
+
 REFRESH_EVERY_S = 1.0
 DAY_S = 86400.0
 OVERLAP_S = 10.0
@@ -23,28 +82,12 @@ TOLD_S = 10.0
 """Lists of a greater age are told in the program's log."""
 
 
-class ReadsOpenings(Protocol):
-    """Reads what gates did. Its calls may block."""
-
-    def recent(self, within_s: float) -> Sequence[tuple[GateOpening, float]]:
-        """Return what counts as an opening, with its age in seconds."""
-
-
-class ReadsLists(Protocol):
-    """The part of the store that gates read. Its calls may block."""
-
-    @property
-    def openings(self) -> ReadsOpenings: ...
-    def refresh(self, lookup: ListLookup) -> None: ...
-
-
 class KnownLists:
     """Reads the lists and the last openings every second.
 
     Args:
         store: The store. Its calls run in a thread.
         hold_offs: Gets the openings of other processes, and those before a restart.
-        clock: A clock that nobody sets.
 
     Attributes:
         on_change: Called when a list has changed.
@@ -52,7 +95,7 @@ class KnownLists:
 
     def __init__(
         self,
-        store: ReadsLists,
+        store: PassStore,
         hold_offs: HoldOffs,
         clock: Callable[[], float] = steady_s,
     ) -> None:
@@ -62,7 +105,7 @@ class KnownLists:
         self._lookup = ListLookup()
         self._read_at_s = self._openings_read_at_s = -inf
         self._counted_s = DAY_S
-        self._failure = ""
+        self._note = make_note("gates use lists that cannot be read")
         self.on_change: Callable[[], None] = lambda: None
 
     @property
@@ -71,7 +114,6 @@ class KnownLists:
         return self._clock() - self._read_at_s
 
     def named(self, names: Sequence[str]) -> list[LoadedList]:
-        """Return the lists of some names."""
         return self._lookup.named(names)
 
     def count_openings(self, within_s: float) -> None:
@@ -96,20 +138,14 @@ class KnownLists:
             await asyncio.to_thread(self._store.refresh, self._lookup)
             openings = await asyncio.to_thread(self._store.openings.recent, within_s)
         except Exception as error:  # whatever it is, the lists were not read
-            self._tell(error)
+            if self.age_s > TOLD_S:
+                self._note(error)
             return
-        self._failure, now_s = "", self._clock()
+        self._note(None)
+        now_s = self._clock()
         self._read_at_s = self._openings_read_at_s = started_s
         for opening, age_s in openings:
             self._hold_offs.add(opening, now_s - age_s)
         self._hold_offs.forget(now_s - self._counted_s)
         if self._lookup.revisions != before:
             self.on_change()
-
-    def _tell(self, error: Exception) -> None:
-        """Tell once of each failure that lasts; of a foreign error, with its traceback."""
-        failure = f"{type(error).__name__}: {error}"
-        if self.age_s > TOLD_S and failure != self._failure:
-            self._failure = failure
-            traceback = None if isinstance(error, StoreError) else error
-            LOG.error("gates use lists that cannot be read: %s", failure, exc_info=traceback)

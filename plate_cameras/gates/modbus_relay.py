@@ -9,11 +9,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orchestrator.errors import SettingsError
-from plate_cameras.event_waits import complete_within
-from plate_cameras.gate_settings import Gate
-from plate_cameras.gates.options import check_options, import_extra, read_flag, read_number
+from plate_cameras.clocks import complete_within
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import (
+    NotSwitchedError,
+    OpeningRequest,
+    RelayError,
+    check_options,
+    import_extra,
+    read_flag,
+    read_number,
+)
+from plate_cameras.setting_parts import Gate
 
 OPTIONS = ("coil", "unit", "ends_pulse")
 PORT = 502
@@ -75,12 +82,10 @@ class ModbusRelay:
         await self._write(is_on=True)
 
     async def switch_off(self) -> None:
-        """Write the coil, see `Relay`."""
         await self._write(is_on=False)
         self._is_known_off = True
 
     async def close(self) -> None:
-        """Close the connection."""
         client, self._client = self._client, None
         if client:
             client.close()

@@ -11,11 +11,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from orchestrator.errors import SettingsError
-from plate_cameras.event_waits import complete_within
-from plate_cameras.gate_settings import Gate
-from plate_cameras.gates.options import check_options, import_extra, read_flag, read_option
+from plate_cameras.clocks import complete_within
 from plate_cameras.gates.reasons import to_sentence
-from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
+from plate_cameras.gates.relay import (
+    NotSwitchedError,
+    OpeningRequest,
+    RelayError,
+    check_options,
+    import_extra,
+    read_flag,
+    read_option,
+)
+from plate_cameras.setting_parts import Gate
 
 OPTIONS = ("user", "password", "relay", "adjust_time", "verify")
 PORTS = {"http": 80, "https": 443}
@@ -79,7 +86,6 @@ class OnvifRelay:
         await self._set(INACTIVE)
 
     async def close(self) -> None:
-        """Close the connections."""
         camera, self._camera, self._service = self._camera, None, None
         if camera:
             with suppress(Exception):

@@ -7,22 +7,16 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
 
-from plate_cameras.event_waits import complete_within, is_set_within
+from plate_cameras.clocks import complete_within, is_set_within
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.openings.opening_log import OpeningLog
 
 LOG = logging.getLogger(__name__)
 MAX_WAITING = 10_000
 """Records that wait while neither the database nor the spool's disk takes them: hours of them."""
 RETRY_S = 2.0
-
-
-class KeepsOpenings(Protocol):
-    """The part of the store that keeps openings. Its calls may block."""
-
-    def write(self, openings: Sequence[GateOpening]) -> None: ...
 
 
 class OpeningRecorder:
@@ -32,7 +26,7 @@ class OpeningRecorder:
         log: Keeps the records. Its calls run in a thread.
     """
 
-    def __init__(self, log: KeepsOpenings) -> None:
+    def __init__(self, log: OpeningLog) -> None:
         self._log = log
         self._waiting: deque[GateOpening] = deque()
         self._is_news = asyncio.Event()

@@ -1,20 +1,95 @@
-"""The relay of a gate: its types, what each can do, and whether it is there."""
+"""The relay of a gate: its types and options, what each can do, and whether it is there."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
-from orchestrator.errors import PlateError, SettingsError
+from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.host.text_lines import to_line
-from plate_cameras.event_waits import complete_within
-from plate_cameras.gate_settings import Gate
+from orchestrator.host.toml_files import show, show_name
+from plate_cameras.clocks import complete_within
 from plate_cameras.gates.reasons import to_sentence
 from plate_cameras.gates.status import GateStatus
+from plate_cameras.secret_settings import resolve_secret
+from plate_cameras.setting_parts import Gate
+
+FLAGS = {"yes": True, "no": False}
+
+
+def check_options(gate: Gate, known: Sequence[str], *, prefix: str | None = None) -> None:
+    """Reject options that a type of relay does not have.
+
+    Raises:
+        SettingsError: There is one that is neither known nor begins with the prefix.
+    """
+    for name in gate.options:
+        if name not in known and not (prefix and name.startswith(prefix)):
+            more = [f"{prefix}NAME"] if prefix else []
+            wanted = ", ".join([*known, *more])
+            where, got = f"gate {gate.name}: options", show_name(name)
+            raise SettingsError(f"{where}: wanted some of {wanted}, got {got}")
+
+
+def read_option(gate: Gate, name: str, environ: Mapping[str, str]) -> str:
+    """Return an option; `env:NAME` takes the value of an environment variable.
+
+    Raises:
+        SettingsError: The variable is not set.
+    """
+    return resolve_secret(f"gate {gate.name}: {name}", gate.options.get(name, ""), environ)
+
+
+def read_flag(gate: Gate, name: str, *, default: bool) -> bool:
+    """Return an option that is `yes` or `no`.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    value = gate.options.get(name)
+    if value is None:
+        return default
+    if value not in FLAGS:
+        raise SettingsError(f"gate {gate.name}: {name}: wanted yes or no, got {show(value)}")
+    return FLAGS[value]
+
+
+def read_number(gate: Gate, name: str, *, default: int, most: int) -> int:
+    """Return an option that is a whole number from 0 on.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    value = gate.options.get(name, str(default))
+    if not (value.isascii() and value.isdecimal()) or int(value) > most:
+        raise SettingsError(f"gate {gate.name}: {name}: wanted 0 to {most}, got {show(value)}")
+    return int(value)
+
+
+def import_extra(gate: Gate, module: str) -> Any:
+    """Import a module that the type of a gate needs.
+
+    The loggers of the process stay as they are: `onvif` configures them when it is imported.
+
+    Raises:
+        ExtraError: It is not installed.
+    """
+    root = logging.getLogger()
+    handlers, level = [*root.handlers], root.level
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ExtraError(
+            f"gate {gate.name}: type {gate.type} needs a package that `make cameras` installs"
+        ) from error
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
 
 
 class RelayError(PlateError):
@@ -39,12 +114,6 @@ class OpeningRequest:
     """A vehicle for which a gate is to open.
 
     Attributes:
-        gate: Name of the gate.
-        camera: Name of the camera.
-        pass_id: Id of the pass.
-        text: Text of the plate.
-        list: Name of the list.
-        entry_text: Text of its entry.
         readable_s: Steady time from which the delay counts, see `GateOpening`; None if it is not
             known.
     """

@@ -23,7 +23,6 @@ class DelayHistogram:
 
     Attributes:
         counts: Delays up to each bound of `BOUNDS_S`, and longer ones.
-        sum_s: Sum of all delays.
     """
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
@@ -39,10 +38,7 @@ class GateStatus:
     """The state of one gate.
 
     Attributes:
-        name: Name of the gate.
-        outcomes: Number of records by outcome.
         waiting: Vehicles that wait for their turn.
-        delays: Delays of the openings.
         failure: The failure of the last vehicle; empty if it was opened for.
         absence: Why the relay did not answer the last check; empty if it did.
     """

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from plate_cameras.background_tasks import BackgroundTasks, Note, TaskStatus, make_note
 from plate_cameras.clocks import steady_s, unix_s
@@ -122,18 +120,6 @@ async def _attempt(step: Callable[[], object], note: Note) -> bool:
     return True
 
 
-@asynccontextmanager
-async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run a coroutine beside a `with` block."""
-    task = asyncio.create_task(coroutine)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
 BEAT_S, STALLED_S = 1.0, 15.0
 """How often the event loop gives a sign, and the age of a sign that tells that it stands still."""
 EVENT_LOOP = "event loop"
@@ -147,7 +133,6 @@ class Health:
 
     Args:
         takes: Return the states of tasks, each for one owner.
-        clock: A clock that nobody sets.
     """
 
     def __init__(
@@ -158,7 +143,6 @@ class Health:
 
     @property
     def statuses(self) -> tuple[TaskStatus, ...]:
-        """The states of all tasks."""
         return tuple(status for take in self._takes for status in take())
 
     def find_dead(self) -> list[str]:

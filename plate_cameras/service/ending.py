@@ -40,7 +40,6 @@ class Ending:
     Args:
         limit_s: Longest time from the first signal to the end.
         tell_s: Time after which the command says what it waits for.
-        exit_: Ends the process.
         say: Prints a line for people.
         outlives: True if the limit of a signal also holds after the `with` block, until the process
             ends.
@@ -167,11 +166,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Closing:
-    """Runs the steps of the end, and knows which of them still run.
-
-    Args:
-        count_left: Returns the number of events that are not stored.
-    """
+    """Runs the steps of the end, and knows which of them still run."""
 
     def __init__(self, count_left: Callable[[], int]) -> None:
         self._count_left = count_left

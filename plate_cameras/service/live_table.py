@@ -17,12 +17,7 @@ REDRAW_S = 0.5
 
 
 class CameraTable:
-    """Draws the cameras below the lines of a terminal. One thread calls all of it.
-
-    Args:
-        take: Returns the states of the cameras.
-        console: The terminal.
-    """
+    """Draws the cameras below the lines of a terminal. One thread calls all of it."""
 
     def __init__(self, take: Callable[[], Sequence[CameraStatus]], console: Console) -> None:
         self._take = take
@@ -45,7 +40,6 @@ class CameraTable:
         self._live.refresh()
 
     def print_above(self, line: str) -> None:
-        """Print a line above the table."""
         self._live.console.print(Text(line), soft_wrap=True)
 
     def stop(self) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from orchestrator.cli.recognition.plate_table import to_printable
-from plate_cameras.events import to_document
-from plate_cameras.passes import Pass, PassEvent
+from plate_cameras.passes import Pass, PassEvent, to_document
 
 LINE = "{:<19}  {:<10} {:>5}  {:<8} {:>6}  {}".format
 HEAD = LINE("first seen", "plate", "score", "moves", "frames", "camera")

@@ -175,11 +175,7 @@ class Output:
 
     Args:
         table: Turns events into lines.
-        cameras: Returns the states of the cameras.
         has_live_table: The cameras are drawn if there is a terminal.
-
-    Attributes:
-        printer: Prints the lines.
     """
 
     def __init__(

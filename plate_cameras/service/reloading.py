@@ -27,7 +27,6 @@ class Reloader:
     A file that cannot be used is reported once, and changes nothing.
 
     Args:
-        file: The file.
         apply: Takes over a configuration, or raises an exception and changes nothing.
         say: Prints a line for people.
     """

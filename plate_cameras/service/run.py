@@ -68,12 +68,10 @@ class Run:
 
     Attributes:
         address: URL of the service.
-        key: Its API key.
         timeout_s: Longest wait for an answer.
         table: Turns events into lines.
         out: Folder for passes, if the cameras are given on the command line.
         is_once: The sources are clips, which end.
-        is_quiet: No table of the cameras.
         is_shared: The cameras are shared with other watchers.
     """
 

@@ -16,10 +16,10 @@ from plate_cameras.passes import PassEvent
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.service.background import Health, close_left, start_upkeep
 from plate_cameras.service.ending import Closing, run_until_asked
-from plate_cameras.service.plan import Watch as Watch
 from plate_cameras.service.printing import CLOSE_S, Output, logging_through
 from plate_cameras.service.reloading import Reloader, locate
 from plate_cameras.service.sink_runner import SinkRunner, close_all
+from plate_cameras.service.targets import Watch as Watch
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching import event_writer, live_reporter
@@ -27,8 +27,7 @@ from plate_cameras.watching.event_writer import EventWriter
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.leases import CameraSharing, Shared
 from plate_cameras.watching.live_reporter import LiveReporter
-from plate_cameras.watching.metrics import Snapshot
-from plate_cameras.watching.metrics_server import serve_metrics
+from plate_cameras.watching.metrics import Snapshot, serve_metrics
 from plate_cameras.watching.status import CameraStatus
 from plate_cameras.watching.watcher import Watcher
 
@@ -40,8 +39,6 @@ class Session:
     """Runs the parts of a watch.
 
     Args:
-        watch: The parts and choices.
-        decoders: Opens the streams.
         tasks: The owner of all tasks; one of its own if it is left out.
     """
 
@@ -159,10 +156,8 @@ class Session:
         if plan.store and self._sharing:
             store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
             tasks.start("leases", self._sharing.run)
-            tasks.start(
-                "left passes",
-                lambda: close_left(store, watcher, lambda: self._configuration.sinks, note),
-            )
+            left = partial(close_left, store, watcher, lambda: self._configuration.sinks, note)
+            tasks.start("left passes", left)
 
     async def _run_until_asked(self, stack: ExitStack) -> None:
         """Run until the sources end, a signal comes, or a vital task fails."""
@@ -257,12 +252,8 @@ class Session:
         async with self._applying:
             reporter, configuration = self._reporter, self._configuration
             drawn = reporter.drawn(configuration) if reporter else configuration
-            own = [
-                camera
-                for camera in drawn.cameras
-                if not self._sharing or camera.name in self._followed
-            ]
-            await self._watcher.follow(own)
+            names = self._followed if self._sharing else {camera.name for camera in drawn.cameras}
+            await self._watcher.follow([camera for camera in drawn.cameras if camera.name in names])
 
     async def _follow_some(self, names: Collection[str]) -> None:
         """Follow the cameras that are this watcher's."""

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Configuration
-from plate_cameras.sinks.deliverer import Deliverer, SinkStatus
+from plate_cameras.sinks.deliverer import Deliverer
 from plate_cameras.sinks.outbox import Outbox
 from plate_cameras.sinks.receiver import Receiver
 from plate_cameras.sinks.registry import make_receivers
+from plate_cameras.sinks.sink_status import SinkStatus
 
 TASK = "sinks"
 LAST_DELIVERY_S = 20.0
@@ -21,13 +22,7 @@ Receivers = Mapping[str, Receiver]
 
 
 class SinkRunner:
-    """Delivers the events of an outbox to the receivers of a configuration.
-
-    Args:
-        outbox: The events.
-        tasks: The owner of the task that delivers.
-        clock: The clock of the outbox.
-    """
+    """Delivers the events of an outbox to the receivers of a configuration."""
 
     def __init__(
         self, outbox: Outbox, tasks: BackgroundTasks, clock: Callable[[], float] = unix_s
@@ -39,12 +34,10 @@ class SinkRunner:
 
     @property
     def statuses(self) -> Sequence[SinkStatus]:
-        """The states of the sinks."""
         return self._deliverer.statuses if self._deliverer else ()
 
     @property
     def task_statuses(self) -> Sequence[TaskStatus]:
-        """The states of their tasks."""
         return self._deliverer.tasks if self._deliverer else ()
 
     async def prepare(self, configuration: Configuration) -> Receivers | None:

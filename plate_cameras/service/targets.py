@@ -1,17 +1,21 @@
-"""The cameras that a command line names: a configuration, streams, devices or clips."""
+"""The cameras that a command line names, and the parts and choices of one run of plates watch."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import SettingsError
 from orchestrator.host.network_addresses import check_address
 from plate_cameras.camera_urls import encode_login, host_of
 from plate_cameras.configuration import Camera, Configuration, read_configuration
 from plate_cameras.secret_settings import warn_of_readers
+from plate_cameras.service.ending import Ending
+from plate_cameras.service.pass_table import PassTable
+from plate_cameras.store.pass_store import PassStore
 
 CLIP_LOOKS_PER_S = 10.0
 """Frames of a clip that are sent for each second of it."""
@@ -23,7 +27,6 @@ class Target:
     """The cameras to watch.
 
     Attributes:
-        configuration: The cameras.
         file: The file of the configuration; None if the cameras stand on the command line.
     """
 
@@ -97,3 +100,28 @@ def _with_own_names(cameras: Sequence[Camera]) -> tuple[Camera, ...]:
         suffix = f" ({seen[camera.name]})" if total[camera.name] > 1 else ""
         numbered.append(replace(camera, name=camera.name + suffix))
     return tuple(numbered)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The parts and choices of one run.
+
+    Attributes:
+        file: Their file, which is read again when it changes; None for none.
+        table: Turns events into lines.
+        store: Keeps the passes; None keeps none.
+        is_once: The sources end by themselves.
+        is_shared: Other watchers follow some of the cameras; wants a store.
+        has_live_table: The state of the cameras is drawn in the terminal.
+    """
+
+    configuration: Configuration
+    file: Path | None
+    client: AsyncPlateClient
+    at_once: int
+    table: PassTable
+    store: PassStore | None = None
+    is_once: bool = False
+    is_shared: bool = False
+    has_live_table: bool = False
+    ending: Ending = field(default_factory=Ending)

@@ -26,7 +26,6 @@ class Claims:
     other in one thread.
 
     Args:
-        sink: Name of the sink.
         outbox: The events that wait.
         clock: The clock of the outbox, which nobody sets.
 

@@ -6,24 +6,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from plate_cameras.background_tasks import BackgroundTasks, TaskStatus
-from plate_cameras.clocks import unix_s
-from plate_cameras.event_waits import wait_through
-from plate_cameras.sinks.bounded_receiver import CLOSE_LIMIT_S
-from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
-from plate_cameras.sinks.outbox import Outbox
-from plate_cameras.sinks.outbox_thread import LIMIT_S
-from plate_cameras.sinks.receiver import Receiver
-from plate_cameras.sinks.sink_queue import MAX_REST_S, STOP_LIMIT_S, SinkQueue
+from plate_cameras.clocks import unix_s, wait_through
+from plate_cameras.sinks.outbox import LIMIT_S, Outbox
+from plate_cameras.sinks.receiver import CLOSE_LIMIT_S, Receiver
+from plate_cameras.sinks.sink_queue import STOP_LIMIT_S, SinkQueue
 from plate_cameras.sinks.sink_status import SinkStatus
 
-__all__ = [
-    "GIVE_UP_S",
-    "MAX_REST_S",
-    "MIN_ATTEMPTS",
-    "Deliverer",
-    "SinkQueue",
-    "SinkStatus",
-]
 MAX_STOP_S = STOP_LIMIT_S + 2 * LIMIT_S + CLOSE_LIMIT_S
 """Longest time of a stop. It covers events that are being sent, a hanging call of the outbox, the
 return of deliveries, and the receivers' connections."""
@@ -33,7 +21,6 @@ class Deliverer:
     """Runs the queues of all sinks side by side; none waits for another.
 
     Args:
-        receivers: The receivers by the names of their sinks.
         outbox: The events that wait.
         clock: The clock of the outbox. It goes on when somebody sets the Unix time.
     """
@@ -49,7 +36,6 @@ class Deliverer:
 
     @property
     def statuses(self) -> tuple[SinkStatus, ...]:
-        """The states of the sinks."""
         return tuple(queue.status for queue in self._queues)
 
     @property

@@ -24,12 +24,7 @@ class IsolatedReceiver:
     alone waits: neither the event loop nor the threads of the others are used. The end of the
     process does not wait for it either.
 
-    Args:
-        name: Name of the sink, for the names of the threads.
-        receiver: The receiver.
-
     Attributes:
-        receiver: The receiver.
         at_once: Number of events that may be on their way.
     """
 

@@ -84,9 +84,7 @@ class MqttReceiver:
 
     Args:
         sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
-        cameras: Names of the cameras whose events it gets.
         environ: The environment variables for `env:NAME`.
-        clock: A clock that nobody sets.
 
     Raises:
         SettingsError: The address or an option is wrong.

@@ -1,4 +1,4 @@
-"""The outbox: events that wait for their receivers.
+"""The outbox: events that wait for their receivers, and the thread that its calls run in.
 
 An event enters the outbox in the same transaction in which its pass is stored. So there is no pass
 without its events, and no event without its pass.
@@ -8,9 +8,16 @@ Source: C. Richardson, "Microservices Patterns", 2018 (transactional outbox).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from orchestrator.errors import PlateError
+from orchestrator.host.daemon_threads import DaemonThreads
+from plate_cameras.clocks import wait_through
 
 
 @dataclass(frozen=True)
@@ -19,10 +26,8 @@ class Delivery:
 
     Attributes:
         id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
-        sink: Name of the sink.
-        document: The event, see `plate_cameras.events`.
+        document: The event, see `plate_cameras.passes`.
         created_s: Unix time at which the event was stored.
-        attempts: Number of earlier attempts.
     """
 
     id: str
@@ -65,9 +70,63 @@ class Outbox(Protocol):
     def waiting(self, sink: str) -> int:
         """Return the number of deliveries that a sink has not accepted yet."""
 
-    def replay(self, sink: str, since_s: float, now_s: float) -> int:
-        """Make all deliveries of a sink that were created since a Unix time due again.
 
-        Returns:
-            Their number.
+LIMIT_S = 10.0
+"""Longest wait for one call. A database that cannot be reached reports this earlier."""
+ResultT = TypeVar("ResultT")
+
+
+class OutboxTimeout(PlateError):  # noqa: N818 - a state of the outbox
+    """The outbox does not answer. The result of the call is not known."""
+
+
+class OutboxThread:
+    """Runs calls of the outbox one after the other, in a thread of their own.
+
+    A call that has begun ends: a cancellation of the caller is raised after it. So nobody is
+    cancelled between a change of the outbox and what follows from it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._threads = DaemonThreads(1, name)
+        self._last: Future[Any] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """True if a call hangs whose caller no longer waits."""
+        return self._last is not None and not self._last.done()
+
+    async def run(self, call: Callable[[], ResultT], *, is_needed: bool = False) -> ResultT:
+        """Run a call and return its result.
+
+        Args:
+            call: The call.
+            is_needed: True if it must run, however late. Any other call does not begin when nobody
+                waits for it any more.
+
+        Raises:
+            OutboxTimeout: It, or an earlier one, has not ended within the limit.
         """
+        self._last = running = self._threads.submit(call)
+        cancellation = await wait_through([_watch(running)], LIMIT_S)
+        is_late = not running.done()
+        if is_late and not is_needed:
+            running.cancel()
+        if cancellation:
+            raise cancellation
+        if is_late:
+            raise OutboxTimeout(f"no answer of the database within {LIMIT_S:g} s")
+        return running.result()
+
+
+def _watch(running: Future[Any]) -> asyncio.Future[None]:
+    """Return a future that ends with a call. Nobody cares if it ends after the event loop."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def tell(_: Future[Any]) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(ended.set_result, None)
+
+    running.add_done_callback(tell)
+    return ended

@@ -11,13 +11,12 @@ from typing import Any
 
 from orchestrator.errors import PlateError
 from orchestrator.host.retry import exponential_s
-from plate_cameras.clocks import steady_s, unix_s
-from plate_cameras.event_waits import is_set_within, wait_through
-from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S, BoundedReceiver
+from plate_cameras.clocks import is_set_within, steady_s, unix_s, wait_through
 from plate_cameras.sinks.claims import FIRST_PAUSE_S, Claims
-from plate_cameras.sinks.outbox import Delivery, Outbox
-from plate_cameras.sinks.outbox_thread import OutboxThread
+from plate_cameras.sinks.outbox import Delivery, Outbox, OutboxThread
 from plate_cameras.sinks.receiver import (
+    SEND_LIMIT_S,
+    BoundedReceiver,
     DeliveryError,
     Receiver,
     ReceiverGone,
@@ -53,14 +52,8 @@ class SinkQueue:
     given back.
 
     Args:
-        name: Name of the sink.
         receiver: Its receiver. Everything that it does has a limit of time.
         outbox: The events that wait.
-        clock: The clock of the outbox.
-        steady: A clock that nobody sets.
-
-    Attributes:
-        status: The state of the sink.
     """
 
     def __init__(

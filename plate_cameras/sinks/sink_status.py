@@ -18,10 +18,7 @@ class SinkStatus:
     """The state of one sink.
 
     Attributes:
-        name: Name of the sink.
         delivered: Events that the receiver has accepted.
-        failed_attempts: Attempts that failed.
-        abandoned: Events that were given up.
         waiting: Events that the receiver has not accepted yet, at the last look.
         last_error: Reason of the last failure, empty after a success.
         failure: The same without details, for a label of metrics.
@@ -54,7 +51,6 @@ class FailureLog:
     Args:
         failing: Begin of the line about a failure. The reason follows.
         well: The line when it works again.
-        steady: A clock that nobody sets.
     """
 
     def __init__(self, failing: str, well: str, steady: Callable[[], float] = steady_s) -> None:

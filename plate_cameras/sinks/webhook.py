@@ -10,7 +10,7 @@ import base64
 import binascii
 import json
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
@@ -24,7 +24,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.network_addresses import is_public, may_be_name
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Sink
-from plate_cameras.secret_settings import resolve_secret
+from plate_cameras.secret_settings import describe_without_address, resolve_secret
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import (
     MAX_WAIT_S,
@@ -47,9 +47,6 @@ class PublicResolver(AbstractResolver):
 
     The connection goes to an address that was checked here. A name that resolves differently the
     next time (DNS rebinding) gains nothing.
-
-    Args:
-        resolver: The resolver that is asked.
     """
 
     def __init__(self, resolver: AbstractResolver) -> None:
@@ -124,7 +121,7 @@ class WebhookReceiver:
         except asyncio.TimeoutError as error:
             raise DeliveryError(f"no answer within {TIMEOUT_S:g} s") from error
         except (aiohttp.ClientError, OSError) as error:
-            raise DeliveryError(f"cannot post: {_describe(error)}") from error
+            raise DeliveryError(f"cannot post: {describe_without_address(error)}") from error
 
     async def idle(self) -> None:
         """Do nothing: each event is a request of its own."""
@@ -173,11 +170,7 @@ class WebhookReceiver:
 
 
 def _check_url(sink: Sink) -> str:
-    """Return the address of a webhook.
-
-    Raises:
-        SettingsError: It is no HTTP address, or a private one that is not allowed.
-    """
+    """Return the address of a webhook."""
     try:
         parts = URL(sink.url)
     except ValueError as error:
@@ -223,10 +216,3 @@ def _check(status: int, wait_s: float) -> None:
     if status == GONE:
         raise ReceiverGone("the receiver answered 410 Gone")
     raise DeliveryError(f"the receiver answered with status {status}", wait_s)
-
-
-def _describe(error: Exception) -> str:
-    """Return the reason of an error without the address, which may contain a secret."""
-    inner: Sequence[object] = [getattr(error, "os_error", None), error.__cause__, error]
-    found = next(one for one in inner if isinstance(one, BaseException))
-    return getattr(found, "strerror", None) or type(found).__name__

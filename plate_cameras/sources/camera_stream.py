@@ -13,7 +13,6 @@ from orchestrator.host.text_lines import to_line
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Clock, Frame
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.messages import (
     Close,
     Configure,
@@ -27,7 +26,7 @@ from plate_cameras.sources.messages import (
     Want,
 )
 from plate_cameras.sources.network.addresses import parse_address
-from plate_cameras.sources.status import SourceStatus, State
+from plate_cameras.sources.status import Limits, SourceStatus, State
 
 LOG = logging.getLogger(__name__)
 ANSWER_S = 10.0
@@ -42,8 +41,6 @@ class CameraStream:
 
     Args:
         number: Number of the camera in messages.
-        camera: The camera's configuration.
-        limits: Limits of its source.
 
     Attributes:
         send: Sends a message to the process that plays the camera; set by the group.

@@ -15,7 +15,6 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
 from plate_cameras.clocks import steady_s
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import Address
 from plate_cameras.sources.network.failures import (
     AGAIN,
@@ -31,6 +30,7 @@ from plate_cameras.sources.network.policy import (
     follow,
 )
 from plate_cameras.sources.network.rtsp_guard import RtspGuard
+from plate_cameras.sources.status import Limits
 
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 MIN_OPEN_S = 0.1

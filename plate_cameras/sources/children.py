@@ -27,11 +27,7 @@ CANCELLED_S = 0.5
 
 @dataclass(frozen=True)
 class Child:
-    """A running child process and the socket to it.
-
-    Attributes:
-        process: The process.
-    """
+    """A running child process and the socket to it."""
 
     process: subprocess.Popen[bytes]
     _reader: asyncio.StreamReader

@@ -76,11 +76,9 @@ class ClipPlayback:
     """Plays a file once.
 
     Args:
-        capture: The open file.
         looks_per_s: Looks a second of the file's time.
         after_s: Time of the last look delivered before; None at the start.
         slot: Takes the looks, and is waited for.
-        progress: Takes the counts.
     """
 
     def __init__(

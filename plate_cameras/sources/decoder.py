@@ -11,8 +11,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from orchestrator.host.resources import usable_cores
-from plate_cameras.sources.conversion import encode_jpeg
-from plate_cameras.sources.looks import Look
+from plate_cameras.sources.looks import Look, encode_jpeg
 from plate_cameras.sources.messages import (
     HEAD,
     Close,
@@ -32,11 +31,7 @@ REPORT_EVERY_S = 0.5
 
 
 class Decoder:
-    """Serves the parent process at the other end of a socket. See `messages`.
-
-    Args:
-        connection: The socket.
-    """
+    """Serves the parent process at the other end of a socket. See `messages`."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection

@@ -16,9 +16,9 @@ from plate_cameras.background_tasks import BackgroundTasks, describe
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.children import COMMAND, Child
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.messages import Message, Report
 from plate_cameras.sources.network.addresses import find_here
+from plate_cameras.sources.status import Limits
 
 LOG = logging.getLogger(__name__)
 PER_PROCESS = 4
@@ -36,12 +36,10 @@ class DecoderGroup:
     """The cameras of one child process.
 
     Args:
-        limits: Limits of sources.
         command: Command of the process; the number of its socket follows.
         isolate: Takes a camera that may have ended the process, and the pause before it is opened
             again, to play it in a process of its own.
         tasks: The owner of the task that keeps the process running.
-        name: Name of that task.
     """
 
     def __init__(
@@ -211,8 +209,6 @@ class Decoders:
     """All child processes that decode.
 
     Args:
-        per_process: Cameras in one process.
-        limits: Limits of sources.
         command: Command of a process; the number of its socket follows.
         tasks: The owner of their tasks; one of its own if it is left out.
     """
@@ -237,7 +233,7 @@ class Decoders:
         stream = CameraStream(next(self._numbers), camera, self._limits)
         self.groups = [group for group in self.groups if not group.has_ended]
         self._isolated &= {*self.groups}
-        free = (one for one in self.groups if self._has_place(one))
+        free = (group for group in self.groups if self._has_place(group))
         group = next(free, None) or self._new_group()
         group.add(stream)
         return stream

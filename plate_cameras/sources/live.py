@@ -9,16 +9,14 @@ from av.video.frame import VideoFrame
 
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Camera
-from plate_cameras.motion import Luma, MotionGate, region_of_motion
 from plate_cameras.sources.capture import LiveCapture, VideoPacket, seconds_of
 from plate_cameras.sources.clocks import StreamClock
-from plate_cameras.sources.conversion import LumaConverter
-from plate_cameras.sources.limits import Limits
-from plate_cameras.sources.looks import Look, LookSlot
+from plate_cameras.sources.looks import Look, LookSlot, LumaConverter
+from plate_cameras.sources.motion import Luma, MotionGate, region_of_motion
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.network.policy import MAX_PIXELS
 from plate_cameras.sources.selection import SelectiveDecoder
-from plate_cameras.sources.status import Progress
+from plate_cameras.sources.status import Limits, Progress
 
 MIN_FRAMES = 4
 """Frames that must be the same. Key frames of some cameras come every ten seconds only."""
@@ -62,13 +60,6 @@ class LivePlayback:
 
     Everything follows the arrival of packets: their time stamps may be wrong in all ways. The time
     stamps only tell the times of the looks, see `StreamClock`.
-
-    Args:
-        capture: The open stream.
-        camera: The camera's configuration.
-        limits: Limits of sources.
-        slot: Takes the looks.
-        progress: Takes the counts.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.toml_files import build
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 
 HEAD = struct.Struct("!II")
 MAX_TEXT_BYTES, MAX_JPEG_BYTES = 1 << 20, 64 << 20
@@ -45,11 +45,8 @@ class Open(Message):
     """Begin to play a camera.
 
     Attributes:
-        camera: Its configuration.
-        limits: Limits of its source.
         number: Frames that earlier processes have had of it.
         after_s: Time of the last frame of a file that was handed on; None from its start.
-        pause_s: Pause before it is opened.
     """
 
     camera: Camera
@@ -61,11 +58,7 @@ class Open(Message):
 
 @dataclass(frozen=True)
 class Configure(Message):
-    """Take over other zones and masks while the camera plays.
-
-    Attributes:
-        camera: Its configuration.
-    """
+    """Take over other zones and masks while the camera plays."""
 
     camera: Camera
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from orchestrator.host.retry import exponential_s
 from plate_cameras.clocks import local_now, steady_s
 from plate_cameras.configuration import Camera
-from plate_cameras.hours import is_watched
+from plate_cameras.setting_parts import is_watched
 from plate_cameras.sources.capture import Capture, LiveCapture
 from plate_cameras.sources.clip import ClipPlayback
 from plate_cameras.sources.live import LivePlayback
@@ -29,10 +29,6 @@ STEP_S = 0.5
 
 class Player(threading.Thread):
     """Plays one camera until it is closed or its file ends.
-
-    Args:
-        opened: The camera.
-        send: Sends a message to the parent process.
 
     Attributes:
         slot: The look that waits.
@@ -52,18 +48,9 @@ class Player(threading.Thread):
 
     def report(self) -> Report:
         """Return the state of the camera."""
-        now, silent_s = self._progress, steady_s() - self._progress.beat_s
-        return Report(
-            self._opened.id,
-            state=now.state,
-            silent_s=silent_s,
-            number=now.number,
-            decoded=now.decoded,
-            dropped=self.slot.dropped,
-            reconnects=now.reconnects,
-            last_error=now.last_error,
-            motion=now.motion,
-        )
+        counts = {name: value for name, value in vars(self._progress).items() if name != "beat_s"}
+        silent_s = steady_s() - self._progress.beat_s
+        return Report(self._opened.id, silent_s=silent_s, dropped=self.slot.dropped, **counts)
 
     def configure(self, camera: Camera) -> None:
         """Take over other zones and masks. The source stays open."""

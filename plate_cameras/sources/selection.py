@@ -63,11 +63,7 @@ class PacketSizes:
 
 
 class KeptPackets:
-    """The packets since the last key frame that are not decoded yet.
-
-    Attributes:
-        bytes: Their size.
-    """
+    """The packets since the last key frame that are not decoded yet."""
 
     def __init__(self) -> None:
         self._packets: list[VideoPacket] = []
@@ -96,7 +92,6 @@ class SelectiveDecoder:
     """Decodes what is needed of a live stream.
 
     Args:
-        capture: The stream.
         looks_per_s: Frames a second that are wanted at most.
         beat: Is called after each packet of several, so that long work is not taken for a hang.
 

@@ -32,7 +32,6 @@ class SnapshotCapture:
     """Pictures of one camera as a stream: each is a packet. It has the methods of `Capture`.
 
     Args:
-        address: Address of the picture.
         looks_per_s: Looks a second that are wanted.
         timeout_s: Longest time for one picture, redirects and logins included.
     """

@@ -1,4 +1,4 @@
-"""The status of a source: of its thread in a decoder, and for the live table and the metrics."""
+"""The status of a source, and the limits after which it counts as stalled or hung."""
 
 from __future__ import annotations
 
@@ -7,6 +7,33 @@ from typing import Literal
 
 from plate_cameras.clocks import steady_s
 from plate_cameras.frames import Clock
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of all sources, in seconds.
+
+    Attributes:
+        open_s: Longest time to connect, and again to find the video.
+        read_s: Longest time without data.
+        hang_s: Age of a thread's heartbeat at which its process is ended. It must be greater than
+            twice `open_s` and than `read_s`.
+        first_pause_s: Pause after the first failure. Pauses double, with jitter.
+        longest_pause_s: Longest pause.
+        settled_s: Time after which a stream counts as well, so that pauses start anew.
+        rest_look_s: Pause between looks at a scene that rests.
+        frozen_s: Time without any change of the picture after which the stream is frozen.
+    """
+
+    open_s: float = 10.0
+    read_s: float = 10.0
+    hang_s: float = 30.0
+    first_pause_s: float = 1.0
+    longest_pause_s: float = 60.0
+    settled_s: float = 10.0
+    rest_look_s: float = 10.0
+    frozen_s: float = 10.0
+
 
 State = Literal["connecting", "playing", "frozen", "waiting", "off", "ended"]
 """`frozen`: frames come, but they are all the same. `waiting`: the stream is opened again after a
@@ -18,16 +45,12 @@ class SourceStatus:
     """The state and the counts of a source.
 
     Attributes:
-        state: State of the source.
-        decoded: Frames that were decoded.
-        sent: Frames that were handed on.
         dropped: Looks that were due, but for which nobody asked in time.
         reconnects: Times that the source was opened again after a failure.
         deaths: Ends of its decoder process that it may have caused.
         last_error: The last failure as a sentence; empty if there was none.
         delay_s: Age of the newest frame when it arrived; None for files.
         size_wh: Size of the newest frame, pixels.
-        clock: Clock of the newest frame.
         last_frame_s: Time of the newest frame by its clock.
         motion: True if something moves, so that all frames are decoded.
     """

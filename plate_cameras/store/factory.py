@@ -13,11 +13,10 @@ from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Store
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.store_parts import KeptFrames, StoreParts
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, StoreClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
-from plate_cameras.store.writing.kept_frames import KeptFrames
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import open_pictures
 from plate_cameras.store.writing.spool import MAX_BYTES, OWN, Spool, SpoolInUse
@@ -50,7 +49,6 @@ def open_store(
 
     Raises:
         SettingsError: An address is wrong.
-        StoreError: The spool's folder cannot be used.
     """
     database = Database(settings.url or _default_url(folder))
     pictures = open_pictures(settings.pictures or str(folder / "pictures"))
@@ -98,7 +96,7 @@ def open_own_spool(folder: Path, most_bytes: int = MAX_BYTES) -> Spool:
     """
     try:
         others = sorted(folder.glob(f"{OWN}*"))
-        left = [one for one in others if any(one.glob(f"*{ENDING}"))]
+        left = [other for other in others if any(other.glob(f"*{ENDING}"))]
     except OSError as error:
         raise StoreUnavailable(f"the spool cannot be used: {error}") from error
     new = (folder / f"{OWN}{number}" for number in count(2))

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,12 @@ from plate_cameras.configuration import Camera, Sink
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_requests
 from plate_cameras.store.erasing.deletions import Deletions
+from plate_cameras.store.erasing.remains import given_back_room
 from plate_cameras.store.erasing.retention import DeletionCounts
 from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
 from plate_cameras.store.finding.export import export_passes
 from plate_cameras.store.finding.pass_query import (
-    MAX_PAGE,
     PassDetails,
     PassPage,
     PassQuery,
@@ -38,8 +37,7 @@ from plate_cameras.store.people import audit
 from plate_cameras.store.people.login_attempts import LoginAttempts
 from plate_cameras.store.people.people import People
 from plate_cameras.store.people.sessions import Sessions
-from plate_cameras.store.storage_status import StorageStatus, measure_disks
-from plate_cameras.store.store_parts import StoreParts
+from plate_cameras.store.store_parts import StorageStatus, StoreParts, measure_disks
 from plate_cameras.store.tables.database import LONG_S, SEARCH_S
 from plate_cameras.store.tables.store_clock import GivenClock
 from plate_cameras.store.writing.addressed_events import address
@@ -56,21 +54,12 @@ class PassStore:
 
     Args:
         parts: The parts of the store.
-        retention_days: Days after which passes are deleted.
 
     Attributes:
         clock: The store's clock, which nobody sets.
-        lists: The lists of plates.
-        outbox: The deliveries to sinks.
-        changes: The log of changes of passes.
         live: States, stills and drawn areas of cameras.
-        reader: More reads, for the control room.
-        people: The people who may log in.
-        sessions: Their sessions.
-        login_attempts: Logins that failed lately.
         leases: The cameras that watchers share.
         unclosed: Passes that a watcher did not live to close.
-        writer: The writer, with its spool and its counts.
         openings: Keeps what gates did.
     """
 
@@ -129,7 +118,6 @@ class PassStore:
         Raises:
             ParameterError: The text cannot be searched.
             UnknownName: There is no such list.
-            StoreError: The database cannot be used.
         """
         with self._database.reading(SEARCH_S) as connection:
             page = search(connection, query, requester.scope)
@@ -158,33 +146,9 @@ class PassStore:
         return self._pictures.get(bytes.fromhex(digest))
 
     def refresh(self, lookup: ListLookup) -> None:
-        """Read the lists that have changed.
-
-        Raises:
-            StoreError: The database cannot be used; the lists stay as they were.
-        """
+        """Read the lists that have changed."""
         with self._database.reading(SEARCH_S) as connection:
             lookup.refresh(connection)
-
-    def export(self, query: PassQuery, target: Path, requester: Requester) -> int:
-        """Write all passes that a query finds, and their pictures; see `export_passes`.
-
-        Returns:
-            Their number.
-        """
-        details: list[PassDetails] = []
-        with self._database.reading(LONG_S) as connection:
-            step = replace(query, limit=MAX_PAGE)
-            while True:
-                page = search(connection, step, requester.scope)
-                details += [
-                    read_details(connection, one.id, requester.scope) for one in page.passes
-                ]
-                if not page.cursor:
-                    break
-                step = replace(step, cursor=page.cursor)
-        self._record(requester, "export", query.to_dict(), len(details))
-        return export_passes(details, self._pictures, target)
 
     def export_plate(self, text: str, target: Path, requester: Requester) -> int:
         """Write all passes and openings of one plate, and the pictures, for its owner."""
@@ -215,11 +179,13 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are; a repetition does the rest.
         """
-        return self._deletions.delete_plate(
-            clean_text(text),
-            lambda count: self._record(requester, "delete plate", {}, count),
-            entries=entries,
-        )
+        cleaned = clean_text(text)
+        with given_back_room(self._database):
+            return self._deletions.delete_plate(
+                cleaned,
+                lambda count: self._record(requester, "delete plate", {}, count),
+                entries=entries,
+            )
 
     def delete_expired(self, now_s: float) -> DeletionCounts:
         """Delete what is older than it may be at a Unix time, and pictures that no pass shows.
@@ -229,7 +195,8 @@ class PassStore:
         Raises:
             StoreError: A part cannot be done now. The others are.
         """
-        return self._deletions.delete_expired(now_s)
+        with given_back_room(self._database):
+            return self._deletions.delete_expired(now_s)
 
     def storage(self) -> StorageStatus:
         """Return the state of the database, the spool and their disks."""

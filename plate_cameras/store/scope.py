@@ -33,7 +33,7 @@ class Scope:
         """Return the scope of groups; all of them if there are none."""
         if not groups:
             return EVERYTHING
-        cameras = {one.name for one in configuration.cameras if one.group in groups}
+        cameras = {camera.name for camera in configuration.cameras if camera.group in groups}
         by_cameras = {(one.name, name) for one in configuration.cameras for name in one.lists}
         by_gates = {
             (camera, name)
@@ -41,7 +41,7 @@ class Scope:
             for camera, name in product(gate.cameras, gate.lists)
         }
         named = {name for _, name in by_cameras}
-        owners = by_cameras | {one for one in by_gates if one[1] not in named}
+        owners = by_cameras | {pair for pair in by_gates if pair[1] not in named}
         return cls(
             groups,
             frozenset(cameras),

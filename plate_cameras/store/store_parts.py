@@ -1,17 +1,107 @@
-"""The parts of which a store is made."""
+"""The parts of which a store is made, and the state of its storage."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+import cv2
+import numpy as np
+
+from plate_cameras.blurring import blur_frame
 from plate_cameras.clocks import unix_s
-from plate_cameras.configuration import AUDIT_DAYS
+from plate_cameras.configuration import AUDIT_DAYS, NONE, SURROUNDINGS
+from plate_cameras.passes import BestFrame, PassEvent
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.store_clock import KeptClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
-from plate_cameras.store.writing.kept_frames import KeptFrames
 from plate_cameras.store.writing.pictures import PictureStore
+
+LOG = logging.getLogger(__name__)
+QUALITY = 92
+"""JPEG quality of blurred frames, that of the camera's own."""
+
+
+@dataclass(frozen=True)
+class KeptFrames:
+    """The choice of what is kept of frames.
+
+    Attributes:
+        is_kept: True if frames are kept at all.
+        blur: The choice of what is made unrecognisable in them, see `blur_frame`.
+    """
+
+    is_kept: bool = False
+    blur: str = SURROUNDINGS
+
+    def prepare(self, event: PassEvent) -> PassEvent:
+        """Return an event whose frame may be written to pictures and spool."""
+        best = event.passed.best
+        frame = self._blurred(event.passed.id, best) if self.is_kept else b""
+        if frame == best.frame_jpeg:
+            return event
+        passed = replace(event.passed, best=replace(best, frame_jpeg=frame))
+        return replace(event, passed=passed)
+
+    def _blurred(self, pass_id: str, best: BestFrame) -> bytes:
+        if self.blur == NONE or not best.frame_jpeg:
+            return best.frame_jpeg
+        bgr = cv2.imdecode(np.frombuffer(best.frame_jpeg, np.uint8), cv2.IMREAD_COLOR)
+        if bgr is None:
+            LOG.error("%s: the frame is left out: it cannot be decoded to be blurred", pass_id)
+            return b""
+        plate = best.observation.plate.xyxy
+        blurred = blur_frame(bgr.astype(np.uint8, copy=False), plate, best.others, self.blur)
+        return cv2.imencode(".jpg", blurred, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk that a folder lies on.
+
+    Attributes:
+        free_bytes: Bytes that are left for this process.
+        size_bytes: All bytes.
+    """
+
+    free_bytes: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class StorageStatus:
+    """The state of the storage.
+
+    Attributes:
+        is_database_up: True if the database answered the last time.
+        spool_limit_bytes: Largest size of the spool.
+        disks: Disks by what lies on them: `spool`, and `pictures` unless they are in S3.
+        clock_ahead_s: Seconds that the wall clock is ahead of the store's clock.
+        rejected: Events that were put aside.
+    """
+
+    is_database_up: bool
+    spool_limit_bytes: int
+    disks: Mapping[str, Disk] = field(default_factory=dict)
+    clock_ahead_s: float = 0.0
+    rejected: int = 0
+
+
+def measure_disks(folders: Mapping[str, Path]) -> dict[str, Disk]:
+    """Return the disks of folders; one that cannot be asked now is left out."""
+    disks = {}
+    for name, folder in folders.items():
+        try:
+            usage = shutil.disk_usage(
+                next(one for one in (folder, *folder.parents) if one.exists())
+            )
+        except OSError:
+            continue
+        disks[name] = Disk(usage.free, usage.total)
+    return disks
 
 
 @dataclass(frozen=True)
@@ -19,10 +109,6 @@ class StoreParts:
     """The parts of a store.
 
     Attributes:
-        database: The database.
-        pictures: The pictures.
-        writer: Writes events to both.
-        frames: Decides what is kept of frames.
         clock: Returns the Unix time.
         kept: The store's clock; None to count all ages by `clock`.
         audit_days: Days after which the audit's records are deleted.

@@ -11,7 +11,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.plate_pixels import PlatePixels
-from plate_cameras.zones import is_watched
+from plate_cameras.tracking.zones import is_watched
 
 SURE = 0.5
 """Smallest score of a text that two plates of one frame have, so that one of them is left out."""
@@ -28,7 +28,6 @@ class Look:
     """One plate in one frame, in units that do not depend on the frame's size.
 
     Attributes:
-        frame: The frame.
         observation: The plate, with its sharpness. Its time is the frame's `moment_s`.
         point: Its middle as parts of the frame's width and height.
         place: Its middle in frame widths.

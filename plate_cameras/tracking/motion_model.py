@@ -65,7 +65,6 @@ class Motion:
     """Place and size of a plate at a time.
 
     Attributes:
-        time_s: The time.
         x, y: Place in frame widths.
         log_size: Logarithm of the plate's width in frame widths.
     """

@@ -17,7 +17,7 @@ from plate_cameras.tracking.motion_model import Motion
 from plate_cameras.tracking.plate_pixels import PlatePixels
 from plate_cameras.tracking.retention import BestFrames, thin_out
 from plate_cameras.tracking.trends import direction_of, speed_of, stands
-from plate_cameras.zones import find_zones, meets, side_of
+from plate_cameras.tracking.zones import find_zones, meets, side_of
 
 FIRM_WIDTHS = 0.2
 """Distance from a line, in plate widths, from which the side of a plate is certain."""
@@ -38,26 +38,17 @@ class OpenPass:
     """A pass whose vehicle is still there.
 
     Attributes:
-        id: Id of the pass.
         motion: Its motion up to the last look.
         last_look: The place and texts with which the next look is compared.
         clock: The clock of its Unix times.
         offset_s: Unix time minus moment of its first frame. All its Unix times follow from this
             one, so that no step of a clock changes the order or the distance of its times.
         first_seen_s: Moment of its first frame. It stays what it was when an event has told it.
-        observations: Some of its observations, in the order of time.
-        fused: Its text so far.
-        looks: Number of all its looks.
         missed_s: Time of the frames since the last look that did not show it.
-        missed_frames: Number of these frames.
         is_doubtful: True if it began where another pass was expected and not seen: its text may be
             a misreading of that vehicle's plate.
-        zones: Its zones, in their order.
-        crossings: Its crossings, in their order.
         is_told: True if its event `agreed` was given.
         told: The text and state that the last event had.
-        agreed_text: The last text on which frames have agreed.
-        direction: The last direction that was known.
     """
 
     id: str

@@ -26,7 +26,7 @@ from plate_cameras.tracking.matching import (
     match,
 )
 from plate_cameras.tracking.open_pass import OpenPass
-from plate_cameras.tracking.plate_pixels import JpegPixels, PlatePixels
+from plate_cameras.tracking.plate_pixels import PlatePixels
 
 GONE_S = 3.0
 """A vehicle that moved has left after this time without a look."""
@@ -70,10 +70,8 @@ class PassTracker:
     """Follows the vehicles of one camera.
 
     Args:
-        camera: The camera's configuration.
         formats: Formats of texts that the service did not name; Russia's when None.
         pixels: Access to the pixels of plates.
-        new_id: Makes the id of a pass from its time and number.
     """
 
     def __init__(
@@ -86,7 +84,7 @@ class PassTracker:
     ) -> None:
         self._camera = camera
         self._formats = formats or russian()
-        self._pixels = pixels or JpegPixels()
+        self._pixels = pixels or PlatePixels()
         self._new_id = new_id
         self._open: list[OpenPass] = []
         self._shown: tuple[str, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import cv2
 import numpy as np
@@ -23,26 +22,18 @@ MARGIN = 0.5
 CROP_QUALITY = 92
 
 
-class PlatePixels(Protocol):
-    """Access to the pixels of plates."""
-
-    def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
-        """Return the sharpness of each box, in [0, 1]."""
-
-    def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
-        """Return a box with a margin as a JPEG file, in which other plates are hidden."""
-
-
-class JpegPixels:
+class PlatePixels:
     """Decodes frames. A frame is decoded once for all its plates, and in grey."""
 
     def measure(self, frame: Frame, boxes: Sequence[Xyxy]) -> list[float]:
+        """Return the sharpness of each box, in [0, 1]."""
         if not boxes:
             return []
         grey = _decode(frame, cv2.IMREAD_GRAYSCALE)
         return [measure_sharpness(_cut(grey, box, margin_px=0)) for box in boxes]
 
     def crop(self, frame: Frame, box: Xyxy, others: Sequence[Xyxy]) -> bytes:
+        """Return a box with a margin as a JPEG file, in which other plates are hidden."""
         bgr = hide_others(_decode(frame, cv2.IMREAD_COLOR), box, others)
         part = _cut(bgr, box, margin_px=round(MARGIN * (box[3] - box[1])))
         return cv2.imencode(".jpg", part, [cv2.IMWRITE_JPEG_QUALITY, CROP_QUALITY])[1].tobytes()

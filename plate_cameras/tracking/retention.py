@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
-from plate_cameras.frames import Frame
 from plate_cameras.passes import BestFrame, Observation
 from plate_cameras.tracking.looks import Look, best_text
 from plate_cameras.tracking.plate_pixels import PlatePixels
@@ -86,10 +85,6 @@ class BestFrames:
     def observation(self, text: str) -> Observation:
         """Return the observation of the best frame of a text, see `best`."""
         return self._find(text).look.observation
-
-    def frame(self, text: str) -> Frame:
-        """Return the best frame of a text, see `best`."""
-        return self._find(text).look.frame
 
     def best(self, text: str, pixels: PlatePixels) -> BestFrame:
         """Return the best frame whose own reading is a text; if there is none, the best of all."""

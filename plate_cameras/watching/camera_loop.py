@@ -14,6 +14,7 @@ from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame, Xyxy
 from plate_cameras.passes import PassEvent, Sighting
 from plate_cameras.sources.status import SourceStatus
+from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
 
 ADVANCE_EVERY_S = 1.0
@@ -39,24 +40,6 @@ class FrameStream(Protocol):
 
     @property
     def status(self) -> SourceStatus: ...
-
-
-class Tracker(Protocol):
-    """Follows the plates of one camera from frame to frame."""
-
-    @property
-    def shown(self) -> Sequence[str]:
-        """Ids of the passes that the last frame has shown."""
-
-    def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
-    def advance(self, moment_s: float) -> Sequence[PassEvent]: ...
-    def close(self) -> Sequence[PassEvent]: ...
-
-    @property
-    def open_passes(self) -> int: ...
-
-    def configure(self, camera: Camera) -> None:
-        """Take over other settings."""
 
 
 @dataclass
@@ -103,13 +86,7 @@ class CameraLoop:
     """Follows one camera.
 
     Attributes:
-        camera: The camera's configuration.
-        stream: Its frames.
-        tracker: Its tracker.
-        recognizer: Access to the service.
         receive: Takes the events of passes, in order.
-        clock: A clock that nobody sets.
-        tap: Keeps a frame when one is wanted.
         permit: Tells whether a frame may be used; None for always.
         notice: Takes which passes each answered frame has shown, before their events.
         is_ending: True if no more frames are wanted. Before Python 3.12, `asyncio.wait_for` may
@@ -119,7 +96,7 @@ class CameraLoop:
 
     camera: Camera
     stream: FrameStream
-    tracker: Tracker
+    tracker: PassTracker
     recognizer: FrameRecognizer
     receive: Receive
     permit: Permit | None = None

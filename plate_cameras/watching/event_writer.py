@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from orchestrator.errors import ServerError
 from orchestrator.host.retry import exponential_s
@@ -13,6 +13,7 @@ from plate_cameras.background_tasks import Note, describe, make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Sink
 from plate_cameras.passes import PassEvent
+from plate_cameras.store.pass_store import PassStore
 
 LOG = logging.getLogger(__name__)
 MAX_WAITING = 1000
@@ -25,12 +26,6 @@ EFFECT = "passes cannot be kept"
 """The consequence of a failure, for its message."""
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.5, 5.0
 """Pauses after a failed transaction; they double."""
-
-
-class EventStore(Protocol):
-    """The part of the store that keeps events."""
-
-    def write(self, events: Sequence[PassEvent], sinks: Sequence[Sink]) -> None: ...
 
 
 class EventWriter:
@@ -49,7 +44,7 @@ class EventWriter:
 
     def __init__(
         self,
-        store: EventStore,
+        store: PassStore,
         sinks: Sequence[Sink] = (),
         on_written: Callable[[], None] = lambda: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,

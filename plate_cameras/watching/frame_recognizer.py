@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain
 from math import ceil, floor
-from typing import Protocol
 
+from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.errors import Overloaded, PlateError, ServerError
 from orchestrator.host.retry import exponential_s
 from orchestrator.plates import Plates
@@ -30,14 +30,6 @@ SERVICE_AWAY = (ServerError, Overloaded)
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class RecognizingClient(Protocol):
-    """The part of `AsyncPlateClient` that cameras need."""
-
-    async def recognize(
-        self, picture: bytes, *, roi: tuple[float, float, float, float] | None = None
-    ) -> Plates: ...
-
-
 @dataclass
 class ServiceHealth:
     """The service as a camera sees it.
@@ -45,7 +37,6 @@ class ServiceHealth:
     Attributes:
         failures: Failed calls since the last answer.
         last_error: The last failure as a sentence; empty after an answer.
-        rejected_frames: Frames that the service cannot use.
         pause_s: Seconds that the camera waits before its next frame.
     """
 
@@ -62,10 +53,7 @@ class FrameRecognizer:
     whose calls succeed, however many fail and however long that takes.
 
     Args:
-        client: The service.
-        at_once: Number of slots.
         sleep: Waits for a number of seconds.
-        clock: A clock that nobody sets.
 
     Attributes:
         slots: Frames that may be at the service at once. A camera takes its frame when it has a
@@ -75,7 +63,7 @@ class FrameRecognizer:
 
     def __init__(
         self,
-        client: RecognizingClient,
+        client: AsyncPlateClient,
         at_once: int,
         sleep: Sleep = asyncio.sleep,
         *,

@@ -16,16 +16,16 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import run_for_future
-from plate_cameras.clocks import steady_s
-from plate_cameras.event_waits import is_set_within
+from plate_cameras.background_tasks import make_note
+from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.frames import Frame
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.leases.camera_leases import Holding
+from plate_cameras.store.leases.camera_leases import CameraLeases, Holding
 
 LOG = logging.getLogger(__name__)
 ROUND_S = 0.5
@@ -43,18 +43,6 @@ Answer = TypeVar("Answer")
 Follow = Callable[[Collection[str]], Awaitable[None]]
 
 
-class Leases(Protocol):
-    """The part of `CameraLeases` that a watcher needs."""
-
-    @property
-    def lease_s(self) -> float: ...
-    def hold(
-        self, watcher: str, cameras: Collection[str], *, most: int, takes: bool
-    ) -> Holding: ...
-    def give_back(self, watcher: str, cameras: Collection[str]) -> None: ...
-    def leave(self, watcher: str) -> None: ...
-
-
 @dataclass
 class _Held:
     epoch: int
@@ -67,9 +55,7 @@ class Shared:
     """The cameras to share, and how they are followed.
 
     Attributes:
-        names: Returns the names of all cameras.
         follow: Follows exactly these cameras; the passes of others are closed.
-        count_open: Returns the number of open passes of a camera.
         most: Most cameras that this watcher takes; 0 for no limit.
     """
 
@@ -119,12 +105,8 @@ class CameraSharing:
 
     Args:
         leases: The leases.
-        shared: The cameras.
-        watcher: Name of the watcher, unique among all.
-        clock: A clock that nobody sets.
 
     Attributes:
-        watcher: Name of the watcher.
         lost: Number of leases that others have taken.
         last_error: Why the last renewal failed; empty after a success.
         failures: Number of times that the cameras of this watcher could not be changed.
@@ -132,7 +114,7 @@ class CameraSharing:
 
     def __init__(
         self,
-        leases: Leases,
+        leases: CameraLeases,
         shared: Shared,
         *,
         watcher: str = "",
@@ -149,7 +131,8 @@ class CameraSharing:
         self._since: float | None = None  # renewals have succeeded since then
         self._changed_at = float("-inf")
         self._change: asyncio.Task[None] | None = None
-        self._change_error = ""
+        self._note = make_note("leases of cameras cannot be renewed")
+        self._note_change = make_note("the cameras of this watcher cannot change")
         self._asked = asyncio.Event()
         self._calls = DatabaseCalls()
 
@@ -178,6 +161,7 @@ class CameraSharing:
         if self._since is None:
             self._since = asked_at
         self.last_error = ""
+        self._note(None)
         self._valid_until = asked_at + self._leases.lease_s - MARGIN_S
         self._epochs = dict(holding.epochs)
         if (self._change is None or self._change.done()) and asked_at >= self._changed_at:
@@ -219,13 +203,11 @@ class CameraSharing:
     async def _try_to_adjust(self, holding: Holding) -> None:
         try:
             await self._adjust(holding)
-            self._change_error = ""
         except Exception as error:  # such as a camera that cannot be opened; the next round tries
             self.failures += 1
-            if self._change_error != (told := f"{type(error).__name__}: {error}"):
-                fault = None if isinstance(error, PlateError) else error
-                LOG.error("the cameras of this watcher cannot change: %s", error, exc_info=fault)
-            self._change_error = told
+            self._note_change(error)
+        else:
+            self._note_change(None)
 
     async def _adjust(self, holding: Holding) -> None:
         """Follow what is held, and give back what is more than the share."""
@@ -261,9 +243,7 @@ class CameraSharing:
         self._followed = names
 
     def _note_failure(self, error: Exception) -> None:
-        if not self.last_error:
-            fault = None if isinstance(error, PlateError) else error
-            LOG.error("leases of cameras cannot be renewed: %s", error, exc_info=fault)
+        self._note(error)
         self.last_error = str(error) or type(error).__name__
         self._since = None
 

@@ -39,11 +39,8 @@ class LiveReporter:
     A database that is away changes nothing here: the newest state is written when it is back.
 
     Args:
-        live: The tables.
-        loops: Returns the loops of all cameras.
         redraw: Is called when other areas were drawn.
         blur: The choice of what is made unrecognisable in stills, see `blur_still`.
-        watcher: Name of this process.
         note: Takes the outcome of each step; failures are logged without it.
     """
 

@@ -17,12 +17,7 @@ class CameraStatus:
     """The state of one camera.
 
     Attributes:
-        name: Name of the camera.
         state: State of its stream, such as `playing`; `failed` until it is started again.
-        frames: Frames that the service has answered.
-        plates: Plates in these frames.
-        passes: Passes that are closed.
-        last_text: Text of the last pass that has one.
         dropped: Frames that were not sent because newer ones were there.
         dropped_share: Their share of the frames to send.
         delay_s: Age of the newest frame, seconds.

@@ -9,26 +9,22 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks, describe
-from plate_cameras.configuration import Camera, Configuration
+from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.sources.status import SourceStatus
+from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching.camera_loop import (
     CameraLoop,
     FrameStream,
     Notice,
     Permit,
     Receive,
-    Tracker,
 )
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 
 
 class UnopenedStream:
-    """Stands in for a stream, and raises the reason when a frame is wanted.
-
-    Args:
-        error: The reason.
-    """
+    """Stands in for a stream, and raises the reason when a frame is wanted."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -39,7 +35,6 @@ class UnopenedStream:
         raise self._error
 
     async def next(self) -> Frame | None:
-        """Return no frame."""
         return None
 
     async def close(self) -> None:
@@ -62,7 +57,7 @@ OF_THE_STREAM = (
 
 
 OpenStream = Callable[[Camera], FrameStream]
-MakeTracker = Callable[[Camera], Tracker]
+MakeTracker = Callable[[Camera], PassTracker]
 
 
 @dataclass
@@ -70,7 +65,7 @@ class _Watched:
     """One camera. Its loop and its tracker are new ones after each failure."""
 
     loop: CameraLoop
-    tracker: Tracker
+    tracker: PassTracker
     task: asyncio.Task[None] | None = None
     is_started: bool = False
     is_settled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -83,10 +78,6 @@ class Watcher:
     """Runs a loop for each camera. A loop that fails is started again, with a new stream.
 
     Args:
-        open_stream: Opens the frames of a camera.
-        make_tracker: Makes a tracker for a camera.
-        recognizer: Access to the service.
-        receive: Takes the events of all passes.
         tasks: The owner of the loops; one of its own if it is left out.
 
     Attributes:
@@ -118,15 +109,11 @@ class Watcher:
         """The loops of all cameras, in the order of the configuration."""
         return tuple(one.loop for one in [*self._watched.values()])  # other threads look, too
 
-    async def apply(self, configuration: Configuration) -> None:
-        """Start, change and stop cameras so that they are those of a configuration.
+    async def follow(self, cameras: Sequence[Camera]) -> None:
+        """Follow exactly these cameras; there may be none.
 
         A camera whose stream's settings stay the same keeps its stream and its open passes.
         """
-        await self.follow(configuration.cameras)
-
-    async def follow(self, cameras: Sequence[Camera]) -> None:
-        """Follow exactly these cameras, see `apply`; there may be none."""
         wanted = {camera.name: camera for camera in cameras}
         async with self._changing:
             await asyncio.gather(*(self._stop(name) for name in self._ending(wanted)))
@@ -174,7 +161,7 @@ class Watcher:
             _task_of(camera.name), lambda: self._run(watched), ends=True
         )
 
-    def _open(self, camera: Camera) -> tuple[CameraLoop, Tracker]:
+    def _open(self, camera: Camera) -> tuple[CameraLoop, PassTracker]:
         """Make the parts of a camera. One that cannot be opened fails when it is to be ready."""
         stream: FrameStream
         try:
@@ -188,11 +175,7 @@ class Watcher:
         return loop, tracker
 
     async def _run(self, watched: _Watched) -> None:
-        """Follow a camera once, from its second start on with a new stream and tracker.
-
-        Raises:
-            ServerError: A stream has ended that has no end.
-        """
+        """Follow a camera once, from its second start on with a new stream and tracker."""
         if watched.is_started:
             counts, camera = watched.loop.counts, watched.loop.camera
             watched.loop, watched.tracker = self._open(camera)

@@ -88,13 +88,12 @@ def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
 def test_what_is_asked_for_on_a_gpu_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[ServerOptions] = []
     monkeypatch.setattr(startup, "run_services", lambda options, _: given.append(options))
-    flags = ["--pictures-on-cpu", "--cuda-graphs", "--mps", "--cuda-pool-mb=64"]
+    flags = ["--pictures-on-cpu", "--cuda-graphs", "--instances=2"]
     assert CliRunner().invoke(app, ["serve", *flags]).exit_code == 0
     (options,) = given
     assert options.pictures_on_cpu
     assert options.cuda_graphs
-    assert options.mps
-    assert options.cuda_pool_mb == 64
+    assert options.instances == 2
 
 
 @pytest.fixture

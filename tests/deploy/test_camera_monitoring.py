@@ -9,8 +9,8 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 
 from plate_cameras.gates.status import GateStatus
-from plate_cameras.sinks.deliverer import SinkStatus
-from plate_cameras.store.storage_status import Disk, StorageStatus
+from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.store.store_parts import Disk, StorageStatus
 from plate_cameras.watching.metrics import Snapshot, SnapshotCollector
 from plate_cameras.watching.status import CameraStatus
 from tests.deploy.manifests import KUBERNETES

@@ -10,7 +10,7 @@ from orchestrator.detection import nearby, search
 from orchestrator.host import toml_files
 from orchestrator.reading import improvement
 from orchestrator.settings import Settings
-from plate_cameras import setting_sizes
+from plate_cameras import setting_parts
 from plate_cameras.control_room.rest import exchange, queries
 from plate_cameras.store.finding import pass_query
 from plate_cameras.store.lists import (
@@ -56,16 +56,16 @@ def rows_of(page: str) -> str:
         ("control-room.md", "people;", people.MAX_PEOPLE),
         ("control-room.md", "people;", people.MAX_GROUPS),
         ("control-room.md", "bytes of a JSON body", exchange.MAX_BYTES),
-        ("control-room.md", "zones, lines, masks", setting_sizes.MAX_AREAS),
-        ("control-room.md", "zones, lines, masks", setting_sizes.MAX_POINTS),
+        ("control-room.md", "zones, lines, masks", setting_parts.MAX_AREAS),
+        ("control-room.md", "zones, lines, masks", setting_parts.MAX_POINTS),
         ("cameras.md", "bytes of the file", toml_files.MAX_FILE_BYTES),
-        ("cameras.md", "cameras;", setting_sizes.MAX_CAMERAS),
-        ("cameras.md", "gates ", setting_sizes.MAX_GATES),
-        ("cameras.md", "sinks ", setting_sizes.MAX_SINKS),
-        ("cameras.md", "zones, lines, masks", setting_sizes.MAX_AREAS),
-        ("cameras.md", "points of a zone", setting_sizes.MAX_POINTS),
-        ("cameras.md", "items of each other", setting_sizes.MAX_ITEMS),
-        ("cameras.md", "characters of a text", setting_sizes.MAX_CHARACTERS),
+        ("cameras.md", "cameras;", setting_parts.MAX_CAMERAS),
+        ("cameras.md", "gates ", setting_parts.MAX_GATES),
+        ("cameras.md", "sinks ", setting_parts.MAX_SINKS),
+        ("cameras.md", "zones, lines, masks", setting_parts.MAX_AREAS),
+        ("cameras.md", "points of a zone", setting_parts.MAX_POINTS),
+        ("cameras.md", "items of each other", setting_parts.MAX_ITEMS),
+        ("cameras.md", "characters of a text", setting_parts.MAX_CHARACTERS),
     ],
 )
 def test_the_documentation_has_the_number(page: str, row: str, most: int) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from plate_cameras.event_waits import ENDING_S, complete_within, is_set_within, wait_through
+from plate_cameras.clocks import ENDING_S, complete_within, is_set_within, wait_through
 from tests.virtual_time import run_virtually
 
 

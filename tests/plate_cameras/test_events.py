@@ -1,7 +1,7 @@
 import json
 
 from orchestrator.formats.transliteration import to_cyrillic
-from plate_cameras.events import to_document, to_rfc3339
+from plate_cameras.passes import to_document, to_rfc3339
 from tests.plate_cameras.samples import make_event
 
 CYRILLIC = to_cyrillic("A123BC77")

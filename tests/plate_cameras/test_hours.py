@@ -3,7 +3,7 @@ from datetime import datetime
 import pytest
 
 from plate_cameras.configuration import Schedule
-from plate_cameras.hours import is_watched
+from plate_cameras.setting_parts import is_watched
 
 MONDAY, TUESDAY, SATURDAY = "2026-11-23", "2026-11-24", "2026-11-28"
 WORK = Schedule(days=("mon", "tue"), start="08:00", end="18:00")

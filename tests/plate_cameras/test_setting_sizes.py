@@ -24,7 +24,7 @@ from plate_cameras.configuration import (
     Zone,
     read_configuration,
 )
-from plate_cameras.setting_sizes import MAX_CHARACTERS
+from plate_cameras.setting_parts import MAX_CHARACTERS
 
 MANY = 10_000
 GATE = {"name": "north", "type": "http", "url": "http://relay/", "cameras": ("gate",)}

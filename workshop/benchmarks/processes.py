@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -135,6 +136,24 @@ def end_at_once(pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def poll(look: Callable[[], object], every_s: float) -> Iterator[None]:
+    """Call a function again and again in a thread, for the length of a `with` block."""
+    is_over = threading.Event()
+
+    def call() -> None:
+        while not is_over.wait(every_s):
+            look()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @contextmanager

@@ -7,25 +7,15 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import (
-    DetectionThresholdOption,
-    Device,
-    DeviceOption,
-    EngineOption,
-    FormatsOption,
-    MaxPlatesOption,
-    TextThresholdOption,
-    ThreadsOption,
-    VerboseOption,
-    WeightsOption,
-    show_errors,
-)
+from orchestrator.cli.flags import SearchOptions, ThreadsOption, VerboseOption, show_errors
 from orchestrator.host.distribution import check_packages
-from orchestrator.networks.engines import Engine
+from orchestrator.host.option_fields import expand
+from orchestrator.networks.options import NetworkOptions
 
 # Everything heavy is imported when the command runs, so that --help is quick.
 
 
+@expand
 def evaluate(
     scenes: Annotated[
         Path | None,
@@ -58,8 +48,6 @@ def evaluate(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first pictures of each data set.")
     ] = None,
-    weights: WeightsOption = None,
-    formats: FormatsOption = None,
     yolo: Annotated[Path | None, typer.Option(help="Another detector's checkpoint.")] = None,
     stn: Annotated[Path | None, typer.Option(help="Another STN's checkpoint.")] = None,
     lprnet: Annotated[Path | None, typer.Option(help="Another LPRNet's checkpoint.")] = None,
@@ -67,15 +55,12 @@ def evaluate(
     url: Annotated[
         str | None, typer.Option(help="Use a running server: host:port or grpc://host:port.")
     ] = None,
-    detection_threshold: DetectionThresholdOption = None,
-    text_threshold: TextThresholdOption = None,
-    max_plates: MaxPlatesOption = None,
+    search: SearchOptions,
     changed: Annotated[
         list[str] | None,
         typer.Option("--set", help="NAME=VALUE of another setting, in this process; repeatable."),
     ] = None,
-    device: DeviceOption = Device.AUTO,
-    engine: EngineOption = Engine.AUTO,
+    networks: NetworkOptions,
     threads: ThreadsOption = 0,
     verbose: VerboseOption = False,
 ) -> None:
@@ -90,21 +75,13 @@ def evaluate(
         from workshop.evaluation.run import Task, run
 
         checkpoints = {"yolo": yolo, "stn": stn, "lprnet": lprnet}
-        parameters = {
-            "detection_threshold": detection_threshold,
-            "text_threshold": text_threshold,
-            "max_plates": max_plates,
-        }
         options = RecognizerOptions(
             url=url,
             triton=triton,
-            weights=weights,
-            formats=formats,
+            **vars(networks),
             checkpoints={key: path for key, path in checkpoints.items() if path},
-            device=device.value,
-            engine=engine,
             threads=threads,
-            parameters={key: value for key, value in parameters.items() if value is not None},
+            parameters=search.parameters,
             changed=parse_assignments(changed or []),
         )
         task = Task(

@@ -24,8 +24,6 @@ class Detected:
 
     Attributes:
         image: The file name.
-        boxes: The detected boxes.
-        scores: Their scores.
         labels: The labelled boxes.
         ignored: Plates without a label; a detection there is neither right nor wrong.
     """

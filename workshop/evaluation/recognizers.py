@@ -20,6 +20,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import Networks, load_networks
+from orchestrator.networks.options import NetworkOptions
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
@@ -76,18 +77,13 @@ class Recognizer:
 
 
 @dataclass(frozen=True)
-class RecognizerOptions:
+class RecognizerOptions(NetworkOptions):
     """The options that choose a recognizer.
 
     Attributes:
         url: The URL of a running server.
         triton: True when a server is started for the evaluation.
-        weights: The folder of the weights; ours when None.
-        formats: The file of plate formats. When None, the file of the weights is used, or with a
-            running server the file of Russian formats.
         checkpoints: The files for single networks, by `yolo`, `stn` and `lprnet`.
-        device: The device: `auto`, `cpu` or `gpu`.
-        engine: The engine of the networks; `auto` fits the machine.
         threads: The number of CPU threads; all cores when 0.
         parameters: Request parameters that override the settings.
         changed: Settings that differ from the shipped ones, in process only.
@@ -95,11 +91,7 @@ class RecognizerOptions:
 
     url: str | None = None
     triton: bool = False
-    weights: Path | None = None
-    formats: Path | None = None
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
-    device: str = "auto"
-    engine: Engine = Engine.AUTO
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)

@@ -168,7 +168,6 @@ class ConditionResult:
     """The results for standard plates under one condition, or under several together.
 
     Attributes:
-        name: The name of the condition.
         std: The verdicts of the plates.
         ece: The expected calibration error of the text scores, over bins of equal width.
         ece_equal_mass: The same over bins with equal numbers of readings.
@@ -237,7 +236,6 @@ class DetectionResult:
     """The results of detection.
 
     Attributes:
-        pictures: The number of pictures.
         labels: The number of labelled plates.
         ignored: The number of plates without a label; detections there are neither right nor wrong.
         at_threshold: The figures at the service's threshold, IoU 0.5.

@@ -44,7 +44,6 @@ class Bars:
     Attributes:
         x: [N] left edges.
         height: [N].
-        width: The width of each bar.
         label: The text in the legend; no entry when empty.
         colour: The colour, a name or `#rrggbb`.
         counted: True when the height is written over each bar.

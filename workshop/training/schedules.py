@@ -5,8 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Annotated
+
+import typer
 
 from orchestrator.errors import SettingsError
+
+MAX_COUNT = 1_000_000_000
+Share = Annotated[float, typer.Option(min=0, max=1)]
+Rate = Annotated[float, typer.Option(min=1e-9, max=1)]
+Count = Annotated[int, typer.Option(min=1, max=MAX_COUNT)]
+CountOrNone = Annotated[int, typer.Option(min=0, max=MAX_COUNT)]
+Batch = Annotated[int, typer.Option(min=1, max=65536)]
+Seed = Annotated[int, typer.Option(min=0, max=2**31)]
+"""Types of the settings of a recipe, with their ranges; `check_ranges` checks them."""
 
 
 def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) -> float:

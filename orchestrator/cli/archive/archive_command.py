@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from orchestrator.cli.chosen_server import (
     SERVER_PANEL,
-    KeyOption,
-    RetriesOption,
-    TimeoutOption,
+    ServerAddress,
     check_unused,
     fitting_calls,
 )
-from orchestrator.cli.flags import (
-    DetectionThresholdOption,
-    Device,
-    DeviceOption,
-    EngineOption,
-    FormatsOption,
-    MaxPlatesOption,
-    RoiOption,
-    SideOption,
-    TextThresholdOption,
-    VerboseOption,
-    WeightsOption,
-    show_errors,
-)
+from orchestrator.cli.flags import CallOptions, Device, VerboseOption, show_errors
 from orchestrator.errors import SettingsError
-from orchestrator.networks.engines import Engine
+from orchestrator.host.option_fields import declared, expand
+from orchestrator.networks.options import NetworkOptions
 
 # Heavy modules are imported when the command runs, so that --help is quick.
 
-SPREAD_PANEL = "How the work is spread"
+SPREAD = partial(typer.Option, rich_help_panel="How the work is spread")
 IN_FLIGHT_HERE = 2
 """Pictures that an actor with its own networks processes at once. One is unpacked or read while the
 other is in the detector."""
-OF_OWN_NETWORKS = {"device", "engine", "weights", "formats"}
-"""Parameters that only actors with their own networks use."""
 EXAMPLES = """
 Recognise the number plates of a whole archive, to Parquet files.
 
@@ -62,6 +48,56 @@ Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 sto
 """
 
 
+@dataclass(frozen=True)
+class SpreadOptions:
+    """How the work is spread."""
+
+    actors: Annotated[
+        int,
+        SPREAD(
+            min=0,
+            max=10_000,
+            help="Processes that recognise; 0: what fits the machine or the cluster.",
+        ),
+    ] = 0
+    threads: Annotated[
+        int,
+        SPREAD(min=0, help="Cores of each; 0: this machine's in equal parts, one on a cluster."),
+    ] = 0
+    in_flight: Annotated[
+        int,
+        SPREAD(
+            min=0,
+            max=64,
+            help="Pictures that each has in work; 0: two, or what keeps the server busy.",
+        ),
+    ] = 0
+    address: Annotated[
+        str,
+        SPREAD(
+            metavar="HOST:PORT",
+            help="A cluster of Ray that runs; auto: the one that this machine is of. Its machines "
+            "need this package, and must reach both folders.",
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class ArchiveServer(ServerAddress):
+    """A server that runs, in place of networks."""
+
+    url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER_PANEL,
+            metavar="HOST:PORT",
+            help="A server that runs, in place of networks in each process; grpc://host:port for "
+            "gRPC, with TLS https:// or grpcs://.",
+        ),
+    ] = None
+
+
+@expand
 def archive(
     context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
@@ -84,62 +120,10 @@ def archive(
             help="In the end, remove files of pictures that have changed, moved or gone since.",
         ),
     ] = False,
-    actors: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=10_000,
-            rich_help_panel=SPREAD_PANEL,
-            help="Processes that recognise; 0: what fits the machine or the cluster.",
-        ),
-    ] = 0,
-    threads: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            rich_help_panel=SPREAD_PANEL,
-            help="Cores of each; 0: this machine's in equal parts, one on a cluster.",
-        ),
-    ] = 0,
-    in_flight: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=64,
-            rich_help_panel=SPREAD_PANEL,
-            help="Pictures that each has in work; 0: two, or what keeps the server busy.",
-        ),
-    ] = 0,
-    address: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST:PORT",
-            rich_help_panel=SPREAD_PANEL,
-            help="A cluster of Ray that runs; auto: the one that this machine is of. Its machines "
-            "need this package, and must reach both folders.",
-        ),
-    ] = "",
-    roi: RoiOption = None,
-    detection_threshold: DetectionThresholdOption = None,
-    text_threshold: TextThresholdOption = None,
-    max_plates: MaxPlatesOption = None,
-    detector_side_px: SideOption = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=SERVER_PANEL,
-            metavar="HOST:PORT",
-            help="A server that runs, in place of networks in each process; grpc://host:port for "
-            "gRPC, with TLS https:// or grpcs://.",
-        ),
-    ] = None,
-    key: KeyOption = None,
-    timeout: TimeoutOption = 60.0,
-    retries: RetriesOption = 8,
-    device: DeviceOption = Device.AUTO,
-    engine: EngineOption = Engine.AUTO,
-    weights: WeightsOption = None,
-    formats: FormatsOption = None,
+    spread: SpreadOptions,
+    call: CallOptions,
+    server: ArchiveServer,
+    networks: NetworkOptions,
     verbose: VerboseOption = False,
 ) -> None:
     with show_errors(verbose=verbose):
@@ -150,48 +134,48 @@ def archive(
         from orchestrator.cli.archive.storage import StorageFolder, check_packages
         from orchestrator.settings import Settings, check_parameters
 
-        check_unused(context, url, OF_OWN_NETWORKS)
+        check_unused(context, server.url, declared(NetworkOptions))
         check_packages()
-        options = {
-            "detection_threshold": detection_threshold,
-            "text_threshold": text_threshold,
-            "max_plates": max_plates,
-            "detector_side_px": detector_side_px,
-            "roi": roi,
-        }
-        parameters = {name: value for name, value in options.items() if value is not None}
-        check_parameters(parameters)
-        places = StorageFolder.named(source), StorageFolder.named(out)
-        if url:
-            spread = ActorPlan(actors or 1, threads or 1, 0.0, address, verbose)
-            calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
-            job = Job(*places, RunningServer(url, key, timeout, retries), parameters, calls)
+        check_parameters(call.parameters)
+        actors, threads, in_flight = spread.actors, spread.threads, spread.in_flight
+        if url := server.url:
+            plan = ActorPlan(actors or 1, threads or 1, 0.0, spread.address, verbose)
+            calls = in_flight or max(
+                1, fitting_calls(url, server.key, server.timeout) // plan.actors
+            )
+            recognizer: OwnNetworks | RunningServer = RunningServer(
+                url, server.key, server.timeout, server.retries
+            )
         else:
-            Settings().updated(parameters)  # the limits of the networks in this process
-            gpus = _count_gpus(device, address)
-            spread = ActorPlan.of_networks(actors, threads, gpus, address, is_told=verbose)
-            networks = OwnNetworks(weights, formats, engine, bool(spread.gpus), spread.cpus)
-            job = Job(*places, networks, parameters, in_flight or IN_FLIGHT_HERE)
-        status = ArchiveRun(job, spread, partition, prune).run()
+            Settings().updated(call.parameters)  # the limits of the networks in this process
+            gpus = _count_gpus(networks.device, spread.address)
+            plan = ActorPlan.of_networks(actors, threads, gpus, spread.address, is_told=verbose)
+            calls = in_flight or IN_FLIGHT_HERE
+            recognizer = OwnNetworks(
+                networks.weights, networks.formats, networks.engine, bool(plan.gpus), plan.cpus
+            )
+        places = StorageFolder.named(source), StorageFolder.named(out)
+        job = Job(*places, recognizer, call.parameters, calls)
+        status = ArchiveRun(job, plan, partition, prune).run()
     raise typer.Exit(status)
 
 
 archive.__doc__ = EXAMPLES
 
 
-def _count_gpus(device: Device, address: str) -> int:
+def _count_gpus(device: str, address: str) -> int:
     """Return the number of GPUs to use on this machine; on a cluster, one for each actor.
 
     Raises:
         SettingsError: A GPU was required, and this machine has none.
     """
-    if device is Device.CPU or (address and device is Device.AUTO):
+    if device == Device.CPU or (address and device == Device.AUTO):
         return 0
     if address:
         return 1
     import torch
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if device is Device.GPU and not count:
+    if device == Device.GPU and not count:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
     return count

@@ -22,7 +22,6 @@ class OwnNetworks:
     Attributes:
         weights: Folder of the weights; None means ours.
         formats: File of the plate formats; None means the file beside the weights.
-        engine: The engine of the networks.
         on_gpu: They run on the GPU that the actor was given.
         threads: CPU threads of one inference.
     """

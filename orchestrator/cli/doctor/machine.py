@@ -42,7 +42,6 @@ class Port:
     """A port that a server wants.
 
     Attributes:
-        number: The port.
         problem: The reason why it cannot be bound; empty if it is free.
     """
 

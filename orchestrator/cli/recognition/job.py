@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.cli.recognition.options import ResultOptions, SourceOptions
 from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.picture_handler import Recognizer
@@ -34,7 +35,7 @@ from orchestrator.cli.recognition.sources import (
     read_list,
 )
 from orchestrator.cli.recognition.totals import Totals
-from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
+from orchestrator.cli.recognition.watchlist import read_watchlist
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats.plate_formats import read_formats, russian
 from orchestrator.host.csv_cells import EXCEL
@@ -54,19 +55,10 @@ Connect = Callable[[str], "PlateClient"]
 
 @dataclass(frozen=True)
 class Input:
-    """The sources of pictures.
-
-    Attributes:
-        named: Files, folders, archives, URLs, patterns, or `-`.
-        listed: A file with more of these, one a line; `-` for standard input.
-        is_recursive: Also search folders in folders.
-        private_addresses: URLs of the list and redirects may lead to private addresses.
-    """
+    """The sources of pictures: files, folders, archives, URLs, patterns, or `-`."""
 
     named: Sequence[str]
-    listed: str | None = None
-    is_recursive: bool = True
-    private_addresses: bool = False
+    options: SourceOptions = field(default_factory=SourceOptions)
 
     def check(self) -> None:
         """Reject an input that names nothing, or standard input twice.
@@ -74,11 +66,11 @@ class Input:
         Raises:
             SettingsError: It does.
         """
-        if not self.named and self.listed is None:
+        if not self.named and self.options.from_file is None:
             raise SettingsError(
                 "wanted pictures, folders, archives or URLs, got none: plates recognize --help"
             )
-        if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
+        if [*self.named, self.options.from_file].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
     def make_finder(self, report: Callable[[str], object] = lambda message: None) -> PictureFinder:
@@ -88,22 +80,28 @@ class Input:
             report: Called for each folder and archive without pictures.
         """
         return PictureFinder(
-            is_recursive=self.is_recursive, private_addresses=self.private_addresses, report=report
+            is_recursive=self.options.recursive,
+            private_addresses=self.options.private_addresses,
+            report=report,
         )
 
     def find(self, finder: PictureFinder) -> Iterator[Source]:
         """Yield the pictures; a list is read step by step."""
-        listed = () if self.listed is None else read_list(self.listed)
+        listed = () if self.options.from_file is None else read_list(self.options.from_file)
         return chain(finder.find(self.named), finder.find(listed, is_list=True))
 
     @property
     def is_countable(self) -> bool:
-        return self.listed != STANDARD_INPUT
+        return self.options.from_file != STANDARD_INPUT
 
     @property
     def is_one_picture(self) -> bool:
         """True if a single picture is named; a server with one worker starts sooner for it."""
-        return self.listed is None and len(self.named) == 1 and names_one_picture(self.named[0])
+        return (
+            self.options.from_file is None
+            and len(self.named) == 1
+            and names_one_picture(self.named[0])
+        )
 
 
 @dataclass(frozen=True)
@@ -111,47 +109,35 @@ class Output:
     """The files and streams for results.
 
     Attributes:
-        is_json: JSON on standard output instead of a table.
-        jsonl: File of JSON lines.
-        csv: File of rows.
-        excel: File of rows in the form for Excel.
-        parquet: Parquet file.
-        is_resumed: The files are continued.
-        maker: Makes drawings and crops.
-        is_all: The table has plates without a text, too.
         is_quiet: No progress and no summary; no table if there are files to write.
     """
 
-    is_json: bool = False
-    jsonl: Path | None = None
-    csv: Path | None = None
-    excel: Path | None = None
-    parquet: Path | None = None
-    is_resumed: bool = False
-    maker: OutputPictures = field(default_factory=OutputPictures)
-    is_all: bool = False
+    options: ResultOptions = field(default_factory=ResultOptions)
     is_quiet: bool = False
 
     def choose_printer(self) -> Callable[[Entry], Iterable[str]]:
         """Return a function that gives the lines of a result for standard output."""
-        files = (*self._tables, self.maker.drawings, self.maker.crops)
-        if self.is_json:
+        files = (*self.options.tables, self.options.annotate, self.options.crops)
+        if self.options.as_json:
             return lambda entry: (entry.to_line(),)
         if self.is_quiet and any(files):
             return lambda entry: ()
-        return PlateTable(is_all=self.is_all).to_lines
+        return PlateTable(is_all=self.options.show_all).to_lines
 
     @property
-    def _tables(self) -> tuple[Path | None, ...]:
-        return self.jsonl, self.csv, self.excel, self.parquet
+    def maker(self) -> OutputPictures:
+        """Makes the drawings and crops."""
+        options = self.options
+        suffix = ".png" if options.png else ".jpg"
+        return OutputPictures(options.annotate, options.crops, suffix, options.show_all)
 
     @property
     def texts(self) -> list[tuple[Path, Layout]]:
         """The files that a run can continue."""
         named: list[tuple[Path | None, Layout]] = [
-            (self.jsonl, JsonLines()),
-            (self.csv, Csv()),
-            (self.excel, Csv(EXCEL)),
+            (self.options.jsonl, JsonLines()),
+            (self.options.csv, Csv()),
+            (self.options.excel, Csv(EXCEL)),
         ]
         return [(path, layout) for path, layout in named if path]
 
@@ -162,13 +148,13 @@ class Output:
             SettingsError: A file exists already, or cannot be continued.
             ExtraError: A package is missing.
         """
-        if self.parquet:
+        if self.options.parquet:
             load_packages()  # a missing package is reported before a server is started
-        if not self.is_resumed:
-            for path in filter(None, self._tables):
+        if not self.options.resume:
+            for path in filter(None, self.options.tables):
                 check_new(path)
             return set()
-        if self.parquet:
+        if self.options.parquet:
             raise SettingsError("--resume: a Parquet file cannot be gone on with; use --jsonl")
         if not self.texts:
             raise SettingsError("--resume: wanted --jsonl, --csv or --excel FILE to go on with")
@@ -177,8 +163,8 @@ class Output:
     def open(self, stack: ExitStack) -> list[Results]:
         """Open the files; the stack closes them."""
         opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
-        if self.parquet:
-            opened.append(Parquet(self.parquet))
+        if self.options.parquet:
+            opened.append(Parquet(self.options.parquet))
         return [stack.enter_context(closing(writer)) for writer in opened]
 
     def how_to_go_on(self) -> str:
@@ -197,9 +183,6 @@ class ServerAccess:
         connect: Makes a client for it.
         fit: Returns how many calls keep it busy.
         parameters: Parameters of each call.
-        watchlist: File of plates to flag, and most characters that may differ.
-        min_score: Least text score of a plate that is shown.
-        is_cyrillic: Texts in Cyrillic letters.
         formats: File of the plate formats for the watchlist; None means Russian plates.
     """
 
@@ -207,22 +190,7 @@ class ServerAccess:
     connect: Connect
     fit: Callable[[str], int]
     parameters: Mapping[str, Any]
-    watchlist: tuple[Path | None, int] = (None, 0)
-    min_score: float = 0.0
-    is_cyrillic: bool = False
     formats: Path | None = None
-
-    def read_watchlist(self, report: Callable[[str], object]) -> Watchlist | None:
-        """Return the watchlist; None if none was asked for.
-
-        Raises:
-            SettingsError: The watchlist or the formats cannot be used.
-        """
-        path, distance = self.watchlist
-        if path is None:
-            return None
-        formats = read_formats(self.formats) if self.formats else russian()
-        return read_watchlist(path, distance, formats, report)
 
 
 def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
@@ -234,7 +202,11 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     inputs.check()
     check_parameters(access.parameters)
     screen = ProgressOutput(is_quiet=output.is_quiet)
-    watchlist = access.read_watchlist(screen.report)
+    shown = output.options
+    watchlist = None
+    if shown.watchlist:
+        formats = read_formats(access.formats) if access.formats else russian()
+        watchlist = read_watchlist(shown.watchlist, shown.distance, formats, screen.report)
     finished = output.find_done()
     finder = inputs.make_finder(screen.report)
     sources, is_any_there = _look_ahead(
@@ -243,7 +215,7 @@ def recognize_all(inputs: Input, access: ServerAccess, output: Output) -> int:
     server = access.reach() if is_any_there else nullcontext(UNCALLED)
     with server as address, access.connect(address) as client, ExitStack() as stack:
         recognizer = Recognizer(
-            client, access.parameters, output.maker, watchlist, access.min_score, access.is_cyrillic
+            client, access.parameters, output.maker, watchlist, shown.min_score, shown.cyrillic
         )
         in_flight = access.fit(address) if is_any_there else 1
         run = RecognitionRun(

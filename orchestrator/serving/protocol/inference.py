@@ -19,7 +19,6 @@ class Tensor:
     """One input or output tensor.
 
     Attributes:
-        name: Name of the tensor.
         datatype: KServe's name of its type: UINT8, FP32, BYTES, ...
         shape: Its dimensions, none of them negative.
         data: Row-major, little-endian. In BYTES, 4 bytes of length precede each element.
@@ -103,7 +102,6 @@ class InferenceRequest:
         outputs: Names of the outputs that the caller wants. If empty, all.
         version: Version of the model. If empty, the server chooses.
         id: Request id; empty for none.
-        parameters: Request parameters.
         trace: W3C trace headers, `traceparent` and `tracestate`, as they came.
         timeout_s: Seconds that the caller waits; known after the call was checked.
         cost: Cost of answering the call; known after the call was checked.

@@ -10,9 +10,6 @@ MAX_THREADS = 4
 """Largest number of threads of one inference; more make one picture hardly faster."""
 PICTURES_ON_A_GPU = 4
 """Pictures processed at once on a GPU, unless another number is asked for."""
-CUDA_POOL_MB = 256
-"""GPU memory for the tensors between models, MB. Triton's default of 64 holds ten pictures of two
-megapixels."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +62,23 @@ def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: i
 
 
 def fitting_gpu(
-    *,
-    threads: int = 0,
-    instances: int = 0,
-    pictures: int = 0,
-    pictures_on_cpu: bool = False,
-    cuda_graphs: bool = False,
-    decode_on_gpu: bool = False,
+    *, threads: int = 0, instances: int = 0, pictures: int = 0, **places: bool
 ) -> Capacity:
     """Return the capacity of a GPU, or the values that were asked for.
 
     One instance of a network takes all calls, in batches. A second one overlaps its launches with
     the first one's kernels; it takes another CUDA context of some 0.5 GB.
+
+    Args:
+        threads: CPU threads of one inference; 0 means one for each core.
+        instances: Inferences of the detector, and of the reader, at once; 0 means one.
+        pictures: Pictures processed at once; 0 means as many as usual.
+        places: `pictures_on_cpu`, `cuda_graphs` and `decode_on_gpu` of `Capacity`.
     """
     return Capacity(
         threads or usable_cores(),
         instances or 1,
         pictures or PICTURES_ON_A_GPU,
         on_gpu=True,
-        pictures_on_cpu=pictures_on_cpu,
-        cuda_graphs=cuda_graphs,
-        decode_on_gpu=decode_on_gpu,
+        **places,
     )

@@ -15,23 +15,12 @@ from orchestrator.host.loopback import is_own, to_literal
 from orchestrator.host.option_fields import check_ranges
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.options import (
-    DEVICE_OPTION,
     REPOSITORY_OPTION,
     WEIGHTS_OPTION,
-    CudaGraphsOption,
-    CudaPoolOption,
-    DecodeOnGpuOption,
-    Device,
-    EngineOption,
-    FormatsOption,
-    InstancesOption,
-    MpsOption,
-    PicturesOnCpuOption,
-    PicturesOption,
-    ThreadsOption,
+    CapacityOptions,
 )
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB, Capacity, fitting, fitting_gpu
+from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.serving.supervisor.gpu import has_gpu
 from orchestrator.serving.supervisor.models.export_cache import ModelSource
 from orchestrator.serving.supervisor.models.plate_models import (
@@ -59,12 +48,11 @@ TRITON = partial(typer.Option, rich_help_panel="Triton")
 
 
 @dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(CapacityOptions):
     """The options of a server. Those with a help text are options of `plates serve`.
 
     Attributes:
         host: Address to listen on.
-        http_port: HTTP port.
         grpc_port: gRPC port.
         metrics_port: Port of the Prometheus metrics.
         start_timeout_s: How long the models may take to load on a CPU.
@@ -76,27 +64,16 @@ class ServerOptions:
         variables: Further variables of its environment.
     """
 
+    weights: Annotated[Path, WEIGHTS_OPTION] = WEIGHTS
     repository: Annotated[Path, REPOSITORY_OPTION] = REPOSITORY
     beside: Annotated[
         tuple[Path, ...],
         TRITON(help="A further repository whose models are served, too; repeatable."),
     ] = ()
-    weights: Annotated[Path, WEIGHTS_OPTION] = WEIGHTS
-    formats: FormatsOption = None
     host: str = "127.0.0.1"
     http_port: int = 8000
     grpc_port: int = 8001
     metrics_port: int = 8002
-    device: Annotated[str, Device, DEVICE_OPTION] = "auto"
-    engine: EngineOption = Engine.AUTO
-    threads: ThreadsOption = 0
-    instances: InstancesOption = 0
-    pictures: PicturesOption = 0
-    pictures_on_cpu: PicturesOnCpuOption = False
-    cuda_graphs: CudaGraphsOption = False
-    decode_on_gpu: DecodeOnGpuOption = False
-    mps: MpsOption = False
-    cuda_pool_mb: CudaPoolOption = CUDA_POOL_MB
     start_timeout_s: float = 180.0
     explicit: Annotated[
         bool,
@@ -169,11 +146,6 @@ class ServerOptions:
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
-
-    @property
-    def uses_mps(self) -> bool:
-        """Processes share the GPU under MPS; so an error of one may end the work of all there."""
-        return self.mps and self.on_gpu()
 
     @property
     def longest_start_s(self) -> float:

@@ -66,7 +66,6 @@ class Server:
             heartbeats=Heartbeats(self.folder.heartbeats),
             log=self.log,
             notify=self.notify,
-            replaces=not self.options.uses_mps,
         )
         self._shutdown = Shutdown(
             self.process, self._monitor.is_idle, sends_traces=bool(self.options.traces)

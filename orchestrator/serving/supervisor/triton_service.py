@@ -32,7 +32,6 @@ class TritonService:
     """A sequence of Tritons with the same models, each the successor of the one before.
 
     Attributes:
-        options: Options of each Triton.
         models: The repository that they serve.
         notify: Reports events to the gateway.
         keeps_ports: Clients expect it on its ports; a gateway finds it on any port.

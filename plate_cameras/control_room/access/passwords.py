@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -22,16 +22,6 @@ MEMORY_KIB, TIME_COST, LANES = 46 * 1024, 2, 1
 at least."""
 MIN_PASSWORD_CHARACTERS, MAX_PASSWORD_CHARACTERS = 12, 200
 MAX_CONCURRENT, MAX_WAITING = 2, 16
-
-
-class Hasher(Protocol):
-    """Makes and verifies slow hashes; argon2's `PasswordHasher` is one."""
-
-    def hash(self, password: str) -> str:
-        """Return a hash with a random salt."""
-
-    def verify(self, hash: str, password: str) -> object:
-        """Raise a VerificationError if a password does not have a hash."""
 
 
 def check_password(password: str, name: str) -> None:
@@ -60,7 +50,7 @@ class PasswordChecker:
         hasher: Makes and verifies hashes.
     """
 
-    def __init__(self, processes: int = 1, hasher: Hasher | None = None) -> None:
+    def __init__(self, processes: int = 1, hasher: PasswordHasher | None = None) -> None:
         most = max(1, MAX_CONCURRENT // processes)
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="passwords")
         self._open = 0

@@ -19,17 +19,18 @@ from orchestrator.serving.gateway.extension import (
     Unauthenticated,
 )
 from plate_cameras.configuration import ControlRoomSettings
-from plate_cameras.control_room.access.cookies import (
+from plate_cameras.control_room.access.browser_requests import (
     CSRF_HEADER,
+    check_own_page,
     csrf_of,
     is_csrf_valid,
+    is_direct,
+    is_own_page,
     read_token,
 )
-from plate_cameras.control_room.access.logins import Logins
-from plate_cameras.control_room.access.own_pages import check_own_page, is_direct, is_own_page
+from plate_cameras.control_room.access.logins import Logins, SessionFilter
 from plate_cameras.control_room.access.passwords import PasswordChecker
 from plate_cameras.control_room.access.principals import LOCAL, Principal, Role
-from plate_cameras.control_room.access.session_filter import SessionFilter
 from plate_cameras.control_room.store_threads import CALLER, QUICK, StoreThreads
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.pass_store import PassStore
@@ -68,8 +69,6 @@ class Entrance:
     Attributes:
         wants_keys: Callers need a key or a session.
         is_loopback: It listens to this machine alone.
-        has_tls: It has a TLS certificate.
-        processes: Number of its processes.
     """
 
     wants_keys: bool
@@ -79,7 +78,6 @@ class Entrance:
 
     @classmethod
     def of(cls, options: GatewayOptions) -> Entrance:
-        """Return that of a gateway with these options."""
         return cls(
             options.wants_keys,
             is_own(options.http.host),
@@ -94,11 +92,6 @@ class AccessPolicy:
     Args:
         entrance: The ways in which callers reach the gateway.
         store: Holds people and sessions.
-        settings: Settings of the control room.
-
-    Attributes:
-        passwords: Checks passwords.
-        logins: Begins sessions.
     """
 
     def __init__(self, entrance: Entrance, store: PassStore, settings: ControlRoomSettings) -> None:
@@ -118,11 +111,7 @@ class AccessPolicy:
     async def find_person(
         self, headers: Sequence[tuple[str, str]], address: Client
     ) -> Client | None:
-        """Return the client of a session's person, with the quotas of an address.
-
-        Raises:
-            SessionsUnavailable: The database cannot be used now.
-        """
+        """Return the client of a session's person, with the quotas of an address."""
         given = _to_headers(headers)
         token = self.token_of(given)
         if token is None or not is_own_page(given):
@@ -150,7 +139,6 @@ class AccessPolicy:
 
         Raises:
             ForeignRequest: The picture comes without the CSRF token, to a service that wants keys.
-            SessionsUnavailable: The database cannot be used now.
         """
         try:
             person = await self.find_person(headers, address)
@@ -165,11 +153,7 @@ class AccessPolicy:
         return None
 
     async def find_client(self, headers: Sequence[tuple[str, str]], address: Client) -> Client:
-        """Return the person's client, or the address; `principal_of` decides what it may do.
-
-        Raises:
-            SessionsUnavailable: The database cannot be used now.
-        """
+        """Return the person's client, or the address; `principal_of` decides what it may do."""
         return await self.find_person(headers, address) or address
 
     async def principal_of(self, request: HttpRequest) -> Principal:

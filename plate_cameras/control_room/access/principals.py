@@ -25,7 +25,6 @@ class Principal:
 
     Attributes:
         name: Name for the audit: `key:NAME`, a person's name, or `local` without keys.
-        role: Its role.
         groups: Groups of cameras that it may see; empty for all.
     """
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from orchestrator.errors import PlateError
-from plate_cameras.clocks import steady_s
+from plate_cameras.background_tasks import make_note
+from plate_cameras.clocks import is_set_within, steady_s
 from plate_cameras.control_room.endpoint import ControlRoom
 from plate_cameras.control_room.rest.cameras import read_cameras
 from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.schemas import CameraAnswer
-from plate_cameras.event_waits import is_set_within
 from plate_cameras.store.finding.change_log import ChangeReader, PassChange
 from plate_cameras.store.finding.pass_query import StoredHit
 from plate_cameras.store.scope import Scope
 
-LOG = logging.getLogger(__name__)
 POLL_S = 0.5
 CAMERAS_S = 2.0
 MAX_WAITING = 2000
@@ -33,12 +30,9 @@ class Notice:
     """An event for listeners.
 
     Attributes:
-        kind: Name of the event.
-        camera: Name of its camera.
         show: Returns its JSON with the hits that are given.
         number: Number of the change; None for events of cameras.
         settled: A listener that has this event may begin again after this number.
-        hits: The hits of its pass.
     """
 
     kind: str
@@ -111,11 +105,7 @@ class Listener:
 
 
 class ChangeFeed:
-    """Polls the database while there are listeners, once for all of them.
-
-    Args:
-        room: The control room.
-    """
+    """Polls the database while there are listeners, once for all of them."""
 
     def __init__(self, room: ControlRoom) -> None:
         self._room = room
@@ -125,7 +115,7 @@ class ChangeFeed:
         self._reader: ChangeReader | None = None
         self._cameras: dict[str, CameraAnswer] = {}
         self._cameras_s = float("-inf")
-        self._is_away = False
+        self._note = make_note("live events wait")
 
     async def run(self) -> None:
         """Serve listeners until the task is cancelled; then end their streams."""
@@ -154,11 +144,7 @@ class ChangeFeed:
                 self._is_wanted.clear()
 
     async def settled(self) -> int:
-        """Return the number up to which all changes are known. From now on, none is missed.
-
-        Raises:
-            StoreError: The database cannot be used.
-        """
+        """Return the number up to which all changes are known. From now on, none is missed."""
         async with self._starting:
             if self._reader is None:
                 changes = self._room.store.changes
@@ -172,12 +158,9 @@ class ChangeFeed:
             await self._poll_passes()
             await self._poll_cameras()
         except Exception as error:  # listeners wait until the database is back
-            if not self._is_away:
-                fault = None if isinstance(error, PlateError) else error
-                LOG.error("live events wait: %s", error, exc_info=fault)
-            self._is_away = True
-            return
-        self._is_away = False
+            self._note(error)
+        else:
+            self._note(None)
 
     async def _poll_passes(self) -> None:
         reader = self._reader

@@ -49,8 +49,6 @@ class Part:
     """One page of passes as a part of the file.
 
     Attributes:
-        content: Its lines.
-        count: Number of its passes.
         cursor: Place of the next page; empty at the end.
     """
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from orchestrator.formats.regions import known_region
-from orchestrator.formats.transliteration import native_text
 from plate_cameras.configuration import Camera
 from plate_cameras.control_room.rest.schemas import (
     CameraAnswer,
@@ -16,8 +14,8 @@ from plate_cameras.control_room.rest.schemas import (
     PassReading,
     PassWithReadings,
 )
-from plate_cameras.events import to_rfc3339
 from plate_cameras.gates.reasons import read_reason
+from plate_cameras.passes import describe_candidates, describe_row, to_rfc3339
 from plate_cameras.store.finding.pass_query import (
     FoundPass,
     PassDetails,
@@ -28,35 +26,15 @@ from plate_cameras.store.openings.gate_openings import OPENED, GateOpening
 from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
 
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
-SAME = (
-    "id",
-    "camera",
-    "progress",
-    "clock",
-    "text",
-    "format",
-    "region_code",
-    "direction",
-    "zones",
-    "frames",
-)
-SAME_OF_OPENING = (
-    "gate",
-    "camera",
-    "pass_id",
-    "text",
-    "list",
-    "entry_text",
-    "outcome",
-    "reason",
-    "delay_s",
+SAME_OF_OPENING = tuple(
+    name for name in Opening.model_fields if name in GateOpening.__annotations__
 )
 """Fields that the store and the API have in the same form."""
 
 
 def to_pass(found_pass: FoundPass, hits: Sequence[StoredHit]) -> PassFields:
     """Return a stored pass as the API shows it."""
-    return PassFields.model_validate(_fields(found_pass, hits))
+    return PassFields.model_validate(_fields(found_pass, hits), strict=False)
 
 
 def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWithReadings:
@@ -67,7 +45,8 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
         | {
             "readings": tuple(_to_reading(reading, best_s) for reading in details.readings),
             "openings": tuple(map(to_opening, openings)),
-        }
+        },
+        strict=False,
     )
 
 
@@ -117,32 +96,9 @@ def to_camera(
 
 
 def _fields(found_pass: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
-    region = known_region(found_pass.text, found_pass.format)
-    width, height = found_pass.best["size_wh"]
-    return {name: getattr(found_pass, name) for name in SAME} | {
-        "first_seen": to_rfc3339(found_pass.first_seen_s),
-        "last_seen": to_rfc3339(found_pass.last_seen_s),
+    return describe_row(vars(found_pass)) | {
         "stored": to_rfc3339(found_pass.stored_s),
-        "text_native": native_text(found_pass.text, found_pass.format) or "",
-        "text_score": round(found_pass.text_score, 4),
-        "region": region.name if region else "",
-        "candidates": _candidates(found_pass.candidates),
-        "crossings": tuple(
-            {
-                "line": crossing["line"],
-                "side": crossing["side"],
-                "time": to_rfc3339(crossing["time_s"]),
-            }
-            for crossing in found_pass.crossings
-        ),
-        "speed_widths_s": round(found_pass.speed_widths_s, 2),
-        "best": {
-            "time": to_rfc3339(found_pass.best["time_s"]),
-            "xyxy": tuple(found_pass.best["box"]),
-            "width": width,
-            "height": height,
-        },
-        "lists": tuple(vars(hit) for hit in hits),
+        "lists": [vars(hit) for hit in hits],
         "crop": _picture(found_pass, "crop"),
         "frame": _picture(found_pass, "frame"),
     }
@@ -156,17 +112,13 @@ def _picture(found_pass: FoundPass, kind: str) -> str | None:
     )
 
 
-def _candidates(pairs: Sequence[tuple[str, float]]) -> tuple[dict[str, Any], ...]:
-    return tuple({"text": text, "score": round(score, 4)} for text, score in pairs)
-
-
 def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
     return PassReading.model_validate(
         {
             "time": to_rfc3339(reading.time_s),
             "text": reading.text,
             "score": round(reading.score, 4),
-            "candidates": _candidates(reading.candidates),
+            "candidates": tuple(describe_candidates(reading.candidates)),
             "xyxy": reading.box,
             "sharpness": round(reading.sharpness, 4),
             "weight": round(reading.weight, 4),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -158,9 +158,9 @@ def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, .
     return tuple(items[start:end]), names[end - 1] if end < len(names) else ""
 
 
-def answer(model: Model, headers: Mapping[str, str] | None = None) -> Response:
+def answer(model: BaseModel, *, status: int = 200) -> Response:
     """Return a JSON answer, which may not be kept by caches between us and the caller."""
-    return _to_response(model.to_json(), headers)
+    return _to_response(model.model_dump_json().encode(), status)
 
 
 async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
@@ -168,9 +168,8 @@ async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> R
     return _to_response(await request.room.threads.run(lambda: read().to_json(), SEARCH))
 
 
-def _to_response(content: bytes, headers: Mapping[str, str] | None = None) -> Response:
-    headers = {"cache-control": "no-store", **(headers or {})}
-    return Response(content, media_type=JSON, headers=headers)
+def _to_response(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type=JSON, headers={"cache-control": "no-store"})
 
 
 def attachment(name: str) -> dict[str, str]:

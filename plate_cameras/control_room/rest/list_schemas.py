@@ -6,7 +6,7 @@ from pydantic import Field
 
 from orchestrator.serving.gateway.extension import Model
 from plate_cameras.control_room.rest.schemas import Text
-from plate_cameras.events import to_rfc3339
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.lists.list_lookup import ListEntry
 
 

@@ -24,8 +24,8 @@ from plate_cameras.control_room.rest.exchange import (
 from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
 from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage, PassWithReadings
 from plate_cameras.control_room.store_threads import SEARCH
-from plate_cameras.store.finding.pass_counts import CountQuery
 from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.finding.reader import CountQuery
 
 JPEG = "image/jpeg"
 

@@ -14,6 +14,7 @@ from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.exchange import (
+    answer,
     body_of,
     page_of,
     path_value,
@@ -77,8 +78,8 @@ async def show_all(request: RoomRequest) -> Response:
     asked, people = query_of(request, NamesQuery), request.room.store.people
     found = await request.room.threads.run(lambda: people.all(request.scope))
     page, cursor = page_of(found, asked)
-    shown = [ShownPerson.model_validate(one) for one in page]
-    return _to_response(ShownPeople(people=shown, cursor=cursor))
+    shown = [*map(ShownPerson.model_validate, page)]
+    return answer(ShownPeople(people=shown, cursor=cursor))
 
 
 @Described(
@@ -104,9 +105,9 @@ async def put(request: RoomRequest) -> Response:
     known = await request.room.threads.run(lambda: request.room.store.people.all(request.scope))
     if name in {one.name for one in known}:
         await _change(request, person, sent.password)
-        return _to_response(ShownPerson.model_validate(person))
+        return answer(ShownPerson.model_validate(person))
     await _add(request, person, sent.password)
-    return _to_response(ShownPerson.model_validate(person), 201)
+    return answer(ShownPerson.model_validate(person), status=201)
 
 
 @Described(
@@ -138,15 +139,6 @@ async def _change(request: RoomRequest, person: Person, password: str | None) ->
     requester, people = _requester_of(request), request.room.store.people
     await request.room.threads.run(
         lambda: people.change(person, requester, password_hash=hashed, keeps_administrator=True)
-    )
-
-
-def _to_response(shown: BaseModel, status: int = 200) -> Response:
-    return Response(
-        shown.model_dump_json(),
-        status,
-        media_type="application/json",
-        headers={"cache-control": "no-store"},
     )
 
 

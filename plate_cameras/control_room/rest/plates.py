@@ -27,7 +27,7 @@ from plate_cameras.control_room.rest.queries import AuditPageQuery, DeletionQuer
 from plate_cameras.control_room.rest.schemas import AuditEntry, AuditPage, Deletion
 from plate_cameras.control_room.rest.streams import StreamedResponse, client_of
 from plate_cameras.control_room.store_threads import BULK, SEARCH
-from plate_cameras.events import to_rfc3339
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.people.audit import AuditQuery, RecordedSearch
 
@@ -116,14 +116,9 @@ async def list_searches(request: RoomRequest) -> Response:
 
 
 def _to_entry(recorded_search: RecordedSearch) -> AuditEntry:
-    return AuditEntry(
-        time=to_rfc3339(recorded_search.time_s),
-        who=recorded_search.who,
-        why=recorded_search.why,
-        kind=recorded_search.kind,
-        query=dict(recorded_search.query),
-        count=recorded_search.count,
-    )
+    shown = {name: getattr(recorded_search, name) for name in ("who", "why", "kind", "count")}
+    query = dict(recorded_search.query)
+    return AuditEntry(time=to_rfc3339(recorded_search.time_s), query=query, **shown)
 
 
 ROUTES = (export, delete)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from plate_cameras.control_room.rest.schemas import Point
-from plate_cameras.setting_sizes import MAX_AREAS, MAX_POINTS
+from plate_cameras.setting_parts import MAX_AREAS, MAX_POINTS
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_NAMES, MAX_PAGE, MAX_PARTS
 from plate_cameras.store.lists.list_file import day_bound
 

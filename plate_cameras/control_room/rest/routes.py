@@ -1,11 +1,23 @@
-"""All routes of the REST API."""
+"""All routes of the REST API, and their description as a part of the gateway's OpenAPI document."""
 
 from __future__ import annotations
 
-from plate_cameras.control_room.operations import RoomRoute
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from orchestrator.serving.gateway.extension import (
+    MEDIA_TYPE,
+    ApiPart,
+    Outcome,
+    describe_models,
+    problem,
+)
+from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
-    gates,
     list_imports,
     lists,
     passes,
@@ -15,6 +27,7 @@ from plate_cameras.control_room.rest import (
 )
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.events import make_route
+from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, Query
 
 
 def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
@@ -30,8 +43,180 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *lists.ROUTES,
         *list_imports.ROUTES,
         *cameras.ROUTES,
-        *gates.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,
         plates.list_searches,
     )
+
+
+Json = dict[str, Any]
+JSON = "application/json"
+TAGS = {
+    "passes": "Vehicles that passed cameras",
+    "lists": "Lists of plates",
+    "cameras": "Cameras and their areas",
+    "gates": "Gates and their openings",
+    "people": "People who log in, and their sessions",
+    "operation": "For the operator: audit, and the data of one plate",
+}
+PATH_VALUES = {
+    "id": ("Id of the pass", "019a0000-0000-7000-8000-000000000000"),
+    "text": ("Text of the plate", "A123BC77"),
+}
+NAMES = {
+    "lists": ("Name of the list", "residents"),
+    "cameras": ("Name of the camera", "gate"),
+    "people": ("Name of the person", "anna"),
+}
+"""The meaning of `name` in a path, with an example, by the tag."""
+FAILURES = {
+    "400": Outcome(400, "INVALID_ARGUMENT", "parameter", "limit: wanted 1 to 1000, got 0"),
+    "401": Outcome(401, "UNAUTHENTICATED", "key", "wanted a valid key, got none"),
+    "403": Outcome(403, "PERMISSION_DENIED", "role", "role: wanted editor, got viewer"),
+    "404": Outcome(404, "NOT_FOUND", "not served", "there is no camera 'yard'"),
+    "429": Outcome(429, "RESOURCE_EXHAUSTED", "rate", "wanted up to 200 calls a second", 1),
+    "503": Outcome(503, "UNAVAILABLE", "database", "the database cannot be used now", 1),
+}
+CONFLICT = {
+    "409": Outcome(409, "FAILED_PRECONDITION", "conflict", "there is a person 'anna' already")
+}
+OF_BODIES = {
+    "408": Outcome(408, "DEADLINE_EXCEEDED", "slow", "body: wanted within 30 s, got a part"),
+    "411": Outcome(411, "INVALID_ARGUMENT", "encoding", "wanted Content-Length, got none"),
+    "413": Outcome(413, "RESOURCE_EXHAUSTED", "size", "body: wanted up to 80 MiB, got 90 MiB"),
+    "415": Outcome(415, "UNIMPLEMENTED", "encoding", "content-type: wanted JSON, got text/plain"),
+}
+
+
+def describe(routes: Iterable[RoomRoute]) -> ApiPart:
+    """Return the description of all routes that have one."""
+    paths: dict[str, Json] = {}
+    models: dict[str, type[BaseModel]] = {}
+    for route in routes:
+        if route.described:
+            operation = _operation(route.path, route.described)
+            paths.setdefault(route.path, {})[route.method.lower()] = operation
+            kinds = (route.described.answer, route.described.body)
+            models |= {kind.__name__: kind for kind in kinds if kind}
+    return ApiPart(
+        tags=[{"name": name, "description": about} for name, about in TAGS.items()],
+        paths=paths,
+        components={
+            "schemas": describe_models(models.values()),
+            "responses": {
+                f"RoomProblem{status}": _failure(outcome)
+                for status, outcome in (FAILURES | CONFLICT | OF_BODIES).items()
+            },
+            "parameters": {"reason": _reason()},
+        },
+    )
+
+
+def _operation(path: str, described: Described) -> Json:
+    has_body = bool(described.body or described.text_body)
+    failures = [*FAILURES, *(OF_BODIES if has_body else ()), *described.problems]
+    successes = [described.status, *([201] if described.creates else [])]
+    operation: Json = {
+        "operationId": described.id,
+        "tags": [described.tag],
+        "summary": described.summary,
+        "parameters": [*_parameters(path, described)],
+        "responses": {str(status): _answer(described) for status in successes}
+        | {
+            failure: {"$ref": f"#/components/responses/RoomProblem{failure}"}
+            for failure in failures
+        },
+    }
+    if described.is_public:
+        operation["security"] = []
+    if described.body:
+        operation["requestBody"] = {
+            "required": True,
+            "description": str(described.body.__doc__).rstrip("."),
+            "content": {JSON: {"schema": _reference(described.body)}},
+        }
+    if described.text_body:
+        operation["requestBody"] = {
+            "required": True,
+            "description": "A file with a line of columns",
+            "content": {
+                described.text_body: {
+                    "schema": {"type": "string", "maxLength": described.max_text_bytes}
+                }
+            },
+        }
+    return operation
+
+
+def _parameters(path: str, described: Described) -> Iterator[Json]:
+    for name in re.findall(r"{(\w+)}", path):
+        about, example = NAMES[described.tag] if name == "name" else PATH_VALUES[name]
+        schema = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+        yield {"name": name, "in": "path", "required": True, "description": about} | {
+            "schema": schema,
+            "example": example,
+        }
+    if not described.is_searching:
+        return
+    query = described.query or Query
+    for name, schema in query.model_json_schema()["properties"].items():
+        yield _query_parameter(name, schema)
+    yield {"$ref": "#/components/parameters/reason"}
+
+
+def _query_parameter(name: str, schema: Json) -> Json:
+    about = schema.pop("description")
+    examples = schema.pop("examples", [""])
+    for unneeded in ("title", "default"):
+        schema.pop(unneeded, None)
+    kinds = [one for one in schema.pop("anyOf", []) if one.get("type") != "null"]
+    shown = kinds[0] if kinds else schema
+    shown.pop("title", None)
+    if "items" in shown:
+        shown["items"].pop("title", None)
+    parameter = {"name": name, "in": "query", "description": about, "schema": shown}
+    return parameter | {"example": examples[0]} if examples[0] != "" else parameter
+
+
+def _answer(described: Described) -> Json:
+    content: Json = {}
+    if described.answer:
+        content[JSON] = {"schema": _reference(described.answer)}
+    for kind, about in described.media.items():
+        is_text = kind.startswith("text/")
+        file = {"type": "string"} if is_text else {"type": "string", "format": "binary"}
+        content[kind] = {"schema": file | {"description": about}}
+    about = (
+        str(described.answer.__doc__)
+        if described.answer
+        else next(iter(described.media.values()), "Done")
+    )
+    answer: Json = {"description": about}
+    return answer | {"content": content} if content else answer
+
+
+def _reference(model: type[BaseModel]) -> Json:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}
+
+
+def _failure(outcome: Outcome) -> Json:
+    value = problem(outcome)
+    name = outcome.reason.replace(" ", "_")
+    content = {
+        "schema": {"$ref": "#/components/schemas/Problem"},
+        "examples": {name: {"value": value}},
+    }
+    response: Json = {"description": str(value["title"]), "content": {MEDIA_TYPE: content}}
+    if outcome.retry_after_s is not None:
+        response["headers"] = {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}}
+    return response
+
+
+def _reason() -> Json:
+    return {
+        "name": "X-Reason",
+        "in": "header",
+        "description": "The reason of the request, for the audit; it goes before `reason`",
+        "schema": {"type": "string", "maxLength": 500},
+        "example": "case 7",
+    }

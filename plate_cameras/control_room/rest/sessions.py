@@ -8,15 +8,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from orchestrator.serving.gateway.extension import KEY_PREFIX, PERSON_PREFIX, client_at
-from plate_cameras.control_room.access.cookies import csrf_of, delete_cookies, set_cookie, uses_tls
+from plate_cameras.control_room.access.browser_requests import (
+    check_own_page,
+    csrf_of,
+    delete_cookies,
+    set_cookie,
+    uses_tls,
+)
 from plate_cameras.control_room.access.logins import Login
-from plate_cameras.control_room.access.own_pages import check_own_page
 from plate_cameras.control_room.access.passwords import MAX_PASSWORD_CHARACTERS
 from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.exchange import body_of
+from plate_cameras.control_room.rest.exchange import answer, body_of
 
 PATH = "/v1/session"
 
@@ -112,7 +117,7 @@ def _address_of(request: RoomRequest) -> str:
 def _begun(request: RoomRequest, login: Login) -> Response:
     """Return the answer that gives the browser a session."""
     http, person = request.request.http, login.person
-    response = _to_response(
+    response = answer(
         Session.model_construct(
             name=person.name,
             role=person.role,
@@ -135,7 +140,7 @@ async def show(request: RoomRequest) -> Response:
     token = request.room.access.token_of(request.request.http.headers)
     is_person = client.name.startswith(PERSON_PREFIX)
     is_key = client.name.startswith(KEY_PREFIX)
-    return _to_response(
+    return answer(
         Session.model_construct(
             name=principal.name,
             role=principal.role.name.lower(),
@@ -160,10 +165,6 @@ async def _end(request: RoomRequest) -> None:
     token = request.room.access.token_of(request.request.http.headers)
     if token is not None:
         await request.room.threads.run(lambda: request.room.store.sessions.end(token))
-
-
-def _to_response(session: Session) -> Response:
-    return Response(session.model_dump_json(), media_type="application/json", headers=NEVER_STORED)
 
 
 ROUTES = (log_in, show, log_out, change_password)

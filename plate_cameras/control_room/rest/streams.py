@@ -69,11 +69,8 @@ class StreamedResponse(Response):
     It breaks off when the caller's rights change, so that a part of a file does not look whole.
 
     Args:
-        chunks: Makes the pieces.
         place: Resources of the stream until it ends, such as its place among the open streams.
         is_current: Tells whether the caller still has the rights with which the stream began.
-        media_type: Content type.
-        headers: More headers.
         send_s: Longest time that the caller may take for a piece.
     """
 
@@ -93,7 +90,6 @@ class StreamedResponse(Response):
         self._chunks, self._place, self._is_current = chunks, place, is_current
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the response."""
         with self._place:
             start = {"status": self.status_code, "headers": self.raw_headers}
             await send({"type": "http.response.start", **start})

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from plate_cameras.camera_urls import NETWORK, encode_login, show
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.policy import DEVICE, FILE, HTTP, RTSP, UNKNOWN, limit
+from plate_cameras.sources.status import Limits
 
 DEVICES = "/dev/"
 TLS = ("rtsps", "https")
@@ -26,7 +26,6 @@ class Address:
         is_file: True if it is a file on this machine.
         has_tls: True if the connection is encrypted.
         format: FFmpeg's name of the input format; None lets FFmpeg find it.
-        options: Options of FFmpeg.
     """
 
     url: str = field(repr=False)

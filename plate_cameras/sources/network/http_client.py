@@ -29,11 +29,7 @@ MAX_BYTES = 20_000_000
 
 
 class HttpClient:
-    """Requests one address over one connection, with the login that the camera wants.
-
-    Args:
-        address: The address.
-    """
+    """Requests one address over one connection, with the login that the camera wants."""
 
     def __init__(self, address: Address) -> None:
         parts = urlsplit(address.url)

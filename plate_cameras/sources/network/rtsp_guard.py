@@ -41,7 +41,6 @@ class RtspGuard:
     """One connection to a camera, and a port at which FFmpeg finds it.
 
     Args:
-        address: The camera.
         timeout_s: Longest time to connect, TLS included.
 
     Attributes:
@@ -116,11 +115,7 @@ class RtspGuard:
         return True
 
     def _check_answer(self, answer: bytes) -> bool:
-        """Tell whether FFmpeg may have an answer of the camera: none that redirects.
-
-        Raises:
-            ConnectionAbortedError: The camera redirects, or its answers are too long.
-        """
+        """Tell whether FFmpeg may have an answer of the camera: none that redirects."""
         if self._is_playing:
             return True
         searched_bytes = len(self._answers)

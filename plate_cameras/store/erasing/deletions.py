@@ -19,12 +19,10 @@ from plate_cameras.store.erasing import (
     retention,
 )
 from plate_cameras.store.erasing.plate_traces import AllSteps
-from plate_cameras.store.erasing.remains import given_back_room
 from plate_cameras.store.erasing.retention import DAY_S, DeletionCounts
 from plate_cameras.store.openings.opening_log import OpeningLog
 from plate_cameras.store.store_parts import StoreParts
-from plate_cameras.store.tables.ages import Moment
-from plate_cameras.store.tables.store_clock import GivenClock, KeptClock
+from plate_cameras.store.tables.store_clock import GivenClock, KeptClock, Moment
 
 
 class Deletions:
@@ -32,9 +30,6 @@ class Deletions:
 
     Args:
         parts: The parts of the store.
-        clock: The store's clock.
-        openings: Records of gates.
-        retention_days: Days after which passes are deleted.
     """
 
     def __init__(
@@ -56,17 +51,6 @@ class Deletions:
             record: Records the deletion in the audit, with the number of passes.
             entries: True if it is removed from the lists, too.
         """
-        with given_back_room(self._database):
-            return self._delete_plate(text, record, entries=entries)
-
-    def delete_expired(self, now_s: float) -> DeletionCounts:
-        """Delete what is older than it may be; see `PassStore.delete_expired`."""
-        with given_back_room(self._database):
-            return self._delete_expired(now_s)
-
-    def _delete_plate(
-        self, text: str, record: Callable[[int], None], *, entries: bool
-    ) -> DeletionCounts:
         database, steps = self._database, AllSteps("deletion of a plate")
         passes, kept_s = plate_requests.ids_of(text), self._clock.now_s()
         number = erasures.remember(database, text, passes, self._wall(), kept_s)
@@ -89,7 +73,8 @@ class Deletions:
         erasures.note_done(database, number)
         return replace(counts, pictures=pictures)
 
-    def _delete_expired(self, now_s: float) -> DeletionCounts:
+    def delete_expired(self, now_s: float) -> DeletionCounts:
+        """Delete what is older than it may be; see `PassStore.delete_expired`."""
         is_given = isinstance(self._clock, GivenClock)
         now = Moment(now_s, None if is_given else self._clock.now_s())
         database, age, steps = self._database, now.before(DAY_S * self._days), AllSteps("retention")

@@ -52,7 +52,6 @@ class Erasure:
     erased_s: float
 
     def is_of(self, text: str) -> bool:
-        """Tell whether it was about a text."""
         return bool(text) and _digest(self.salt, text) == self.digest
 
 

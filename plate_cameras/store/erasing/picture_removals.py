@@ -80,12 +80,9 @@ def remove_pictures(database: Database, pictures: PictureStore) -> int:
 
 
 def remove_unshown(database: Database, pictures: PictureStore, digests: Iterable[bytes]) -> int:
-    """Remove those of some pictures that belong to no pass.
+    """Remove those of some pictures that belong to no pass. Return the number of removed pictures.
 
     They may come from a failed write, whose event was dropped or erased.
-
-    Returns:
-        The number of removed pictures.
     """
     removed, rest = 0, iter(digests)
     while some := [*islice(rest, AT_ONCE)]:

@@ -34,11 +34,7 @@ LOG = logging.getLogger(__name__)
 
 
 class AllSteps:
-    """Runs the steps of a job, and raises the first error at its end.
-
-    Args:
-        job: Name of the job, for the log.
-    """
+    """Runs the steps of a job, and raises the first error at its end."""
 
     def __init__(self, job: str) -> None:
         self._job = job
@@ -62,8 +58,6 @@ class AllSteps:
         if self._errors:
             raise self._errors[0]
 
-
-__all__ = ["erase_traces", "redact", "without_text"]
 
 BATCH = 200
 FOUND_AT_ONCE = 10_000

@@ -17,24 +17,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from plate_cameras.store.tables.database import EMPTY_LOG, Database
+from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import METADATA
 
 LOG = logging.getLogger(__name__)
 MERGE_PAGES = 500
 """Pages of the trigram index that one transaction rewrites: other writers wait no longer."""
 MERGE = "INSERT INTO pass_texts (pass_texts, rank) VALUES ('merge', {})"
-TRUNCATE = EMPTY_LOG
-"""Writes the log into the database and cuts it, unless a reader still needs it."""
 OTHERS = ("pass_texts",)
 
 
 def erase_remains(database: Database) -> None:
-    """Erase what deleted rows left.
-
-    Raises:
-        StoreUnavailable: The database cannot be used.
-    """
+    """Erase what deleted rows left."""
     if database.is_postgresql:
         _vacuum(database)
     else:
@@ -46,9 +40,7 @@ def erase_sqlite_remains(database: Database) -> None:
     if database.is_postgresql:
         return
     _merge_index(database)
-    with database.free() as connection:
-        busy, _, _ = connection.exec_driver_sql(TRUNCATE).one()
-    if busy:
+    if not database.empty_log():
         LOG.warning("the log of the database was in use; the next retention empties it")
 
 

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from plate_cameras.store.erasing.picture_removals import note_removals
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.finding.change_log import delete_changes
-from plate_cameras.store.tables.ages import Age, Moment
 from plate_cameras.store.tables.database import LONG_S, Database
 from plate_cameras.store.tables.schema import (
     camera_states,
@@ -31,6 +30,7 @@ from plate_cameras.store.tables.schema import (
     passes,
     searches,
 )
+from plate_cameras.store.tables.store_clock import Age, Moment
 
 BATCH = 200
 """Passes in one transaction: writers wait no longer than it takes."""
@@ -63,11 +63,6 @@ class DeletionCounts:
 
     Attributes:
         passes: Passes, with their readings, hits and deliveries.
-        deliveries: Other deliveries, which were finished.
-        pictures: Pictures that no pass shows any more.
-        spooled: Events of the spool.
-        entries: Entries of lists.
-        openings: Records of gates.
     """
 
     passes: int = 0
@@ -88,15 +83,12 @@ def stamp(database: Database, kept_s: float) -> None:
 
 
 def delete_old_passes(database: Database, now: Moment, days: float) -> int:
-    """Delete expired passes; their pictures are noted for `remove_pictures`.
+    """Delete expired passes; their pictures are noted for `remove_pictures`. Return their number.
 
     Args:
         database: The database.
         now: The time.
         days: How long passes are kept unless their camera or list says otherwise.
-
-    Returns:
-        Their number.
     """
     return sum(_delete_found(database, one) for one in _expired(database, now, days))
 
@@ -151,7 +143,7 @@ def delete_passes(connection: sa.Connection, numbers: Sequence[int]) -> None:
 
 
 def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
-    """Delete or change rows in transactions, until there are none.
+    """Delete or change rows in transactions, until there are none. Return the number of rows.
 
     A file of SQLite grows by the pages that a transaction changes, before any become free. So on a
     full disk the transactions become smaller, and the log is emptied between them.
@@ -161,9 +153,6 @@ def in_steps(database: Database, change_some: ChangeSome, most: int) -> int:
         change_some: Is told the most rows and the number of those before, and returns how many it
             has found. It may be called again after an error.
         most: Most rows in one transaction.
-
-    Returns:
-        The number of rows.
     """
     count = 0
     while True:

@@ -28,10 +28,6 @@ class PassChange:
     """A change of a pass, with the pass as it is now.
 
     Attributes:
-        number: Number of the change.
-        kind: Kind of its event.
-        found: The pass.
-        hits: Its hits.
         settled: All changes up to this number have been read.
     """
 
@@ -43,11 +39,7 @@ class PassChange:
 
 
 class ChangeLog:
-    """The changes of passes in the database.
-
-    Args:
-        database: The database.
-    """
+    """The changes of passes in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -173,12 +165,6 @@ class ChangeReader:
     PostgreSQL gives out numbers before transactions commit, so a lower number may become visible
     after a higher one. The reader remembers the numbers that it has not seen, and asks for them
     again until all transactions have ended that were open when it missed them.
-
-    Args:
-        log: The log.
-
-    Attributes:
-        last: The highest number that was read.
     """
 
     def __init__(self, log: ChangeLog) -> None:
@@ -202,7 +188,7 @@ class ChangeReader:
             StoreError: The database cannot be used. The next call returns what this one did not.
         """
         oldest, _ = self._log.transactions()  # before the changes: what has ended is visible then
-        changes = self._log.read(self.last, [(one.first, one.last) for one in self._gaps])
+        changes = self._log.read(self.last, [(gap.first, gap.last) for gap in self._gaps])
         seen = {change.number for change in changes}
         newest = max(self.last, *seen) if seen else self.last
         if newest > self.last:

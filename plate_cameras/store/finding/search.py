@@ -1,16 +1,21 @@
-"""Searches passes."""
+"""Finds the passes of a search: by a walk in the order of time, or by an index of texts.
+
+A text with a short piece is probably frequent, so a walk soon has the passes of a page. It is
+looked up only if a walk of some steps has not found enough: then it is rare, or was not seen
+lately. Longer texts are looked up first.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import sqlalchemy as sa
 
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.finding.pass_finder import PassFinder
 from plate_cameras.store.finding.pass_query import (
     FoundPass,
     PassDetails,
@@ -21,13 +26,113 @@ from plate_cameras.store.finding.pass_query import (
     to_found,
 )
 from plate_cameras.store.finding.search_statements import (
+    Condition,
     Dialect,
+    Walk,
+    chosen_statement,
     other_conditions,
     plan_walks,
+    reach_statement,
+    walk_statement,
 )
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.schema import joined_passes, list_hits, lists, passes, readings
+
+ALWAYS_OFF = ("jit", "enable_seqscan")
+WALK_OFF = ("sort", "bitmapscan", "material", "hashjoin", "mergejoin")
+"""PostgreSQL guesses how many texts match. We know it, and so forbid what the other guess needs."""
+RARE = 2000
+"""Largest number of passes that are looked up and sorted. A text that more of a million passes have
+fills a page within 25,000 steps of a walk."""
+RARE_LATELY = 6000
+"""Limit for a text that a first walk did not find often enough; it may be frequent, but old."""
+STEPS = 1000
+"""The index whose last so many passes reach furthest into the past is the one to follow."""
+FIRST_STEPS = 20_000
+"""Steps that a walk makes before a frequent text is looked up. A text that more than one in 400
+passes have fills a page within them."""
+
+
+@dataclass(frozen=True)
+class PassFinder:
+    """Finds the rows of passes for one query.
+
+    Attributes:
+        groups: Groups of walks; the passes of one group, merged, hold the page.
+    """
+
+    connection: sa.Connection
+    dialect: Dialect
+    query: PassQuery
+    text: TextCondition | None
+    conditions: Sequence[Condition]
+    groups: Sequence[list[Walk]]
+
+    def find(self) -> list[Any]:
+        """Return the rows of the page and of one pass more, in any order and some of them twice."""
+        if self.text is None or self.text.is_exact:
+            return self._follow(self._choose(), self.query)
+        most = RARE
+        if self.text.is_short:
+            rows = self._walk_first()
+            if rows is not None:
+                return rows
+            most = RARE_LATELY
+        numbers = self._look_up(self.text, most)
+        if numbers is None:
+            return self._follow(self._choose(), self.query)
+        chosen = chosen_statement(self.dialect, numbers, self.query, self.conditions)
+        return [*self.connection.execute(chosen).mappings()]
+
+    def _walk_first(self) -> list[Any] | None:
+        """Return the rows of the page if a walk of some steps finds them."""
+        walks = self._choose()
+        reach_s = self._reach_s(walks, FIRST_STEPS // len(walks))
+        if reach_s == -inf:
+            return self._follow(walks, self.query)
+        rows = self._follow(walks, replace(self.query, from_s=reach_s))
+        is_full = len({row["number"] for row in rows}) > self.query.limit
+        return rows if is_full else None
+
+    def _look_up(self, text: TextCondition, most: int) -> list[int] | None:
+        """Return passes among which are all with a text, if they are few enough to be sorted."""
+        self._allow(sorting=True)
+        for statement in self.dialect.candidates(text, most):
+            numbers = list(self.connection.execute(statement).scalars())
+            if len(numbers) <= most:
+                return numbers
+        return None
+
+    def _choose(self) -> list[Walk]:
+        """Return the walks that have the fewest passes in a time."""
+        if len(self.groups) == 1:
+            return self.groups[0]
+        return min(self.groups, key=lambda group: self._reach_s(group, STEPS))
+
+    def _reach_s(self, walks: Sequence[Walk], steps: int) -> float:
+        """Return the time until which all walks come within some steps each, or minus infinity."""
+        self._allow(sorting=False)
+        statements = (reach_statement(walk, self.query, steps) for walk in walks)
+        found = map(self.connection.scalar, statements)
+        return max(-inf if one is None else float(one) for one in found)
+
+    def _follow(self, walks: Sequence[Walk], query: PassQuery) -> list[Any]:
+        self._allow(sorting=False)
+        statements = [walk_statement(walk, query, self.conditions) for walk in walks]
+        return [
+            row for statement in statements for row in self.connection.execute(statement).mappings()
+        ]
+
+    def _allow(self, *, sorting: bool) -> None:
+        """Set what PostgreSQL's planner may do in this transaction."""
+        if self.dialect.is_postgresql:
+            settings = [f"SET LOCAL {one} = off" for one in ALWAYS_OFF]
+            switch = "on" if sorting else "off"
+            settings += [f"SET LOCAL enable_{one} = {switch}" for one in WALK_OFF]
+            settings.append("SET LOCAL max_parallel_workers_per_gather = 0")
+            self.connection.exec_driver_sql("; ".join(settings))
+
 
 MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""

@@ -23,18 +23,18 @@ from plate_cameras.store.finding.text_patterns import (
     TextCondition,
     to_like,
 )
-from plate_cameras.store.tables.run_statements import (
+from plate_cameras.store.tables.schema import (
+    TIME,
+    list_hits,
+    pass_zones,
+    passes,
+)
+from plate_cameras.store.tables.text_index import (
     find_in_postgresql,
     find_in_sqlite,
     match_all,
     match_pieces,
-)
-from plate_cameras.store.tables.schema import (
-    TIME,
-    list_hits,
     pass_texts,
-    pass_zones,
-    passes,
 )
 
 Condition = sa.ColumnElement[bool]
@@ -141,7 +141,6 @@ class Walk:
     """A walk along an index, which has the newest passes last.
 
     Attributes:
-        table: The table of the index.
         condition: The value of the index's first column; None for the index of all passes.
     """
 

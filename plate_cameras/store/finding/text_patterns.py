@@ -104,7 +104,6 @@ class TextCondition:
     """The condition on the text of a pass.
 
     Attributes:
-        pattern: The whole text, with wildcards.
         parts: Parts of the text.
         edits: Most edits between the text and `pattern`.
     """

@@ -40,11 +40,7 @@ class Holding:
 
 
 class Heartbeats:
-    """Tells how long values have not changed, by the clock of this process.
-
-    Args:
-        clock: A clock that nobody sets.
-    """
+    """Tells how long values have not changed, by the clock of this process."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -71,9 +67,7 @@ class CameraLeases:
     """Gives the cameras of a configuration to the watchers that ask, in even shares.
 
     Args:
-        database: The database.
         lease_s: Time to live of a lease.
-        clock: A clock that nobody sets.
     """
 
     def __init__(
@@ -98,9 +92,6 @@ class CameraLeases:
             cameras: Names of all cameras that are shared.
             most: Most cameras that it takes; 0 for no limit.
             takes: True if it has a share. Without one it only renews what it holds.
-
-        Raises:
-            StoreError: The database cannot be used.
         """
         with self._database.writing() as connection:
             now_s = read_clock(connection)

@@ -56,9 +56,6 @@ class LeaseFence:
     A vehicle that two owners have seen, while the camera changed hands, becomes one pass. The
     database remembers its second id, so that all its events go to that pass. The later owner tells
     of it from then on; what the former one still says would be older.
-
-    Attributes:
-        rejected: Number of events that were rejected.
     """
 
     rejected: int = 0

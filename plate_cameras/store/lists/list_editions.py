@@ -42,10 +42,7 @@ class Edition:
     """An edition of a list that is not in place yet.
 
     Attributes:
-        list_id: Number of the list.
-        number: Number of the edition.
         replaced: Number of the edition that was in place when it began.
-        revision: Revision of the list at that time.
     """
 
     list_id: int

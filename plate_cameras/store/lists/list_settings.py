@@ -22,10 +22,7 @@ class PlateList:
     """A list of plates.
 
     Attributes:
-        name: Its name.
-        note: Its purpose.
         retention_days: How long passes that hit it are kept; None for their cameras' time.
-        entries: Number of its entries.
     """
 
     name: str

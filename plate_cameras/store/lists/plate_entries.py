@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
-from plate_cameras.events import to_rfc3339
+from plate_cameras.passes import to_rfc3339
 from plate_cameras.store.finding.pass_query import LIMIT, MAX_PAGE
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text, strip_text
 from plate_cameras.store.lists.doubtful_texts import ACCEPT, explain_doubt
@@ -72,7 +72,7 @@ def _check_time(name: str, time_s: float | None) -> None:
 def to_row(entry: ListEntry, form: CsvForm = PLAIN) -> tuple[str | int, ...]:
     """Return an entry as a row of a CSV file."""
     times = (entry.valid_from_s, entry.valid_until_s)
-    shown = ("" if one is None else to_rfc3339(one) for one in times)
+    shown = ("" if time is None else to_rfc3339(time) for time in times)
     return (entry.text, form.to_cell(entry.note), *shown, entry.edits)
 
 
@@ -105,7 +105,6 @@ class EntryPage:
     """Entries, by text.
 
     Attributes:
-        entries: The entries.
         cursor: The `cursor` for the next page; `""` after the last.
     """
 

@@ -49,7 +49,6 @@ class PlateLists:
     """The lists of a store. A change by a requester is recorded in the audit: lists open gates.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
     """
 
@@ -95,7 +94,6 @@ class PlateLists:
             connection.execute(sa.delete(lists).where(chosen))
 
     def describe(self, scope: Scope) -> list[PlateList]:
-        """Return the lists of a scope, by name."""
         columns = (lists.c.name, lists.c.note, lists.c.retention_days, lists.c.entries)
         statement = sa.select(*columns, lists.c.groups).order_by(lists.c.name)
         with self._database.reading() as connection:
@@ -135,7 +133,6 @@ class PlateLists:
             raise NameTaken(f"name: wanted one that is free, got {row['name']!r}")
 
     def names(self) -> list[str]:
-        """Return the names of all lists."""
         with self._database.reading() as connection:
             return list(connection.execute(sa.select(lists.c.name).order_by("name")).scalars())
 

@@ -33,12 +33,8 @@ class GateOpening:
     """The record of a gate about one vehicle.
 
     Attributes:
-        gate: Name of the gate.
         camera: Name of the camera; empty if a person opened the gate.
         pass_id: Id of the pass; empty if a person opened the gate.
-        text: Text of the pass.
-        list: Name of the list.
-        entry_text: Text of its entry.
         outcome: `opened`, `unknown`, `failed` or `refused`.
         reason: Reason of any other outcome than an opening.
         requested_s: Unix time at which the relay was asked, or the refusal decided.
@@ -70,7 +66,6 @@ class OpeningPage:
     """Openings, the newest first.
 
     Attributes:
-        openings: The openings.
         cursor: The `cursor` for the next page; `""` after the last.
     """
 
@@ -120,15 +115,6 @@ def read_page(
     last = rows[limit - 1] if len(rows) > limit else None
     cursor = f"{last['requested_s']!r}_{last['number']}" if last else ""
     return OpeningPage(tuple(_shown(rows[:limit], scope)), cursor)
-
-
-def read_since(connection: sa.Connection, since_s: float) -> tuple[GateOpening, ...]:
-    """Return what counts as an opening since a Unix time, the oldest first."""
-    statement = sa.select(*COLUMNS).where(
-        gate_openings.c.requested_s >= since_s, gate_openings.c.outcome.in_(COUNTING)
-    )
-    rows = connection.execute(statement.order_by(gate_openings.c.requested_s)).mappings()
-    return tuple(_of_rows(rows))
 
 
 def read_recent(

@@ -20,13 +20,12 @@ from plate_cameras.store.openings.gate_openings import (
     parse_line,
     read_page,
     read_recent,
-    read_since,
     to_line,
     write_openings,
 )
 from plate_cameras.store.scope import Scope
-from plate_cameras.store.tables.ages import Age
 from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.store_clock import Age
 from plate_cameras.store.writing.durable_files import write_atomically
 from plate_cameras.store.writing.spool_files import delete_old, walk
 
@@ -41,7 +40,6 @@ class OpeningLog:
     """Keeps openings. Several processes may use one folder at once.
 
     Args:
-        database: The database.
         folder: Folder of the file in which openings wait for the database.
         kept: The store's clock; None if retention is to give times by it.
         root: Folder below which all watchers have such files; None for `folder`.
@@ -90,23 +88,14 @@ class OpeningLog:
 
         Raises:
             ParameterError: The limit or the cursor is wrong.
-            StoreError: The database cannot be used.
         """
         with self._database.reading() as connection:
             return read_page(connection, scope, limit=limit, cursor=cursor, pass_id=pass_id)
-
-    def since(self, since_s: float) -> tuple[GateOpening, ...]:
-        """Return what counts as an opening since a Unix time, the oldest first."""
-        with self._database.reading() as connection:
-            return read_since(connection, since_s)
 
     def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
         """Return what counts as an opening with its age in seconds, the oldest first.
 
         Ages are counted by the store's clock, which no step of a machine's clock changes.
-
-        Args:
-            within_s: The greatest age.
         """
         with suppress(StoreError):  # those that wait in the file count as well
             self.replay()
@@ -228,11 +217,7 @@ def _concerns(line: bytes, text: str) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for one process at a time; others wait. All lines are on the disk after it.
-
-    Raises:
-        StoreUnavailable: The file cannot be used.
-    """
+    """Open a file for one process at a time; others wait. All lines are on the disk after it."""
     try:
         with _locked(path) as file:
             yield file

@@ -50,7 +50,6 @@ class LoginAttempts:
     moves it by the subject's interval.
 
     Args:
-        database: The database.
         clock: A clock that nobody sets, the same for all processes: the store's.
     """
 
@@ -90,11 +89,11 @@ class LoginAttempts:
         statement = sa.select(login_attempts).where(login_attempts.c.subject.in_(digests))
         with self._database.reading() as connection:
             used = {row.subject: row.used_until_s for row in connection.execute(statement)}
-        late = [one for one in limits if used.get(one.digest, now_s) > one.longest_s(now_s)]
+        late = [limit for limit in limits if used.get(limit.digest, now_s) > limit.longest_s(now_s)]
         if late:
             self._shorten(late, now_s)
             used |= {one.digest: one.longest_s(now_s) for one in late}
-        return max(one.wait_s(used.get(one.digest, now_s), now_s) for one in limits)
+        return max(limit.wait_s(used.get(limit.digest, now_s), now_s) for limit in limits)
 
     def _shorten(self, limits: Sequence[AttemptLimit], now_s: float) -> None:
         """Let attempts count no longer than from now on: the clock is late, or was set."""

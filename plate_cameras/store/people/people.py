@@ -74,7 +74,6 @@ class People:
     """The people of a store. Each change is recorded in the audit.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
     """
 
@@ -83,7 +82,6 @@ class People:
         self._clock = clock
 
     def all(self, scope: Scope) -> list[Person]:
-        """Return the people of a scope by name."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(people).order_by(people.c.name))
             found = map(to_person, rows.mappings())

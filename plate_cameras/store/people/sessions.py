@@ -25,7 +25,6 @@ class Sessions:
     A random token of 256 bits cannot be guessed from its hash, so no slow hash is needed.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
         kept: The store's clock. A session ends when it is over by either clock; None for `clock`.
     """
@@ -95,7 +94,6 @@ class Sessions:
             return frozenset(connection.execute(statement).scalars())
 
     def end(self, token: str) -> None:
-        """End a session."""
         with self._database.writing() as connection:
             ended = sessions.c.token_digest == digest_of(token)
             connection.execute(sa.delete(sessions).where(ended))

@@ -24,9 +24,9 @@ from plate_cameras.store.tables.postgresql_connections import (
     CONNECT_S,
     POOL_S,
     SILENT_MS,
+    StepLimits,
     limit_connections,
 )
-from plate_cameras.store.tables.step_limits import StepLimits
 
 BUSY_TIMEOUT_S = 10.0
 """How long a connection waits for another process that writes to the same SQLite file."""
@@ -61,7 +61,6 @@ class Database:
     Args:
         url: Address in SQLAlchemy's form.
         busy_timeout_s: Longest wait for another writer of a SQLite file.
-        step_s: Limit of a step that names none.
 
     Raises:
         SettingsError: The address is not one of SQLite or PostgreSQL.
@@ -96,9 +95,6 @@ class Database:
 
         Args:
             limit_s: Longest time of the transaction; None for that of short steps.
-
-        Raises:
-            StoreError: The database cannot be used.
         """
         with self._step(limit_s), self.engine.begin() as connection:
             if limit_s and self.is_postgresql:
@@ -114,9 +110,6 @@ class Database:
         Args:
             limit_s: Longest time of the transaction; None for that of short steps.
             idle_s: Longest time between two statements.
-
-        Raises:
-            StoreError: The database cannot be used.
         """
         with self._step(limit_s), self._writing.begin() as connection:
             if self.is_postgresql:
@@ -127,11 +120,7 @@ class Database:
 
     @contextmanager
     def free(self, limit_s: float = LONG_S) -> Iterator[sa.Connection]:
-        """Open a connection without a transaction, for statements that allow none.
-
-        Raises:
-            StoreError: The database cannot be used.
-        """
+        """Open a connection without a transaction, for statements that allow none."""
         with self._step(limit_s), self.engine.connect() as connection:
             connection.execution_options(isolation_level="AUTOCOMMIT", begin="")
             self._limit_session(connection, limit_s)

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -57,8 +57,6 @@ class Mark:
     """The store's time on one boot of a machine.
 
     Attributes:
-        boot: Id of the boot.
-        value_s: The store's time.
         wall_s: Unix time at the same moment.
         steady_s: Time of the steady clock at the same moment.
         settled_s: Time of the steady clock when the wall clock was last seen to be set.
@@ -112,7 +110,6 @@ class StoreClock:
     """The clock of one store. Several threads, processes and machines may use it at once.
 
     Args:
-        database: The database.
         wall: Returns the Unix time.
         steady: A clock that nobody sets, and that runs on while the machine sleeps.
         boot: Id of the machine's boot.
@@ -166,13 +163,13 @@ class StoreClock:
         self._asked_s = self._steady()
         with self._database.writing() as connection:
             marks = [Mark(**row) for row in connection.execute(sa.select(store_clock)).mappings()]
-            own = next((one for one in marks if one.boot == self._boot), None)
-            others = [one for one in marks if one.boot != self._boot]
+            own = next((mark for mark in marks if mark.boot == self._boot), None)
+            others = [mark for mark in marks if mark.boot != self._boot]
             wall_s, now_s = self._wall(), self._steady()
             if own is None:
                 mark = self._begin(connection, others, wall_s, now_s)
             else:
-                newest_s = max((one.value_s for one in others), default=None)
+                newest_s = max((other.value_s for other in others), default=None)
                 mark = _without_off(own, newest_s).advance(wall_s, now_s, newest_s)
             if self._mark:
                 mark = replace(mark, value_s=max(mark.value_s, self._at(self._mark)))
@@ -239,3 +236,44 @@ def _write(connection: sa.Connection, mark: Mark) -> None:
     upsert(connection, store_clock, [vars(mark)], "boot")
     forgotten = store_clock.c.value_s < mark.value_s - BOOTS_KEPT_S
     connection.execute(sa.delete(store_clock).where(forgotten))
+
+
+@dataclass(frozen=True)
+class Age:
+    """An age from which something is deleted.
+
+    Attributes:
+        until_s: Unix time; what is younger stays.
+        kept_now_s: The store's time now; None to count by the Unix time alone.
+        kept_until_s: The store's time; what is younger stays.
+    """
+
+    until_s: float
+    kept_now_s: float | None = None
+    kept_until_s: float = 0.0
+
+    def is_reached(
+        self, wall_s: sa.ColumnElement[Any], kept_s: sa.ColumnElement[Any]
+    ) -> sa.ColumnElement[bool]:
+        """Return the condition on a row's Unix time and on its time by the store's clock."""
+        is_old: sa.ColumnElement[bool] = wall_s < self.until_s
+        if self.kept_now_s is None:
+            return is_old
+        return sa.and_(is_old, kept_s < self.kept_until_s)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The time by both clocks.
+
+    Attributes:
+        wall_s: Unix time.
+        kept_s: The store's time; None to count by the Unix time alone.
+    """
+
+    wall_s: float
+    kept_s: float | None = None
+
+    def before(self, age_s: float) -> Age:
+        """Return the age of what is older than some seconds."""
+        return Age(self.wall_s - age_s, self.kept_s, (self.kept_s or 0.0) - age_s)

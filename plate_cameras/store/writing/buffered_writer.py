@@ -37,12 +37,7 @@ class BufferedWriter:
     """Writes events in order. Events of the spool go first.
 
     Attributes:
-        database: The database.
-        pictures: The pictures, which are kept before their passes.
-        spool: The spool.
-        rows: Writes the rows.
         kept: The store's clock, from which the age of passes counts, too.
-        monotonic: A clock that nobody sets.
     """
 
     database: Database
@@ -69,9 +64,6 @@ class BufferedWriter:
         """Make the tables and take over the cameras, if that is not done yet.
 
         Do nothing: no thread waits for written events. After a failure, others are told at once.
-
-        Raises:
-            StoreUnavailable: The database cannot be used.
         """
         with self._preparing:
             if self.monotonic() < self._prepare_at:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from orchestrator.host.disk_files import sync
 
 NEW = ".new-"
 """Start of the names of files that are not complete."""
@@ -24,10 +25,10 @@ def write_atomically(file: Path, content: bytes) -> None:
     temporary: dict[Path, Path] = {}
     with _removed_after_errors(temporary):
         temporary[file] = _write_new(file, content)
-        _sync(temporary[file])
+        sync(temporary[file])
         temporary[file].rename(file)
         temporary[file] = file
-        _sync(file.parent)
+        sync(file.parent)
 
 
 def write_together(contents: Mapping[Path, bytes], root: Path, threads: Executor) -> None:
@@ -96,13 +97,4 @@ def _sync_all(paths: Iterable[Path], threads: Executor) -> None:
 
 def _sync_each(paths: Iterable[Path]) -> None:
     for path in paths:
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    """Make the content of a file, or the names in a folder, durable."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        sync(path)

@@ -1,14 +1,16 @@
-"""The present of cameras for the control room: states, stills and drawn areas."""
+"""The present of cameras for the control room: states and their age, stills and drawn areas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
 
 from orchestrator.host.toml_files import build
+from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Camera, Line, Zone
 from plate_cameras.store.erasing import erasures
 from plate_cameras.store.errors import UnknownName
@@ -23,8 +25,6 @@ class CameraState:
     """The state of a camera as its watcher has told it.
 
     Attributes:
-        camera: Name of the camera.
-        watcher: Name of the watcher.
         updated_s: Unix time.
         document: The fields of `CameraStatus`.
     """
@@ -40,9 +40,7 @@ class Still:
     """A picture of a camera.
 
     Attributes:
-        camera: Name of the camera.
         time_s: Unix time of the frame.
-        jpeg: The picture as a JPEG file.
     """
 
     camera: str
@@ -69,10 +67,8 @@ class DrawnAreas:
     """Areas that were drawn in the control room.
 
     Attributes:
-        areas: The areas.
         revision: A number that each change replaces, and that never comes again.
         changed_s: Unix time of the last change.
-        changed_by: Name of the person.
     """
 
     areas: Areas
@@ -91,7 +87,6 @@ class LiveTables:
     """The tables of states, stills and areas.
 
     Args:
-        database: The database.
         clock: Returns the Unix time.
     """
 
@@ -125,7 +120,6 @@ class LiveTables:
                 _replace(connection, camera_stills, [vars(still) for still in stills])
 
     def states(self) -> dict[str, CameraState]:
-        """Return the states by the names of the cameras."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(*STATE)).mappings()
             return {row["camera"]: CameraState(**row) for row in rows}
@@ -198,3 +192,51 @@ def _to_json(areas: Sequence[Zone | Line]) -> list[dict[str, Any]]:
 def _to_drawn(row: Mapping[Any, Any]) -> DrawnAreas:
     areas = build(Areas, {name: row[name] for name in ("zones", "lines", "masks")})
     return DrawnAreas(areas, row["revision"], row["changed_s"], row["changed_by"])
+
+
+TOLD_WITHIN_S = 15.0
+"""Watchers write states every two seconds. An older state is not shown."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """The first sight of a state by the steady clock, and its largest possible age then."""
+
+    updated_s: float
+    moment_s: float
+    age_s: float
+
+
+class StateAges:
+    """Counts the ages of states from when this process saw them change.
+
+    Only the age of the first state is told by the Unix time.
+
+    Args:
+        wall: Returns the Unix time.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = steady_s, wall: Callable[[], float] = unix_s
+    ) -> None:
+        self._clock, self._wall = clock, wall
+        self._seen: dict[str, _Seen] = {}
+        self._lock = Lock()
+
+    def fresh(self, states: Mapping[str, CameraState]) -> set[str]:
+        now_s = self._clock()
+        with self._lock:
+            self._seen = {name: self._see(name, one, now_s) for name, one in states.items()}
+            return {
+                name
+                for name, seen in self._seen.items()
+                if seen.age_s + now_s - seen.moment_s <= TOLD_WITHIN_S
+            }
+
+    def _see(self, name: str, state: CameraState, now_s: float) -> _Seen:
+        before = self._seen.get(name)
+        if before is None:
+            age_s = max(0.0, self._wall() - state.updated_s)
+            return _Seen(state.updated_s, now_s, age_s)
+        is_same = before.updated_s == state.updated_s
+        return before if is_same else _Seen(state.updated_s, now_s, 0.0)

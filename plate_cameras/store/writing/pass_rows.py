@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from orchestrator.formats.regions import known_region
-from plate_cameras.events import to_document
-from plate_cameras.passes import Observation, Pass
+from plate_cameras.passes import Pass, flatten, round_box, round_scores, to_document
 from plate_cameras.store.lists.list_lookup import ListHit
 from plate_cameras.store.tables.row_batches import Row
 from plate_cameras.store.writing.addressed_events import AddressedEvent
@@ -15,27 +12,13 @@ from plate_cameras.store.writing.pictures import digest_of
 
 
 def to_pass_row(addressed: AddressedEvent) -> Row:
-    """Return the row of a pass."""
-    passed = addressed.event.passed
-    region = known_region(passed.text, passed.format)
+    passed, claim = addressed.event.passed, addressed.event.claim
     best = passed.best
-    same = ("id", "camera", "progress", "clock", "first_seen_s", "last_seen_s", "text")
-    more = ("text_score", "format", "direction", "speed_widths_s")
-    return {name: getattr(passed, name) for name in same + more} | {
+    return flatten(passed) | {
         "stored_s": addressed.stored_s,
-        "region_code": region.code if region else "",
-        "frames": len(passed.observations),
-        "candidates": _round_scores(passed.candidates),
-        "zones": [*passed.zones],
-        "crossings": [
-            {"line": crossing.line, "side": crossing.side, "time_s": crossing.time_s}
-            for crossing in passed.crossings
-        ],
-        "best": {"time_s": best.observation.time_s, "box": _box(best.observation)}
-        | {"size_wh": [*best.size_wh]},
         "crop": digest_of(best.crop_jpeg) if best.crop_jpeg else None,
         "frame": digest_of(best.frame_jpeg) if best.frame_jpeg else None,
-        "epoch": addressed.event.claim.epoch if addressed.event.claim else None,
+        "epoch": claim.epoch if claim else None,
         "run": addressed.run,
     }
 
@@ -49,8 +32,8 @@ def to_reading_rows(passed: Pass, number: int) -> list[Row]:
             "time_s": one.time_s,
             "text": one.plate.text,
             "score": one.plate.text_score,
-            "candidates": _round_scores(one.plate.candidates),
-            "box": _box(one),
+            "candidates": round_scores(one.plate.candidates),
+            "box": round_box(one.plate),
             "sharpness": one.sharpness,
             "weight": one.weight,
         }
@@ -87,14 +70,6 @@ def describe_hits(hits: Mapping[int, ListHit]) -> list[Row]:
         {"list": hit.list, "text": hit.entry.text, "note": hit.entry.note, "edits": hit.edits}
         for hit in hits.values()
     ]
-
-
-def _box(observation: Observation) -> list[float]:
-    return [round(side, 1) for side in observation.plate.xyxy]
-
-
-def _round_scores(candidates: tuple[tuple[str, float], ...]) -> list[list[Any]]:
-    return [[text, round(score, 4)] for text, score in candidates]
 
 
 def to_delivery_rows(

@@ -45,7 +45,6 @@ class PassWriter:
     """Writes events to the tables.
 
     Attributes:
-        lookup: The lists.
         clock: Returns the Unix time.
         fence: Rejects events of watchers that have lost the camera.
     """

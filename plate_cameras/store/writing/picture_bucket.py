@@ -29,7 +29,6 @@ class PictureBucket:
 
     Args:
         filesystem: A `pyarrow.fs.FileSystem`.
-        path: Bucket and folder.
         limit_s: Longest time for the pictures of one write, and for any other call.
     """
 
@@ -39,20 +38,9 @@ class PictureBucket:
         self._calls = BoundedCalls("the storage of pictures", S3_CALLS, limit_s)
 
     def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
-        """Write pictures.
-
-        Raises:
-            StoreUnavailable: The storage does not take them within the limit.
-        """
         self._share([*jpegs], lambda digest: self._put(digest, jpegs[digest]))
 
     def get(self, digest: bytes) -> bytes:
-        """Return a picture.
-
-        Raises:
-            UnknownName: There is none with this hash.
-        """
-
         def read() -> bytes:
             with self._filesystem.open_input_stream(self._file(digest)) as stream:
                 return read_limited(stream)
@@ -64,16 +52,10 @@ class PictureBucket:
         except OSError as error:
             raise StoreUnavailable(f"a picture cannot be read from S3: {error}") from error
 
-    def remove(self, digest: bytes) -> None:
-        """Remove a picture."""
-        self.remove_all([digest])
-
     def remove_all(self, digests: Sequence[bytes]) -> None:
-        """Remove pictures."""
         self._share(digests, self._remove)
 
     def old(self, before_s: float) -> Iterator[bytes]:
-        """Yield the digests of earlier pictures, folder by folder."""
         fs: Any = import_module("pyarrow.fs")
         for first in range(256):
             folder = f"{self._path}/{first:02x}"

@@ -31,7 +31,6 @@ class PictureStore(Protocol):
         """
 
     def get(self, digest: bytes) -> bytes: ...
-    def remove(self, digest: bytes) -> None: ...
     def remove_all(self, digests: Sequence[bytes]) -> None:
         """Remove pictures, several at once."""
 
@@ -71,22 +70,14 @@ def open_pictures(place: str, environ: Mapping[str, str] = os.environ) -> Pictur
 
 
 class PictureFolder:
-    """Pictures in a folder, in two levels of folders by the first bytes of the hash.
-
-    Attributes:
-        folder: The folder.
-    """
+    """Pictures in a folder, in two levels of folders by the first bytes of the hash."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._threads = ThreadPoolExecutor(AT_ONCE, "pictures")
 
     def put_all(self, jpegs: Mapping[bytes, bytes]) -> None:
-        """Write pictures so that each is there as a whole or not at all, even after a power cut.
-
-        Raises:
-            StoreUnavailable: The disk does not take them.
-        """
+        """Write pictures so that each is there as a whole or not at all, even after a power cut."""
         files = {self._file(digest): jpeg for digest, jpeg in jpegs.items()}
         try:
             new = {file: jpeg for file, jpeg in files.items() if not file.exists()}
@@ -126,7 +117,6 @@ class PictureFolder:
             file.parent.parent.rmdir()
 
     def remove_all(self, digests: Sequence[bytes]) -> None:
-        """Remove pictures."""
         for digest in digests:
             self.remove(digest)
 

@@ -15,10 +15,9 @@ from pathlib import Path
 
 from orchestrator.host.locked_folders import hold
 from plate_cameras.store.errors import RejectedValue, StoreUnavailable
-from plate_cameras.store.tables.ages import Age
-from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.tables.store_clock import Age
+from plate_cameras.store.writing.addressed_events import AddressedEvent, decode, encode
 from plate_cameras.store.writing.durable_files import NEW, write_atomically
-from plate_cameras.store.writing.event_codec import decode, encode
 from plate_cameras.store.writing.spool_files import (
     NO_ROOM,
     REJECTED,
@@ -51,9 +50,7 @@ class Spool:
     Errors of the disk lose nothing. Only where there is no room, events `updated` are deleted.
 
     Attributes:
-        folder: The folder.
         most_bytes: Largest size of all files.
-        counts: Counts of its events.
     """
 
     folder: Path
@@ -102,11 +99,7 @@ class Spool:
         self.counts.spooled += len(written)
 
     def oldest(self, count: int) -> list[SpooledFile]:
-        """Return the oldest events; those that cannot be read are put aside.
-
-        Raises:
-            StoreUnavailable: The folder cannot be used.
-        """
+        """Return the oldest events; those that cannot be read are put aside."""
         self.acquire()
         return list(islice(self._read(), count))
 
@@ -174,7 +167,6 @@ class Spool:
 
         Raises:
             SpoolInUse: Another process has it.
-            StoreUnavailable: It cannot be used.
         """
         if self._held:
             return

@@ -18,10 +18,9 @@ from pathlib import Path
 from threading import Lock
 
 from plate_cameras.store.errors import RejectedValue, StoreUnavailable
-from plate_cameras.store.tables.ages import Age
-from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.tables.store_clock import Age
+from plate_cameras.store.writing.addressed_events import AddressedEvent, decode
 from plate_cameras.store.writing.durable_files import NEW
-from plate_cameras.store.writing.event_codec import decode
 
 ENDING = ".event"
 UPDATED = f"-updated{ENDING}"
@@ -39,7 +38,6 @@ class SpoolCounts:
     """The counts of a spool since it was opened.
 
     Attributes:
-        spooled: Events that were put in.
         replayed: Events that went to the database later.
         dropped: Events `updated` that a full spool has deleted. Their passes are not lost: the last
             event of a pass tells all of it.
@@ -54,12 +52,7 @@ class SpoolCounts:
 
 @dataclass(frozen=True)
 class SpooledFile:
-    """One event of the spool.
-
-    Attributes:
-        file: Its file.
-        event: The event.
-    """
+    """One event of the spool."""
 
     file: Path
     event: AddressedEvent
@@ -164,7 +157,6 @@ class SpoolIndex:
     """The waiting files of a folder, the oldest first. Several threads may use it.
 
     Attributes:
-        bytes: Size of all.
         next: Number of the next file. It is above those of all files, also of those put aside.
         done: Files that wait no more, but could not be deleted.
     """
@@ -180,7 +172,6 @@ class SpoolIndex:
 
     @property
     def files(self) -> list[Path]:
-        """The files."""
         with self._lock:
             return [*self._sizes]
 
@@ -191,11 +182,7 @@ class SpoolIndex:
             return {file: size for file, size in self._sizes.items() if file.name.endswith(UPDATED)}
 
     def read(self, folder: Path) -> None:
-        """Look at a folder.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """Look at a folder."""
         files = sorted(folder.glob(f"*{ENDING}"))
         aside = folder.glob(f"{REJECTED}/*")
         numbers = [number for one in chain(files, aside) if (number := number_of(one)) is not None]

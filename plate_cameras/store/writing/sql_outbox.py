@@ -46,12 +46,10 @@ class SqlOutbox:
         return [Delivery(row.id, row.sink, row.document, _since(row), row.attempts) for row in rows]
 
     def confirm(self, deliveries: Sequence[Delivery], now_s: float) -> None:
-        """Record that the receiver has accepted deliveries, which are all of one sink."""
         finished = {"state": CONFIRMED, "reason": "", "finished_s": now_s, "kept_s": self._kept_s()}
         self._update(deliveries, now_s, **finished)
 
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
-        """Record that a delivery will not be tried again, unless it is replayed."""
         finished = {"state": ABANDONED, "reason": reason, "finished_s": now_s}
         finished |= {"kept_s": self._kept_s()}
         self._update([delivery], now_s, _is_claim_of(delivery), **finished)
@@ -61,12 +59,10 @@ class SqlOutbox:
         self._update([delivery], due_s, _is_claim_of(delivery), due_s=due_s, reason=reason)
 
     def release(self, delivery: Delivery, due_s: float) -> None:
-        """Give a claimed delivery back unsent. It is due at a Unix time."""
         returned = {"due_s": due_s, "attempts": delivery.attempts}
         self._update([delivery], due_s, _is_claim_of(delivery), **returned)
 
     def hasten(self, sink: str, now_s: float) -> None:
-        """Make the postponed deliveries of a sink due now: its receiver answers again."""
         with self._database.writing() as connection:
             connection.execute(
                 sa.update(deliveries)
@@ -76,7 +72,6 @@ class SqlOutbox:
             )
 
     def waiting(self, sink: str) -> int:
-        """Return the number of deliveries that a sink has not accepted yet."""
         count = sa.select(sa.func.count()).select_from(deliveries)
         with self._database.reading() as connection:
             chosen = count.where(COLUMNS.sink == sink, COLUMNS.state == WAITING)

@@ -37,16 +37,7 @@ class _Tenure:
 
 
 class UnclosedPasses:
-    """Finds the closing events of such passes. No clock decides to whom a pass belongs.
-
-    Args:
-        database: The database.
-        pictures: The pictures.
-        clock: A clock that nobody sets.
-
-    Attributes:
-        run: The run of this process, as its passes have it.
-    """
+    """Finds the closing events of such passes. No clock decides to whom a pass belongs."""
 
     def __init__(
         self,

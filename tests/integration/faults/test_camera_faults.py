@@ -4,7 +4,9 @@ import pytest
 
 from tests.plate_cameras.servers import check_gstreamer
 from workshop.benchmarks.camera_faults import observation
-from workshop.benchmarks.camera_faults.__main__ import choose, run
+from workshop.benchmarks.camera_faults.__main__ import make_all
+from workshop.benchmarks.camera_faults.registry import FAULTS
+from workshop.benchmarks.fault_runs import choose
 
 pytestmark = pytest.mark.nightly
 FEW = (
@@ -21,8 +23,8 @@ def test_no_fault_loses_a_vehicle_or_opens_a_gate_wrongly(monkeypatch: pytest.Mo
     check_gstreamer()
     monkeypatch.setattr(observation, "BEFORE_S", 3.0)
     monkeypatch.setattr(observation, "AFTER_S", 4.0)
-    report = run(choose(FEW), None, at_once=len(FEW))
-    made = [row for row in report.rows if not row.skipped]
+    rows = make_all(choose(FAULTS, FEW), None, at_once=len(FEW))
+    made = [row for row in rows if not row.skipped]
     assert [row.broken for row in made if row.told_s is None] == []
     harm = [(row.name, row.lost, row.doubled, row.wrong_openings) for row in made]
     assert harm == [(row.name, 0, 0, 0) for row in made]

@@ -2,10 +2,12 @@
 
 import pytest
 
+from workshop.benchmarks.fault_runs import choose
 from workshop.benchmarks.faults import killing
-from workshop.benchmarks.faults.__main__ import Harness, choose
 from workshop.benchmarks.faults.callers import build_requests
+from workshop.benchmarks.faults.harness import Harness
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
+from workshop.benchmarks.faults.registry import FAULTS
 
 pytestmark = pytest.mark.nightly
 
@@ -18,7 +20,7 @@ def test_killed_workers_are_replaced_and_no_caller_sees_an_error(
     monkeypatch.setattr(killing, "PAUSE_S", 0.5)
     requests = build_requests(render_pictures(6), render_crops(6))
     harness = Harness(requests, each=1, before_s=1.0)
-    one, several = harness.make(choose(["kill-stn", "random-kills"]))
+    one, several = harness.make(choose(FAULTS, ["kill-stn", "random-kills"]))
     for counts in (one.counts, several.counts):
         assert counts.answered == counts.sent > 0
         assert (counts.refused, counts.lost, counts.wrong) == ({}, 0, 0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plate_cameras.control_room.state_ages import TOLD_WITHIN_S, StateAges
-from plate_cameras.store.writing.live_tables import CameraState
+from plate_cameras.store.writing.live_tables import TOLD_WITHIN_S, CameraState, StateAges
 from tests.plate_cameras.store.stored_events import NOW_S
 
 

@@ -13,13 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from plate_cameras.configuration import Camera, Configuration, Schedule
-from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.controller import GateController
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from plate_cameras.passes import LineCrossing, PassEvent, Sighting
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening

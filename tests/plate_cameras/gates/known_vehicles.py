@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from plate_cameras.gate_settings import Gate
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.relay import OpeningRequest, RelayError
 from plate_cameras.passes import Observation, Pass, PassEvent
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from tests.plate_cameras.samples import make_event

@@ -19,7 +19,7 @@ from plate_cameras.gates.conditions import (
     is_in_place,
     is_settled,
 )
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.passes import LineCrossing
 from plate_cameras.store.lists.list_lookup import ListEntry
 from tests.plate_cameras.gates.known_vehicles import (

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from plate_cameras.configuration import Camera, Configuration
-from plate_cameras.gate_settings import Gate
 from plate_cameras.gates.controller import GateController
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import KnownLists
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.setting_parts import Gate
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening

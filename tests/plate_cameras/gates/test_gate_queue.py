@@ -17,7 +17,7 @@ from plate_cameras.gates.gate_queue import (
     RETRY_S,
     GateQueue,
 )
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.relay import NotSwitchedError, OpeningRequest, RelayError
 from plate_cameras.store.openings.gate_openings import GateOpening
 from tests.plate_cameras.gates.known_vehicles import (

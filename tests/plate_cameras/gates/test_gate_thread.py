@@ -45,6 +45,11 @@ def store(tmp_path: Path) -> Iterator[PassStore]:
         yield opened
 
 
+async def follow(gates: GateThread, configuration: Configuration) -> None:
+    """Follow the gates of a configuration."""
+    await gates.commit(await gates.prepare(configuration))
+
+
 def fresh_event(kind: str = "agreed", age_s: float = 0.0, **changes: Any) -> PassEvent:
     """Return the event of a vehicle that is there now."""
     return make_pass_event(kind, last_moment_s=steady_s() - age_s, **changes)
@@ -59,7 +64,7 @@ def test_a_gate_opens_beside_the_caller_and_is_recorded(
 
     async def act() -> None:
         gates = GateThread(store, told.append)
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         gates.offer(fresh_event())
         await reached(lambda: told, "an opening")
         await gates.stop()
@@ -83,7 +88,7 @@ def test_a_relay_that_blocks_does_not_block_the_caller(
 
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         gates.offer(fresh_event())
         await reached(entered.is_set, "the relay's call")
         gates.offer(fresh_event())
@@ -98,10 +103,10 @@ def test_wrong_settings_change_nothing(store: PassStore) -> None:
 
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         wrong = make_gate(name="south", options={"colour": "red"})
         with pytest.raises(SettingsError, match="colour"):
-            await gates.apply(Configuration(CAMERAS, gates=(wrong,)))
+            await follow(gates, Configuration(CAMERAS, gates=(wrong,)))
         names.append([status.name for status in gates.statuses])
         await gates.stop()
 
@@ -117,7 +122,7 @@ def test_gates_that_are_prepared_change_nothing_until_they_take_over(
 
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         prepared = await gates.prepare(Configuration(CAMERAS, gates=(make_gate(name="south"),)))
         names.append([status.name for status in gates.statuses])
         await gates.commit(prepared)
@@ -136,11 +141,11 @@ def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(
 
     async def act() -> None:
         gates = GateThread(store, told.append)
-        await gates.apply(Configuration(CAMERAS))
+        await follow(gates, Configuration(CAMERAS))
         gates.offer(fresh_event(id="left", age_s=30))
         gates.offer(fresh_event("closed", id="left"))
         gates.offer(fresh_event(age_s=30))
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         gates.notice(Sighting("gate", ("pass-1",), steady_s()))
         await reached(lambda: told and told[-1].outcome == "opened", "an opening")
         await gates.stop()
@@ -158,7 +163,7 @@ def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
 
     async def act() -> None:
         gates = GateThread(store, told.append)
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(zones=("entry",)),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(zones=("entry",)),)))
         gates.offer(fresh_event(id="strange", zones=None))
         gates.offer(fresh_event())
         await reached(lambda: told, "an opening")
@@ -180,7 +185,7 @@ def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) 
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
         assert gates.task_statuses == ()
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         await reached(lambda: len(gates.task_statuses) >= 6, "all tasks")
         names.extend(status.name for status in gates.task_statuses)
         assert all(status.is_running for status in gates.task_statuses)
@@ -209,7 +214,7 @@ def test_the_end_of_the_thread_is_told(
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
         waiting = asyncio.ensure_future(gates.wait_for_fatal())
-        await gates.apply(Configuration(CAMERAS, gates=(make_gate(),)))
+        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
         assert not waiting.done()
         gates.offer(fresh_event())
         with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
@@ -238,7 +243,7 @@ def test_a_wait_for_the_end_can_be_cancelled_and_repeated(store: PassStore) -> N
 def test_without_gates_no_thread_starts(store: PassStore) -> None:
     async def act() -> None:
         gates = GateThread(store, lambda _: None)
-        await gates.apply(Configuration(CAMERAS))
+        await follow(gates, Configuration(CAMERAS))
         assert "gates" not in [one.name for one in threading.enumerate()]
         gates.offer(fresh_event())
         await gates.stop()

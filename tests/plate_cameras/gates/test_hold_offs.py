@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from plate_cameras.gates import hold_offs as hold_offs_module
-from plate_cameras.gates.hold_offs import HoldOffs
+from plate_cameras.gates import known_lists as known_lists_module
+from plate_cameras.gates.known_lists import HoldOffs
 from tests.plate_cameras.gates.known_vehicles import (
     NOW_S,
     TEXT,
@@ -51,7 +51,7 @@ def test_an_opening_without_a_pass_was_asked_for_none() -> None:
 
 
 def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hold_offs_module, "MAX_KNOWN", 2)
+    monkeypatch.setattr(known_lists_module, "MAX_KNOWN", 2)
     hold_offs = HoldOffs()
     hold_offs.add(make_opening(pass_id="p1"), 1.0)
     hold_offs.add(make_opening(pass_id="p2"), 2.0)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from plate_cameras.gates.hold_offs import HoldOffs
-from plate_cameras.gates.known_lists import DAY_S, KnownLists
+from plate_cameras.gates.known_lists import DAY_S, HoldOffs, KnownLists
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings.gate_openings import GateOpening

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -23,6 +24,18 @@ FAILURES = [
     OSError(28, "No space left on device"),
     RuntimeError("can't start new thread"),
 ]
+
+
+@asynccontextmanager
+async def running(coroutine: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run a coroutine beside a `with` block."""
+    task = asyncio.create_task(coroutine)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 class FailingStore:
@@ -55,7 +68,7 @@ class FailingStore:
 
 def run_for(seconds: float, coroutine: Coroutine[Any, Any, None]) -> None:
     async def run() -> None:
-        async with background.running(coroutine):
+        async with running(coroutine):
             await asyncio.sleep(seconds)
 
     run_virtually(run())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from plate_cameras.events import to_document
+from plate_cameras.passes import to_document
 from plate_cameras.sinks.outbox import Delivery
 from tests.plate_cameras.samples import make_event
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from plate_cameras.sinks.deliverer import SinkQueue
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError
-from plate_cameras.sinks.sink_queue import LEASE_S
+from plate_cameras.sinks.sink_queue import LEASE_S, SinkQueue
 from plate_cameras.store.errors import StoreUnavailable
 from tests.plate_cameras.sinks.cancelling import cancel_everywhere
 from tests.plate_cameras.sinks.deliveries import make_delivery

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from plate_cameras.sinks import bounded_receiver, sink_queue
 from plate_cameras.sinks import deliverer as deliverer_module
+from plate_cameras.sinks import receiver as receiver_module
+from plate_cameras.sinks import sink_queue
 from plate_cameras.sinks.deliverer import Deliverer
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import ReceiverGone
@@ -151,7 +152,7 @@ def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
         async def close(self) -> None:
             raise SystemExit(3)
 
-    monkeypatch.setattr(bounded_receiver, "CLOSE_LIMIT_S", 0.05)
+    monkeypatch.setattr(receiver_module, "CLOSE_LIMIT_S", 0.05)
     receivers = {"clings": Clinging(), "breaks": Breaking(), "works": ScriptedReceiver()}
 
     async def run() -> None:

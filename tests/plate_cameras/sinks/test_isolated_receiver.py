@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from plate_cameras.configuration import Sink
-from plate_cameras.sinks import bounded_receiver, webhook
+from plate_cameras.sinks import receiver as receiver_module
+from plate_cameras.sinks import webhook
 from plate_cameras.sinks.isolated_receiver import MAX_THREADS, IsolatedReceiver
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, ReceiverGone
@@ -117,8 +118,8 @@ def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
 def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.2)
-    monkeypatch.setattr(bounded_receiver, "CLOSE_LIMIT_S", 0.2)
+    monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.2)
+    monkeypatch.setattr(receiver_module, "CLOSE_LIMIT_S", 0.2)
 
     async def block() -> None:
         release.wait(60)

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from plate_cameras.sinks import bounded_receiver, outbox_thread, sink_queue
-from plate_cameras.sinks.bounded_receiver import SEND_LIMIT_S
+from plate_cameras.sinks import outbox as outbox_module
+from plate_cameras.sinks import receiver as receiver_module
+from plate_cameras.sinks import sink_queue
 from plate_cameras.sinks.claims import GIVE_UP_S, MIN_ATTEMPTS
-from plate_cameras.sinks.outbox import Delivery
-from plate_cameras.sinks.outbox_thread import OutboxTimeout
-from plate_cameras.sinks.receiver import DeliveryError, ReceiverGone, Undeliverable
+from plate_cameras.sinks.outbox import Delivery, OutboxTimeout
+from plate_cameras.sinks.receiver import SEND_LIMIT_S, DeliveryError, ReceiverGone, Undeliverable
 from plate_cameras.sinks.sink_queue import LEASE_S, MAX_REST_S, SinkQueue
 from plate_cameras.store.errors import StoreUnavailable
 from tests.plate_cameras.sinks.deliveries import make_delivery
@@ -342,7 +342,7 @@ class Clinging(ScriptedReceiver):
 def test_whatever_a_receiver_does_is_a_failed_attempt(
     receiver: ScriptedReceiver, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.05)
+    monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.05)
     site = Site(receiver, [make_delivery(1)])
     site.deliver()
     assert (site.queue.status.failed_attempts, site.queue.status.last_error) == (1, reason)
@@ -356,7 +356,7 @@ def test_a_receiver_that_hangs_while_nothing_waits_does_not_hold_the_sink(
         async def idle(self) -> None:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(bounded_receiver, "SEND_LIMIT_S", 0.05)
+    monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.05)
     site = Site(Dreaming(), [])
     site.deliver()
     site.outbox.add([make_delivery(1)])
@@ -435,7 +435,7 @@ class HangingOutbox(MemoryOutbox):
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingOutbox:
     """Return an outbox with one event, after a claim that exceeded the sink's timeout."""
-    monkeypatch.setattr(outbox_thread, "LIMIT_S", 0.05)
+    monkeypatch.setattr(outbox_module, "LIMIT_S", 0.05)
     outbox = HangingOutbox()
     outbox.add([make_delivery(1)])
     return outbox
@@ -467,7 +467,7 @@ def test_a_sink_goes_on_when_an_outbox_answers_again(
     with pytest.raises(OutboxTimeout):
         asyncio.run(queue.deliver_due())
     hanging.may_go.set()
-    monkeypatch.setattr(outbox_thread, "LIMIT_S", 20)
+    monkeypatch.setattr(outbox_module, "LIMIT_S", 20)
     asyncio.run(queue.deliver_due())
     assert receiver.received == ["pass-1-closed"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from plate_cameras.sources.capture import Capture
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.network.failures import SourceError
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import encode, street
 
 LIMITS = Limits(open_s=0.5, read_s=0.5)

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from plate_cameras.sources.capture import Capture
 from plate_cameras.sources.clip import ClipPlayback, ClipTimes
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.looks import Look
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.network.failures import SourceError
-from plate_cameras.sources.status import Progress
+from plate_cameras.sources.status import Limits, Progress
 from tests.plate_cameras.clips import RATE, announce_jpeg, announce_png, encode, street
 
 LOOKS_PER_S, FRAMES = 5, 50

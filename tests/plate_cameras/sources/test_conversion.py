@@ -5,7 +5,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_cameras.sources.conversion import LumaConverter, encode_jpeg
+from plate_cameras.sources.looks import LumaConverter, encode_jpeg
 from tests.plate_cameras.clips import encode, street
 
 

@@ -12,7 +12,7 @@ import pytest
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import encode, street
 from tests.plate_cameras.servers import HttpCamera, http_camera
 from tests.plate_cameras.streams import take, take_all, wait

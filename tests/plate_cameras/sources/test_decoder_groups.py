@@ -16,7 +16,7 @@ from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.children import Child
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.watching.fakes import no_sleep
 
 ENDLESS = 10_000

@@ -25,8 +25,8 @@ from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.capture import Capture
 from plate_cameras.sources.children import COMMAND
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import parse_address
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import street
 from tests.plate_cameras.servers import HttpCamera, http_camera
 from tests.plate_cameras.streams import take, wait

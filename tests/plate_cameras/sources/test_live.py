@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from plate_cameras.configuration import Camera
 from plate_cameras.sources import live
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.live import FreezeDetector, LivePlayback
 from plate_cameras.sources.looks import Look
 from plate_cameras.sources.network.failures import SourceError
-from plate_cameras.sources.status import Progress
+from plate_cameras.sources.status import Limits, Progress
 
 WALL, STEADY = 1_800_000_000.0, 5000.0
 RATE, LOOKS_PER_S = 25, 4

@@ -1,7 +1,6 @@
 import pytest
 
 from plate_cameras.configuration import Camera, Schedule, Zone
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.messages import (
     HEAD,
     KINDS,
@@ -18,6 +17,7 @@ from plate_cameras.sources.messages import (
     pack,
     unpack,
 )
+from plate_cameras.sources.status import Limits
 
 ZONE = Zone("gate", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)))
 CAMERA = Camera(

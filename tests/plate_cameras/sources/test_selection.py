@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from plate_cameras.sources.capture import Capture, VideoPacket, seconds_of
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.selection import (
     MAX_KEPT,
@@ -16,6 +15,7 @@ from plate_cameras.sources.selection import (
     PacketSizes,
     SelectiveDecoder,
 )
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import RATE, encode, street
 
 LIMITS = Limits()

@@ -21,11 +21,10 @@ from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import address_of
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.snapshots import SnapshotCapture
-from plate_cameras.sources.status import SourceStatus
+from plate_cameras.sources.status import Limits, SourceStatus
 from tests.plate_cameras.clips import announce_png, street
 from tests.plate_cameras.streams import take, wait
 

@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from plate_cameras.passes import LeaseClaim, Observation, PassEvent
 from plate_cameras.store.errors import StoreError, StoreUnavailable
 from plate_cameras.store.pass_store import PassStore, StoreParts
+from plate_cameras.store.store_parts import KeptFrames
 from plate_cameras.store.tables.database import MAX_IDLE_S, Database
 from plate_cameras.store.tables.schema import camera_leases, passes
 from plate_cameras.store.tables.store_clock import GivenClock
 from plate_cameras.store.writing.buffered_writer import BufferedWriter
-from plate_cameras.store.writing.kept_frames import KeptFrames
 from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import PictureFolder
 from plate_cameras.store.writing.spool import Spool

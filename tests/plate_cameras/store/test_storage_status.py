@@ -3,7 +3,7 @@ from pathlib import Path
 
 from plate_cameras.configuration import Store
 from plate_cameras.store.factory import open_store
-from plate_cameras.store.storage_status import measure_disks
+from plate_cameras.store.store_parts import measure_disks
 
 
 def test_a_store_tells_that_its_database_answers(tmp_path: Path) -> None:

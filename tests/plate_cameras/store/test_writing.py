@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from plate_cameras.configuration import Camera, Sink
-from plate_cameras.events import to_document
+from plate_cameras.passes import to_document
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.pass_store import PassStore

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.errors import PictureError
 from plate_cameras.frames import Frame, Xyxy
-from plate_cameras.tracking.plate_pixels import JpegPixels
+from plate_cameras.tracking.plate_pixels import PlatePixels
 from workshop.rendering.scenery import Scene, scene
 
 WIDTH, HEIGHT = 1280, 960
@@ -32,19 +32,19 @@ def decode(jpeg: bytes) -> np.ndarray:
 
 def test_a_smear_makes_a_plate_less_sharp(street: Scene, box: Xyxy) -> None:
     frames = [make_frame(cv2.blur(street.picture, (length, 1))) for length in (1, 21, 61)]
-    sharpness = [JpegPixels().measure(frame, [box])[0] for frame in frames]
+    sharpness = [PlatePixels().measure(frame, [box])[0] for frame in frames]
     assert 1 >= sharpness[0] > sharpness[1] > sharpness[2] >= 0
 
 
 def test_without_plates_no_frame_is_decoded(box: Xyxy) -> None:
     broken = Frame("gate", 7, 0.0, "wall", b"no picture", (10, 10))
-    assert JpegPixels().measure(broken, []) == []
+    assert PlatePixels().measure(broken, []) == []
     with pytest.raises(PictureError, match="frame 7 of gate: wanted a JPEG file"):
-        JpegPixels().measure(broken, [box])
+        PlatePixels().measure(broken, [box])
 
 
 def test_a_crop_is_the_plate_with_a_margin(street: Scene, box: Xyxy) -> None:
-    crop = decode(JpegPixels().crop(make_frame(street.picture), box, []))
+    crop = decode(PlatePixels().crop(make_frame(street.picture), box, []))
     margin = round(0.5 * (box[3] - box[1]))
     x0, y0 = int(box[0]) - margin, int(box[1]) - margin
     wanted = street.picture[y0 : round(box[3]) + margin, x0 : round(box[2]) + margin]
@@ -55,7 +55,7 @@ def test_a_crop_is_the_plate_with_a_margin(street: Scene, box: Xyxy) -> None:
 def test_another_plate_in_a_crop_is_hidden(street: Scene, box: Xyxy) -> None:
     above = (box[0], box[1] - 20, box[2], box[1] - 8)
     frame = make_frame(street.picture)
-    crops = [decode(JpegPixels().crop(frame, box, others)) for others in ([], [above])]
+    crops = [decode(PlatePixels().crop(frame, box, others)) for others in ([], [above])]
     margin = round(0.5 * (box[3] - box[1]))
     rows = slice(margin - 18, margin - 10)
     assert abs(crops[1][rows, margin:-margin].astype(int) - 128).max() < 12
@@ -74,5 +74,5 @@ def test_another_plate_in_a_crop_is_hidden(street: Scene, box: Xyxy) -> None:
 )
 def test_a_box_at_the_edge_is_clipped(street: Scene, edge: Xyxy) -> None:
     frame = make_frame(street.picture)
-    assert JpegPixels().crop(frame, edge, []).startswith(b"\xff\xd8")
-    assert 0 <= JpegPixels().measure(frame, [edge])[0] <= 1
+    assert PlatePixels().crop(frame, edge, []).startswith(b"\xff\xd8")
+    assert 0 <= PlatePixels().measure(frame, [edge])[0] <= 1

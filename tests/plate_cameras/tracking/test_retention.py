@@ -21,4 +21,4 @@ def test_of_too_many_texts_one_has_no_frame_of_its_own(
     for number, text in enumerate(TEXTS):
         frames.add(look(number, plate((300, 200), text, 0.9 - number / 10)), likely)
     assert len({*times_s}) == MAX_FRAMES
-    assert [frames.frame(text).time_s for text in TEXTS] == times_s
+    assert [frames.observation(text).time_s for text in TEXTS] == times_s

@@ -8,10 +8,10 @@ from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.tracking.zones import is_watched
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.frame_recognizer import FrameRecognizer, region_of
-from plate_cameras.zones import is_watched
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import (
     RecordingTracker,

@@ -9,10 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
-from plate_cameras.sinks.deliverer import SinkStatus
-from plate_cameras.store.storage_status import Disk, StorageStatus
-from plate_cameras.watching.metrics import Snapshot, SnapshotCollector
-from plate_cameras.watching.metrics_server import serve_metrics
+from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.store.store_parts import Disk, StorageStatus
+from plate_cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
 from plate_cameras.watching.status import CameraStatus
 
 GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.errors import SettingsError
 from orchestrator.plates import Plates
 from plate_cameras.background_tasks import BackgroundTasks
-from plate_cameras.configuration import Camera, Configuration, Zone
+from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.status import SourceStatus
@@ -46,7 +46,7 @@ class Site:
 
     def follow(self, act: Callable[[Watcher], Awaitable[None]]) -> None:
         async def run() -> None:
-            await self.watcher.apply(Configuration((GATE, YARD)))
+            await self.watcher.follow((GATE, YARD))
             while not all(loop.counts.frames for loop in self.watcher.loops):
                 await asyncio.sleep(0)
             await act(self.watcher)
@@ -70,7 +70,7 @@ def test_a_removed_camera_stops_and_its_passes_are_closed() -> None:
     site = Site(ends=False)
 
     async def remove(watcher: Watcher) -> None:
-        await watcher.apply(Configuration((YARD,)))
+        await watcher.follow((YARD,))
         assert [event.kind for event in site.received if event.passed.camera == "gate"] == [
             "agreed",
             "closed",
@@ -86,7 +86,7 @@ def test_other_settings_leave_the_stream_alone() -> None:
 
     async def change(watcher: Watcher) -> None:
         stricter = replace(GATE, agreement_threshold=0.99)
-        await watcher.apply(Configuration((stricter, YARD)))
+        await watcher.follow((stricter, YARD))
         loop = watcher.loops[0]
         assert loop.camera == loop.tracker.camera == stricter  # type: ignore[attr-defined]
         await watcher.stop()
@@ -100,7 +100,7 @@ def test_other_zones_leave_the_stream_open() -> None:
     drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
 
     async def change(watcher: Watcher) -> None:
-        await watcher.apply(Configuration((drawn, YARD)))
+        await watcher.follow((drawn, YARD))
         await watcher.stop()
 
     site.follow(change)
@@ -141,7 +141,7 @@ class RestartedSite:
 
     def follow_until(self, is_reached: Callable[[], bool]) -> None:
         async def run() -> None:
-            await self.watcher.apply(Configuration((self.camera,)))
+            await self.watcher.follow((self.camera,))
             while not is_reached():
                 await asyncio.sleep(0)
             self.statuses = self.tasks.statuses
@@ -208,8 +208,8 @@ def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:
     drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
 
     async def run() -> None:
-        await site.watcher.apply(Configuration((GATE,)))
-        await site.watcher.apply(Configuration((drawn,)))
+        await site.watcher.follow((GATE,))
+        await site.watcher.follow((drawn,))
         assert (first.is_closed, site.opened) == (True, [first, second])
         await site.watcher.stop()
 
@@ -221,7 +221,7 @@ def test_a_stream_is_closed_although_its_task_never_ran() -> None:
     site = RestartedSite(stream)
 
     async def run() -> None:
-        await site.watcher.apply(Configuration((GATE,)))
+        await site.watcher.follow((GATE,))
         await site.watcher.stop()
 
     asyncio.run(run())

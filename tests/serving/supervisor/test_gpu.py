@@ -98,9 +98,9 @@ def test_of_several_gpus_a_server_uses_the_first(
 @pytest.mark.parametrize(
     ("options", "pools"),
     [
-        pytest.param(ServerOptions(device="cpu", cuda_pool_mb=64), [], id="cpu"),
+        pytest.param(ServerOptions(device="cpu"), [], id="cpu"),
         pytest.param(ServerOptions(device="gpu"), [256 * 2**20], id="gpu"),
-        pytest.param(ServerOptions(device="gpu", cuda_pool_mb=64), [64 * 2**20], id="asked for"),
+        pytest.param(ServerOptions(device="gpu", pictures=24), [384 * 2**20], id="many pictures"),
     ],
 )
 def test_triton_keeps_memory_of_a_gpu_for_tensors(options: ServerOptions, pools: list[int]) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.first_light import gpu_memory
-from workshop.benchmarks.first_light.gpu_memory import PROGRAM, watch_gpu_memory
+from workshop.benchmarks.first_light import server_steps
+from workshop.benchmarks.first_light.server_steps import NVIDIA_SMI, watch_gpu_memory
 from workshop.benchmarks.service import wait
 
 SMI = """#!/bin/sh
@@ -18,14 +18,14 @@ FAILING = "#!/bin/sh\necho asked >> $FOLDER/asked; echo 'No devices were found';
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def write(script: str) -> Path:
-        (tmp_path / PROGRAM).write_text(script)
-        (tmp_path / PROGRAM).chmod(0o755)
+        (tmp_path / NVIDIA_SMI).write_text(script)
+        (tmp_path / NVIDIA_SMI).chmod(0o755)
         return tmp_path / "asked"
 
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("FOLDER", str(tmp_path))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
-    monkeypatch.setattr(gpu_memory, "LOOK_S", 0.01)
+    monkeypatch.setattr(server_steps, "LOOK_S", 0.01)
     return write
 
 

@@ -7,35 +7,20 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from orchestrator.cli.flags import (
-    CudaGraphsOption,
-    CudaPoolOption,
-    DecodeOnGpuOption,
-    Device,
-    DeviceOption,
-    EngineOption,
-    InstancesOption,
-    MpsOption,
-    PicturesOnCpuOption,
-    PicturesOption,
-    RepositoryOption,
-    ThreadsOption,
-    VerboseOption,
-    WeightsOption,
-    show_errors,
-)
+from orchestrator.cli.flags import VerboseOption, show_errors
+from orchestrator.errors import SettingsError
 from orchestrator.host.distribution import check_packages
-from orchestrator.networks.engines import Engine
-from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
+from orchestrator.host.option_fields import expand
+from orchestrator.networks.options import CapacityOptions
 from workshop.benchmarks.bench import plan
 from workshop.benchmarks.bench.plan import parse_numbers
-from workshop.benchmarks.peers import cells
 
 Text: TypeAlias = str | None
 Names: TypeAlias = list[str] | None
 # Everything heavy is imported when the command runs, so that --help is quick.
 
 
+@expand
 def bench(
     *,
     plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,1,4,20",
@@ -74,18 +59,7 @@ def bench(
             "--machine", help="Only tell the CPU's instructions and the networks' engines."
         ),
     ] = False,
-    device: DeviceOption = Device.AUTO,
-    engine: EngineOption = Engine.AUTO,
-    threads: ThreadsOption = 0,
-    instances: InstancesOption = 0,
-    pictures: PicturesOption = 0,
-    pictures_on_cpu: PicturesOnCpuOption = False,
-    cuda_graphs: CudaGraphsOption = False,
-    decode_on_gpu: DecodeOnGpuOption = False,
-    mps: MpsOption = False,
-    cuda_pool_mb: CudaPoolOption = CUDA_POOL_MB,
-    model_repository: RepositoryOption = None,
-    weights: WeightsOption = None,
+    server: CapacityOptions,
     verbose: VerboseOption = False,
 ) -> None:
     """Measure throughput, latency and cost of the server, and of the pipeline without one.
@@ -95,66 +69,47 @@ def bench(
     with show_errors(verbose=verbose):
         if machine:
             check_packages("torch")
-            typer.echo(_describe_machine(device, engine, threads, weights))
+            typer.echo(_describe_machine(server))
             return
-        if peers:
-            unused = {"transport": transport, "full": full, "against": against, "url": url}
-            cells.check_unused(unused)
+        for name, value in {"transport": transport, "full": full, "url": url}.items():
+            if peers and value:
+                raise SettingsError(f"peers: wanted without --{name}, got both")
         address = plan.locate(url, grpc_url, metrics_url)
-        counts = cells.CONCURRENCIES if peers else plan.CONCURRENCIES
+        transports = plan.PEERS if peers else plan.choose_transports(address, admin_key)
+        counts = plan.OF_PEERS if peers else plan.CONCURRENCIES
         planned = plan.Plan(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
-            transports=tuple(transport or plan.choose_transports(address, admin_key)),
+            transports=tuple(transport or transports),
             concurrencies=parse_numbers(concurrency, "concurrency") if concurrency else counts,
-            thin=not (full or transport or concurrency),
+            thin=not (full or transport or concurrency or peers),
             seconds=seconds,
             rounds=rounds,
             address=address,
-            device=device.value,
-            engine=engine.value,
-            threads=threads,
-            instances=instances,
-            pictures=pictures,
-            pictures_on_cpu=pictures_on_cpu,
-            cuda_graphs=cuda_graphs,
-            decode_on_gpu=decode_on_gpu,
-            mps=mps,
-            cuda_pool_mb=cuda_pool_mb,
-            repository=model_repository,
-            weights=weights,
+            server=server,
             against=against,
             admin_key=admin_key,
         )
-        has_failed, text = _measure_peers(planned) if peers else _measure(planned)
+        has_failed, text = _measure(planned)
         typer.echo(text)
         typer.echo(f"\nreport in {out}", err=True)
     raise typer.Exit(1 if has_failed else 0)
 
 
-def _describe_machine(device: Device, engine: Engine, threads: int, weights: Path | None) -> str:
+def _describe_machine(server: CapacityOptions) -> str:
     from orchestrator.serving.supervisor.options import ServerOptions
     from workshop.benchmarks.bench.machine import describe
 
-    return describe(
-        ServerOptions.given(device=device.value, engine=engine, threads=threads, weights=weights)
-    )
+    return describe(ServerOptions.given(**vars(server)))
 
 
 def _measure(planned: plan.Plan) -> tuple[bool, str]:
-    """Measure every transport; tell whether anything failed, and return the report's text."""
-    check_packages("torch", "matplotlib", "psutil")
+    """Measure, and write the report; tell whether anything failed, and return its text."""
+    check_packages("torch", "matplotlib", "psutil", *(["fastapi"] if planned.is_of_peers else []))
     from workshop.benchmarks.bench.run import run
+    from workshop.benchmarks.bench.session import open_session
+    from workshop.benchmarks.peers.session import open_peers
 
-    report, text = run(planned)
-    return report.has_failed, text
-
-
-def _measure_peers(planned: plan.Plan) -> tuple[bool, str]:
-    """Measure all servers; tell whether anything failed, and return the report's text."""
-    check_packages("torch", "psutil", "fastapi")
-    from workshop.benchmarks.peers.run import run_peers
-
-    report, text = run_peers(planned)
+    report, text = run(planned, open_peers if planned.is_of_peers else open_session)
     return report.has_failed, text

@@ -51,7 +51,6 @@ class Instructions:
     """A group of the CPU's instructions.
 
     Attributes:
-        name: Its usual name.
         runs: Tells whether a kernel runs on it, if the CPU has it.
     """
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import check_range
-from orchestrator.networks.engines import Engine
-from orchestrator.serving.supervisor.capacity import CUDA_POOL_MB
+from orchestrator.networks.options import CapacityOptions
 
 HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
 IN_PROCESS = "in-process"
+TRITON, REST, FASTAPI = "Triton", "gateway REST", "FastAPI"
 OVER_GRPC = (GRPC, GRPC_SHM)
 TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
+PEERS = (TRITON, REST, FASTAPI, IN_PROCESS)
+"""The servers of `--peers`, which take the place of the transports."""
 PLATES = (0, 1, 4, 20)
-CONCURRENCIES = (1, 2, 4, 8, 16)
+CONCURRENCIES, OF_PEERS = (1, 2, 4, 8, 16), (1, 4, 16)
 SECONDS, ROUNDS = 1.5, 3
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 """The cells of a thin grid: these transports at every concurrency, the others at these two."""
@@ -50,6 +52,7 @@ class Conditions:
     Attributes:
         seconds: The duration of each cell in each round, without warm-up.
         address: The address of a running server; the run starts its own server when None.
+        options: The options of the run's own server that are not the default, by name.
     """
 
     plates: tuple[int, ...] = PLATES
@@ -59,16 +62,7 @@ class Conditions:
     seconds: float = SECONDS
     rounds: int = ROUNDS
     address: Address | None = None
-    device: str = "auto"
-    engine: str = Engine.AUTO.value
-    threads: int = 0
-    instances: int = 0
-    pictures: int = 0
-    pictures_on_cpu: bool = False
-    cuda_graphs: bool = False
-    decode_on_gpu: bool = False
-    mps: bool = False
-    cuda_pool_mb: int = CUDA_POOL_MB
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,28 +71,44 @@ class Plan(Conditions):
 
     out: Path
     files: tuple[Path, ...] = ()
-    repository: Path | None = None
-    weights: Path | None = None
+    server: CapacityOptions = field(default_factory=CapacityOptions)
     against: Path | None = None
     admin_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)
         _check_numbers("concurrency", self.concurrencies, least=1, most=256)
-        check_names("transport", self.transports, TRANSPORTS)
+        check_names("transport", self.transports, PEERS if self.is_of_peers else TRANSPORTS)
         check_range("seconds", self.seconds, 0.1, 3600)
         check_range("rounds", self.rounds, 1, 1000)
         if self.address:
             self._check_address(self.address)
 
     def _check_address(self, address: Address) -> None:
-        if self.repository or self.pictures:
+        if self.server.repository or self.server.pictures:
             raise SettingsError(
                 "model-repository, pictures: wanted without --url, because a running server has "
                 "its own; got both"
             )
         if not address.grpc and set(self.transports) & set(OVER_GRPC):
             raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
+
+    @property
+    def is_of_peers(self) -> bool:
+        """True when servers are compared, and not transports."""
+        return self.transports == PEERS
+
+    @property
+    def conditions(self) -> Conditions:
+        """The part that the report contains."""
+        usual = CapacityOptions()
+        options = {
+            name: str(getattr(value, "value", value))
+            for name, value in vars(self.server).items()
+            if value != getattr(usual, name)
+        }
+        kept = {entry.name: getattr(self, entry.name) for entry in fields(Conditions)}
+        return Conditions(**{**kept, "options": options})
 
     @property
     def is_served(self) -> bool:

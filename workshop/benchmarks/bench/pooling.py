@@ -45,6 +45,12 @@ class LoadFigures:
     by_round: tuple[RoundFigures, ...]
 
     @property
+    def cores(self) -> float | None:
+        """The cores that the server kept busy; None when its CPU time was not measured."""
+        cpu_ms = self.cpu_ms.server
+        return None if cpu_ms is None else self.throughput * cpu_ms / 1e3
+
+    @property
     def lost(self) -> int:
         """The number of calls without an answer, for any reason."""
         return self.errors + self.refused

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from workshop.benchmarks.bench.plan import Conditions, Key, Plan, list_keys
 from workshop.benchmarks.bench.pooling import CellFigures, sum_up
 from workshop.benchmarks.bench.ratios import Ratio, find_ratios
 from workshop.benchmarks.bench.server import ServerFacts
-from workshop.benchmarks.bench.session import Results
+from workshop.benchmarks.bench.session import IdleServer, Results
 from workshop.benchmarks.pictures import Picture
 from workshop.reporting.machine import Machine, describe_machine
 
@@ -58,7 +58,12 @@ class Comparison:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """The report of a run."""
+    """The report of a run.
+
+    Attributes:
+        servers: The compared servers before the load; empty without `--peers`.
+        workers: The number of a peer's processes that load the networks.
+    """
 
     date: str
     machine: Machine
@@ -71,6 +76,8 @@ class BenchReport:
     cells: tuple[CellFigures, ...]
     notes: tuple[str, ...]
     against: Comparison | None = None
+    servers: tuple[IdleServer, ...] = ()
+    workers: int = 0
 
     @property
     def has_failed(self) -> bool:
@@ -88,9 +95,7 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
     return BenchReport(
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         machine=describe_machine(server.version if server else ""),
-        conditions=Conditions(
-            **{field.name: getattr(plan, field.name) for field in fields(Conditions)}
-        ),
+        conditions=plan.conditions,
         server=server,
         rounds_done=results.rounds_done,
         ended_early=results.ended,
@@ -98,6 +103,8 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         ratios=find_ratios(cells),
         cells=tuple(cells),
         notes=tuple(find_notes(plan, pictures, cells, results.ended)),
+        servers=results.servers,
+        workers=results.workers,
     )
 
 

@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from orchestrator.contract import MODEL
-from orchestrator.networks.engines import Engine
 from orchestrator.serving.supervisor.capacity import Capacity
 from orchestrator.serving.supervisor.local_server import on_free_ports, prepare
-from orchestrator.serving.supervisor.mps import with_mps
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.triton_server import Server
 from orchestrator.serving.supervisor.triton_start import run_server
@@ -68,7 +66,8 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
 @contextmanager
 def start_server(options: ServerOptions) -> Iterator[MeasuredServer]:
     """Run a server on free ports for the length of a `with` block."""
-    with with_mps(on_free_ports(prepare(options))) as options, run_server(options) as server:
+    options = on_free_ports(prepare(options))
+    with run_server(options) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
             _read_facts(address),
@@ -81,20 +80,7 @@ def start_server(options: ServerOptions) -> Iterator[MeasuredServer]:
 
 def choose_options(plan: Plan) -> ServerOptions:
     """Return the options of our own server, on the default ports."""
-    return ServerOptions.given(
-        repository=plan.repository,
-        weights=plan.weights,
-        device=plan.device,
-        engine=Engine(plan.engine),
-        threads=plan.threads,
-        instances=plan.instances,
-        pictures=plan.pictures,
-        pictures_on_cpu=plan.pictures_on_cpu,
-        cuda_graphs=plan.cuda_graphs,
-        decode_on_gpu=plan.decode_on_gpu,
-        mps=plan.mps,
-        cuda_pool_mb=plan.cuda_pool_mb,
-    )
+    return ServerOptions.given(**vars(plan.server))
 
 
 def _read_facts(address: Address) -> ServerFacts:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.bench.bounds import Worker, run_worker
@@ -18,6 +19,7 @@ from workshop.benchmarks.bench.server import (
     open_server,
 )
 from workshop.benchmarks.bench.transports import REGION, connect
+from workshop.benchmarks.load.closed_loop import Send
 from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s
@@ -26,23 +28,92 @@ SETTLED_S = 0.05
 """The delay after an answer until the server has counted it, in seconds."""
 
 
+@dataclass(frozen=True)
+class IdleServer:
+    """A server before the load.
+
+    Attributes:
+        memory_bytes: Their memory; each process counts its part of shared pages (PSS).
+    """
+
+    name: str
+    version: str
+    processes: int
+    memory_bytes: int
+
+
 @dataclass
 class Results:
     """The results so far; `ended` says why a run ended early."""
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
+    servers: tuple[IdleServer, ...] = ()
+    workers: int = 0
     ended: str = ""
     rounds_done: int = 0
 
 
 @dataclass(frozen=True)
-class Session:
-    """The processes and the pictures of a run; a process is None when no cell needs it."""
+class Target:
+    """A server, and one way to call it.
 
-    server: MeasuredServer | None
+    Attributes:
+        connect: Opens the connection of one caller, which sends the picture.
+        find_pids: Returns the processes of the server; none if it is not ours.
+        describe_end: Says why the server no longer runs; empty while it runs.
+        metrics: The URL of its counters; empty without any.
+        shm_prefixes: The prefixes of its files in shared memory.
+    """
+
+    connect: Callable[[Picture], AbstractContextManager[Send]]
+    find_pids: Callable[[], frozenset[int]] = frozenset
+    describe_end: Callable[[], str] = str
+    metrics: str = ""
+    shm_prefixes: tuple[str, ...] = ()
+
+    def measure(self, picture: Picture, concurrency: int, seconds: float) -> Round:
+        """Measure it under load, with the CPU time and the memory of its processes.
+
+        Raises:
+            ServerError: It has ended.
+        """
+        pids = self.find_pids()
+        watch = Watch(pids, self.shm_prefixes)
+        before = scrape(self.metrics)
+        measured = measure_round(
+            partial(self.connect, picture),
+            concurrency,
+            seconds,
+            usage=lambda: Cpu(read_cpu_s(pids) if pids else None, time.process_time()),
+            look=watch.look,
+        )
+        if self.metrics:
+            time.sleep(SETTLED_S)
+        counters = subtract(scrape(self.metrics), before)
+        if reason := self.describe_end():
+            raise ServerError(reason)
+        return replace(measured, peaks=watch.peaks(), counters=counters)
+
+
+@dataclass(frozen=True)
+class Session:
+    """The processes and the pictures of a run.
+
+    Attributes:
+        targets: By transport, what is measured.
+        worker: The process of the bound; None when no cell needs it.
+        server: The facts about the Triton among the targets.
+        servers: The compared servers before the load.
+        workers: The number of a peer's processes that load the networks.
+    """
+
+    targets: Mapping[str, Target]
     worker: Worker | None
     pictures: Mapping[str, Picture]
+    server: ServerFacts | None = None
+    servers: tuple[IdleServer, ...] = ()
+    workers: int = 0
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once."""
@@ -50,29 +121,19 @@ class Session:
         if key.transport == IN_PROCESS:
             assert self.worker is not None
             return self.worker.load(picture.encoded, key.concurrency, seconds)
-        assert self.server is not None
-        measured = _measure_served(picture, self.server, key, seconds)
-        if reason := self.server.describe_end():
-            raise ServerError(reason)
-        return measured
+        return self.targets[key.transport].measure(picture, key.concurrency, seconds)
 
 
-def _measure_served(picture: Picture, server: MeasuredServer, key: Key, seconds: float) -> Round:
-    """Measure one cell of a server; CPU and memory only if the server is ours."""
+def make_target(server: MeasuredServer, transport: str) -> Target:
+    """Return a server behind a transport; its processes are known only if it is ours."""
     own = server.own
-    pids = find_tree(own.process.pid) if own else frozenset()
-    watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
-    before = scrape(server.address.metrics)
-    measured = measure_round(
-        lambda: connect(key.transport, picture, server.address, server.admin_key),
-        key.concurrency,
-        seconds,
-        usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),
-        look=watch.look,
+    return Target(
+        lambda picture: connect(transport, picture, server.address, server.admin_key),
+        lambda: find_tree(own.process.pid) if own else frozenset(),
+        server.describe_end,
+        server.address.metrics,
+        (own.shm_prefix, REGION) if own else (),
     )
-    time.sleep(SETTLED_S)
-    counters = subtract(scrape(server.address.metrics), before)
-    return replace(measured, peaks=watch.peaks(), counters=counters)
 
 
 @contextmanager
@@ -80,11 +141,12 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
     """Start the server and the worker, for the length of a `with` block."""
     with ExitStack() as stack:
         server = stack.enter_context(open_server(plan)) if plan.is_served else None
-        worker = None
+        facts, worker = server.facts if server else None, None
         if IN_PROCESS in plan.transports:
-            parameters = server.facts.parameters if server else {}
+            parameters = facts.parameters if facts else {}
             worker = stack.enter_context(run_worker(choose_options(plan), parameters))
-        yield Session(server, worker, {picture.name: picture for picture in pictures})
+        targets = {name: make_target(server, name) for name in plan.transports} if server else {}
+        yield Session(targets, worker, {picture.name: picture for picture in pictures}, facts)
 
 
 Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
@@ -94,7 +156,8 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
     """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far."""
     results = Results()
     with keep_results(results, results.rounds), start(plan, pictures) as session:
-        results.server = session.server.facts if session.server else None
+        results.server, results.servers = session.server, session.servers
+        results.workers = session.workers
         for done in repeat(
             list_keys(plan, list(session.pictures)),
             plan.rounds,

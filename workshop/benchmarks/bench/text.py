@@ -29,6 +29,7 @@ def format_report(report: BenchReport) -> str:
         _cells(report),
         _stages(report.cells),
         _networks(report.cells),
+        _servers(report),
         "\n".join(report.notes),
     )
     return "\n\n".join(filter(None, parts))
@@ -82,7 +83,7 @@ def _cells(report: BenchReport) -> str:
     changes = {cell.key: astuple(cell.change) for cell in against}
     header = (
         "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
-        "p50 ms", "p99 ms", "CPU ms", "client ms", "MB", "shm MB",
+        "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB", "shm MB",
     )  # fmt: skip
     more = [f"{row.title} n/o" for row in COMPARED] if changes else []
     nothing = (None,) * len(more)
@@ -92,13 +93,24 @@ def _cells(report: BenchReport) -> str:
     )
 
 
+def _servers(report: BenchReport) -> str:
+    return _format_rows(
+        (f"server, {report.workers} workers of the peer", "version", "processes", "idle MB"),
+        (
+            (server.name, server.version, server.processes, server.memory_bytes / MB)
+            for server in report.servers
+        ),
+    )
+
+
 def _place(cell: CellFigures) -> tuple[str, str, str]:
     return cell.key.picture, cell.key.transport, f"x{cell.key.concurrency}"
 
 
 def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
     load, sizes = cell.load, (cell.peaks.memory_bytes, cell.peaks.shm_bytes)
-    times = (load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, load.cpu_ms.client)
+    cpu = (load.cpu_ms.server, load.cores, load.cpu_ms.client)
+    times = (load.throughput, load.p50_ms, load.p99_ms, *cpu)
     counts = (cell.plates, load.calls, load.errors, load.refused)
     return (*_place(cell), *counts, *times, *(None if s is None else s / MB for s in sizes))
 

@@ -11,84 +11,33 @@ SIGTERM.
 
 from __future__ import annotations
 
-import argparse
-import signal
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
-from orchestrator.errors import PlateError, SettingsError
 from workshop.benchmarks.camera_faults.observation import CameraFault, make_fault
-from workshop.benchmarks.camera_faults.page import format_rows, write_page
 from workshop.benchmarks.camera_faults.registry import FAULTS
-from workshop.benchmarks.camera_faults.report import CameraFaultsReport, CameraRow
-from workshop.benchmarks.faults.page import format_notes
-from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
-from workshop.reporting.machine import describe_machine
+from workshop.benchmarks.camera_faults.report import TABLE, CameraRow
+from workshop.benchmarks.fault_runs import make_parser, run_command
 
 
-def choose(names: Sequence[str]) -> list[CameraFault]:
-    """Return the faults with these names, or all faults when there are no names."""
-    known = {fault.name: fault for fault in FAULTS}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise SettingsError(f"only: wanted some of {', '.join(known)}, got {unknown[0]}")
-    return [fault for fault in FAULTS if not names or fault.name in names]
-
-
-def run(faults: Sequence[CameraFault], logs: Path | None, at_once: int) -> CameraFaultsReport:
-    """Make faults, several at once, and print the result of each as soon as it is over."""
-    began = time.monotonic()
-
-    def make(fault: CameraFault) -> CameraRow:
-        row = make_fault(fault, logs)
-        verdict = row.skipped or "; ".join(row.broken) or "kept"
-        print(f"{time.monotonic() - began:4.0f} s  {row.name}: {verdict}", file=sys.stderr)
-        return row
-
+def make_all(faults: Sequence[CameraFault], logs: Path | None, at_once: int) -> Iterator[CameraRow]:
+    """Make faults, several at once; yield their results in order."""
     pool = ThreadPoolExecutor(at_once)
     try:
-        rows = tuple(pool.map(make, faults))
+        yield from pool.map(partial(make_fault, logs=logs), faults)
     finally:
         pool.shutdown(cancel_futures=True)
-    today = datetime.now(timezone.utc).date().isoformat()
-    return CameraFaultsReport(today, time.monotonic() - began, describe_machine(), rows)
-
-
-def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line."""
-    parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks.camera_faults")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="names of faults")
-    parser.add_argument("--at-once", type=int, default=1, help="worlds at once")
-    parser.add_argument("--json", type=Path, help="file for every figure")
-    parser.add_argument("--page", type=Path, help="page that shows the table between its marks")
-    parser.add_argument("--logs", type=Path, help="folder for what the programs said")
-    return parser.parse_args(arguments)
 
 
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
-    given = parse(sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # programs are ended on exit
-    try:
-        faults = choose(given.only)
-        if given.json:
-            prepare_folder(given.json.parent)
-        report = run(faults, given.logs, given.at_once)
-        print(format_rows(report))
-        print("\n".join(format_notes(report)))
-        if given.json:
-            with explain_write_errors(given.json.parent):
-                write_report(report, given.json)
-        if given.page:
-            write_page(given.page, report)
-    except PlateError as error:
-        print(f"camera_faults: {error}", file=sys.stderr)
-        return 2
-    return 0 if report.is_kept else 1
+    parser = make_parser("workshop.benchmarks.camera_faults")
+    parser.add_argument("--at-once", type=int, default=1, help="worlds at once")
+    options = parser.parse_args()
+    make = partial(make_all, logs=options.logs, at_once=options.at_once)
+    return run_command(options, FAULTS, make, TABLE)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,6 @@ class CameraFault:
         act: Makes and heals it.
         lasts_s: Time between the two.
         signs: Signs of which an operator must see one.
-        promise: The promise.
         setting: The world that it needs.
     """
 

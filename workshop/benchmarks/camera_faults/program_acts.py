@@ -60,11 +60,11 @@ def suspend(find: Find) -> Act:
 
     @contextmanager
     def act(world: World) -> Iterator[None]:
-        find(world).suspend()
+        find(world).send(signal.SIGSTOP)
         try:
             yield
         finally:
-            find(world).resume()
+            find(world).send(signal.SIGCONT)
 
     return act
 

@@ -16,16 +16,58 @@ from pathlib import Path
 from workshop.benchmarks.processes import find_tree
 
 START_S = 30.0
+MAX_END_S = 60.0
+"""Longest wait for the end of a process."""
 ROOT = Path(__file__).parents[3]
 
 
+class ChildProcess:
+    """A process that is started, sent signals, and killed with all below it."""
+
+    _process: subprocess.Popen[bytes] | None = None
+
+    def launch(
+        self, command: Sequence[str | Path], output: Path, errors: Path, environ: Mapping[str, str]
+    ) -> None:
+        """Start it from the folder of this code; what it prints is added to the files."""
+        with output.open("ab") as out, errors.open("ab") as err:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=ROOT,
+                env={**os.environ, **environ},
+            )  # fmt: skip
+
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
+
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process
+        self._process.send_signal(number)
+
+    def wait(self, longest_s: float = MAX_END_S) -> int | None:
+        """Wait for its end, and return its exit status; None if it does not end."""
+        assert self._process
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(longest_s)
+        return None
+
+    def kill(self) -> None:
+        """End it, and all below it, as a crash does."""
+        if self._process:
+            signal_tree(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
 @dataclass
-class Program:
+class Program(ChildProcess):
     """A program that listens on a port of loopback.
 
     Attributes:
-        command: Its command.
-        port: Its port.
         log: File for what it prints.
         environ: Variables beside those of this process.
     """
@@ -34,7 +76,6 @@ class Program:
     port: int
     log: Path
     environ: Mapping[str, str] = field(default_factory=dict)
-    _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it listens.
@@ -42,30 +83,8 @@ class Program:
         Raises:
             TimeoutError: It does not.
         """
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
-                env={**os.environ, **self.environ},
-            )  # fmt: skip
+        self.launch(self.command, self.log, self.log, self.environ)
         wait_for_port(self.port, str(self.command[0]))
-
-    def kill(self) -> None:
-        """End it as a crash does."""
-        if self._process:
-            self._process.kill()
-            self._process.wait()
-
-    def suspend(self) -> None:
-        """Stop it: the kernel still accepts connections for it."""
-        self._send(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Let it go on."""
-        self._send(signal.SIGCONT)
-
-    def _send(self, number: signal.Signals) -> None:
-        assert self._process
-        self._process.send_signal(number)
 
 
 class HostileServer(Program):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workshop.benchmarks.camera_faults.watching import Resources
-from workshop.benchmarks.faults.report import Report
+from workshop.benchmarks.fault_runs import Table
+from workshop.reporting.tables import NOTHING, Cell
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,22 @@ class CameraRow:
     notes: tuple[str, ...] = ()
     skipped: str = ""
 
-    @property
-    def is_kept(self) -> bool:
-        return not self.broken
+
+def _to_cells(row: CameraRow) -> tuple[Cell, ...]:
+    return (
+        row.vehicles,
+        row.unseen,
+        row.lost,
+        row.doubled,
+        row.repeated,
+        row.wrong_openings,
+        *map(_seconds, (row.gap_s, row.back_s, row.told_s)),
+    )
 
 
-CameraFaultsReport = Report[CameraRow]
+def _seconds(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1f} s"
+
+
+COUNTS = ("vehicles", "not seen", "lost", "told twice", "repeated", "wrong openings")
+TABLE = Table("camera-faults", (*COUNTS, "longest gap", "cameras back", "all told"), _to_cells)

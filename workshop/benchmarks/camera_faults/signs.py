@@ -62,11 +62,6 @@ def is_zero(value: float) -> bool:
     return value == 0.0
 
 
-def is_positive(value: float) -> bool:
-    """Tell whether a gauge shows that something waits."""
-    return value > 0.0
-
-
 CAMERA_AWAY: tuple[Sign, ...] = (
     counts("plates_camera_reconnects_total"),
     shows("plates_camera_up", is_zero),

@@ -31,8 +31,6 @@ class Sight:
     """The content of a picture.
 
     Attributes:
-        camera: Number of the camera.
-        vehicle: Number of the vehicle.
         x: Left side of its plate, pixels.
     """
 
@@ -62,7 +60,6 @@ class Street:
     """All cameras. Each shows one vehicle after the other.
 
     Attributes:
-        cameras: Number of cameras.
         started_s: Time of the start, by any clock.
         stays_s: Times for which vehicles can be seen, in turn.
         pause_s: Time between two vehicles.

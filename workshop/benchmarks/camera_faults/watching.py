@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +17,11 @@ from pathlib import Path
 import psutil
 
 from plate_cameras.service.ending import END_S
-from workshop.benchmarks.camera_faults.programs import ROOT
-from workshop.benchmarks.processes import find_tree
+from workshop.benchmarks.camera_faults.programs import MAX_END_S, ROOT, ChildProcess
+from workshop.benchmarks.processes import find_tree, poll
 
 END_LIMIT_S = END_S + 1.0
 """The promised time of the end after SIGTERM; the exit itself takes a moment."""
-MAX_END_S = 60.0
-"""Longest wait for the end of the command."""
 DECODER = "plate_cameras.sources"
 LINE = re.compile(r"^(plates_\w+(?:\{.*\})?) (\S+)$", re.M)
 POLL_S = 0.5
@@ -37,7 +33,6 @@ class Resources:
 
     Attributes:
         descriptors: Open files of the process.
-        threads: Its threads.
         memory_bytes: Its resident memory.
         processes: Number of processes, itself included.
     """
@@ -49,13 +44,12 @@ class Resources:
 
 
 @dataclass
-class WatchCommand:
+class WatchCommand(ChildProcess):
     """A watcher.
 
     Attributes:
         file: The file of cameras.
         arguments: Options of the command.
-        metrics_port: Port of its metrics.
         output: File for its standard output.
         errors: File for its standard error.
         environ: Variables beside those of this process.
@@ -69,15 +63,10 @@ class WatchCommand:
     errors: Path
     environ: Mapping[str, str] = field(default_factory=dict)
     samples: list[tuple[float, dict[str, float]]] = field(default_factory=list)
-    _process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, from the folder of this module; it is not ready then."""
-        with self.output.open("ab") as output, self.errors.open("ab") as errors:
-            self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
-                cwd=ROOT, env=self.variables(),
-            )  # fmt: skip
+        """Start it; it is not ready then."""
+        self.launch(self.command(), self.output, self.errors, self.variables())
 
     def command(self) -> list[str]:
         """Return its command line."""
@@ -88,20 +77,6 @@ class WatchCommand:
         """Return its environment. It runs the code beside this module, whatever is installed."""
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environ}
 
-    @property
-    def pid(self) -> int:
-        assert self._process
-        return self._process.pid
-
-    def is_running(self) -> bool:
-        """Tell whether the process lives."""
-        return self._process is not None and self._process.poll() is None
-
-    def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        assert self._process
-        self._process.send_signal(number)
-
     def stop(self, longest_s: float = MAX_END_S) -> tuple[int | None, float]:
         """Ask it to end. Return its exit status, None if it did not end, and the time it took."""
         began = time.monotonic()
@@ -109,21 +84,6 @@ class WatchCommand:
             self.send(signal.SIGTERM)
         status = self.wait(longest_s)
         return status, time.monotonic() - began
-
-    def wait(self, longest_s: float = MAX_END_S) -> int | None:
-        """Wait for its end; None if it does not end."""
-        assert self._process
-        with suppress(subprocess.TimeoutExpired):
-            return self._process.wait(longest_s)
-        return None
-
-    def kill(self) -> None:
-        """End it and its children at once."""
-        if self._process:
-            for pid in find_tree(self._process.pid):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self._process.wait()
 
     def find_decoders(self) -> list[int]:
         """Return its processes that decode."""
@@ -143,20 +103,13 @@ class WatchCommand:
     @contextmanager
     def polled(self) -> Iterator[None]:
         """Read its metrics now and then, for the length of a `with` block."""
-        is_over = threading.Event()
 
-        def poll() -> None:
-            while not is_over.wait(POLL_S):
-                with suppress(OSError, ValueError, HTTPException):
-                    self.samples.append((time.monotonic(), read_metrics(self.metrics_port)))
+        def look() -> None:
+            with suppress(OSError, ValueError, HTTPException):
+                self.samples.append((time.monotonic(), read_metrics(self.metrics_port)))
 
-        thread = threading.Thread(target=poll, daemon=True)
-        thread.start()
-        try:
+        with poll(look, POLL_S):
             yield
-        finally:
-            is_over.set()
-            thread.join()
 
 
 def read_metrics(port: int) -> dict[str, float]:

@@ -70,7 +70,6 @@ class World:
     """All parts.
 
     Attributes:
-        folder: Their folder.
         setting: Their form.
         street: The truth, by the monotonic clock.
         url: Address of the database.

@@ -36,7 +36,6 @@ class PairedShare:
     """The share of plates for which something is true, at two commits.
 
     Attributes:
-        plates: The number of plates.
         base: The number for which it is true at the base; likewise `head`.
         only_base: The number for which it is true at the base alone; likewise `only_head`.
     """
@@ -73,7 +72,6 @@ class Accuracy:
 
     Attributes:
         name: The name of the set.
-        pictures: The number of pictures.
         changed: The number of pictures with other texts at the head than at the base.
         read: The share of the plates that are read.
         wrong: The share of the plates for which another text is shown.

@@ -36,7 +36,6 @@ class Labels:
 
     Attributes:
         rendered: The number of rendered pictures; 0: none.
-        seed: Their seed.
         folders: Folders with further pictures and their labels.
     """
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
 
+from workshop.benchmarks.fault_runs import Table
 from workshop.benchmarks.load.closed_loop import Call
-from workshop.reporting.machine import Machine
+from workshop.reporting.tables import NOTHING, Cell
 
 SLOW = 2.0
 """A call was affected if it waits longer than this many times the longest earlier wait."""
@@ -120,43 +120,24 @@ class Row:
     notes: tuple[str, ...] = ()
     skipped: str = ""
 
-    @property
-    def is_kept(self) -> bool:
-        return not self.broken
+
+def _to_cells(row: Row) -> tuple[Cell, ...]:
+    counts = row.counts
+    refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
+    return (
+        f"{row.callers}, {row.usual_rate:.0f}",
+        counts.sent,
+        counts.answered,
+        refused or 0,
+        counts.lost,
+        counts.wrong,
+        f"{counts.longest_s:.1f} s",
+        NOTHING if row.recover_s is None else f"{row.recover_s:.1f} s",
+    )
 
 
-class AnyRow(Protocol):
-    """The common fields of all kinds of faults: the name, and whether the promise was kept."""
-
-    @property
-    def fault(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def skipped(self) -> str: ...
-    @property
-    def is_kept(self) -> bool: ...
-
-
-R_co = TypeVar("R_co", bound=AnyRow, covariant=True)
-
-
-@dataclass(frozen=True)
-class Report(Generic[R_co]):
-    """The results of a run."""
-
-    date: str
-    seconds: float
-    machine: Machine
-    rows: tuple[R_co, ...] = ()
-
-    @property
-    def is_kept(self) -> bool:
-        return all(row.is_kept for row in self.rows)
-
-
-AnyReport = Report[AnyRow]
-FaultsReport = Report[Row]
+COUNTS = ("sent", "answered", "refused", "lost", "wrong", "longest wait")
+TABLE = Table("faults", ("callers, answers/s", *COUNTS, "recovered"), _to_cells)
 
 
 def judge(seen: Observation, promise: Promise) -> Row:

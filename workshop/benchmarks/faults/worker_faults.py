@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from workshop.benchmarks.faults.observation import Act, Fault, Target
 from workshop.benchmarks.faults.report import Effect, Promise
 from workshop.benchmarks.load.connections import ANSWERED
 from workshop.benchmarks.load.requests import kserve_http, pixels
+from workshop.benchmarks.processes import poll
 from workshop.benchmarks.service import wait
 
 RECOVER_S = 60.0
@@ -96,21 +96,15 @@ class Looks:
 @contextmanager
 def watch_probes(address: str) -> Iterator[Sequence[Looks]]:
     """Ask for the health of a service all the time, for the length of a `with` block."""
-    looks, is_over = [Looks(name) for name in PROBES], threading.Event()
+    looks = [Looks(name) for name in PROBES]
 
     def look() -> None:
-        while not is_over.wait(LOOK_S):
-            for probe_looks in looks:
-                try:
-                    probe(f"{address}/{probe_looks.probe}", 1.0)
-                    probe_looks.failed.append(False)
-                except ProbeError:
-                    probe_looks.failed.append(True)
+        for probe_looks in looks:
+            try:
+                probe(f"{address}/{probe_looks.probe}", 1.0)
+                probe_looks.failed.append(False)
+            except ProbeError:
+                probe_looks.failed.append(True)
 
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
+    with poll(look, LOOK_S):
         yield looks
-    finally:
-        is_over.set()
-        thread.join()

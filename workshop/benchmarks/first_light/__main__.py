@@ -16,14 +16,13 @@ import torch
 import typer
 
 from orchestrator.errors import PlateError
-from orchestrator.serving.supervisor.mps import has_mps
 from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers
 from workshop.benchmarks.first_light.machine_step import look_at_machine
-from workshop.benchmarks.first_light.networks_step import COMPILED, FORMS, measure_networks
+from workshop.benchmarks.first_light.networks_step import measure_networks
 from workshop.benchmarks.first_light.page import SETTINGS, write_page
-from workshop.benchmarks.first_light.server_steps import MPS, check_tensors, measure_settings
+from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
 from workshop.benchmarks.first_light.steps import REHEARSAL, WHOLE, Scope, StepResult
 from workshop.reporting.files import prepare_folder, read_report, write_report
 
@@ -31,17 +30,14 @@ Step = Callable[[Scope], StepResult]
 
 
 def list_steps(scope: Scope) -> Mapping[str, Step]:
-    """Return the steps of a run. Compiling, and each way to run a server, is a step of its own."""
-    forms = [form for form in FORMS if scope.forms is None or form in scope.forms]
-    ways = [way for way in scope.ways if way != MPS or has_mps()]
+    """Return the steps of a run. Each way to run a server is a step of its own."""
     return {
         "machine": look_at_machine,
         "answers": compare_answers,
         "decoding": compare_decoding,
-        "networks": partial(measure_networks, [form for form in forms if form != COMPILED]),
-        **({"compiled": partial(measure_networks, [COMPILED])} if COMPILED in forms else {}),
+        "networks": measure_networks,
         "tensors": check_tensors,
-        **{f"{SETTINGS}-{way}": partial(measure_settings, way) for way in ways},
+        **{f"{SETTINGS}-{way}": partial(measure_settings, way) for way in scope.ways},
         "faults": break_workers,
     }
 

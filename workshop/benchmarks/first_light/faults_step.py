@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workshop.benchmarks.faults.__main__ import Harness
 from workshop.benchmarks.faults.callers import build_text_requests
+from workshop.benchmarks.faults.harness import Harness
 from workshop.benchmarks.faults.pictures import render_pictures
 from workshop.benchmarks.faults.report import Row as Fault
 from workshop.benchmarks.faults.settings import BREAKING

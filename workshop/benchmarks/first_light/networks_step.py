@@ -1,25 +1,24 @@
-"""The third step: forms of each network on the device, by shape and batch."""
+"""The third step: the forms in which a server can run each network, by shape and batch."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from orchestrator.contract import DETECTOR
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import load, load_for, script
+from orchestrator.networks.export import load_for, script
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.cuda_graphs import CudaCapture, Graph
 from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
 
 CROP_SHAPE = (3, 24, 94)
 WARM_UP = 2
-COMPILED = "torch.compile"
 FLOAT16 = "float16"
 """The forms of the engine `torchscript-fp16`, which differs for the detector alone."""
 Run = Callable[[Tensor], Any]
@@ -27,8 +26,9 @@ Form = Callable[[str, str], Run]
 """Creates a runnable network, from its name and a device."""
 
 
-def measure_networks(forms: Sequence[str], scope: Scope) -> StepResult:
-    """Measure forms of every network; a form that fails is a row, too."""
+def measure_networks(scope: Scope) -> StepResult:
+    """Measure the forms of every network; a form that fails is a row, too."""
+    forms = [form for form in FORMS if scope.forms is None or form in scope.forms]
     rows: list[Row] = []
     figures: dict[str, float] = {}
     for form in forms:
@@ -89,34 +89,6 @@ def _serve(engine: Engine, name: str, device: str) -> Run:
     return run
 
 
-def _optimized(name: str, device: str) -> Run:
-    module: Run = script(load(name)).to(device)
-    return module
-
-
-def _half(name: str, device: str) -> Run:
-    """Sixteen bits, by what PyTorch chooses for each operator."""
-    module: nn.Module = load(name).to(device)
-    kind = torch.float16 if device == "cuda" else torch.bfloat16
-
-    def run(tensor: Tensor) -> Any:
-        with torch.autocast(device, dtype=kind):
-            return module(tensor)
-
-    return run
-
-
-def _channels_last(name: str, device: str) -> Run:
-    module: Any = load(name).to(device)
-    run: Run = module.to(memory_format=torch.channels_last)
-    return run
-
-
-def _compiled(name: str, device: str) -> Run:
-    module: Run = torch.compile(load(name).to(device))
-    return module
-
-
 def _graph(engine: Engine, name: str, device: str) -> Run:
     """The network as the server runs it with `--cuda-graphs`; a failed capture is an error."""
     if device != "cuda":
@@ -139,11 +111,8 @@ def _first_line(error: Exception) -> str:
 
 FORMS: Mapping[str, Form] = {
     "TorchScript": partial(_serve, Engine.TORCHSCRIPT),
-    "TorchScript, optimized": _optimized,
-    "16 bits": _half,
-    "channels last": _channels_last,
     "CUDA graph": partial(_graph, Engine.TORCHSCRIPT),
     FLOAT16: partial(_serve, Engine.TORCHSCRIPT_FP16),
     f"{FLOAT16}, CUDA graph": partial(_graph, Engine.TORCHSCRIPT_FP16),
-    COMPILED: _compiled,
 }
+"""The forms in which a server can run a network."""

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.bench.pooling import CellFigures
 from workshop.benchmarks.bench.report import BenchReport
-from workshop.benchmarks.first_light.gpu_memory import watch_gpu_memory
 from workshop.benchmarks.first_light.steps import WAYS, Row, Scope, StepResult
 from workshop.benchmarks.gpu_check import check_server, find_slow
 from workshop.benchmarks.pictures import render
+from workshop.benchmarks.processes import poll
 from workshop.reporting.files import read_report
 from workshop.reporting.tables import NOTHING, format_figure
 
 PLATES = Path(sys.executable).with_name("plates")
 TRANSPORT = "http-encoded"
-MPS = "mps"
+NVIDIA_SMI = "nvidia-smi"
+QUERY = ("--query-gpu=memory.used", "--format=csv,noheader,nounits")
+LOOK_S = 0.5
 OPTIONS = {
     "default": ("--engine=torchscript",),
     "decoding": ("--engine=torchscript", "--decode-on-gpu"),
@@ -28,8 +34,6 @@ OPTIONS = {
     "float16": ("--engine=torchscript-fp16",),
     "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
     "instances": ("--engine=torchscript", "--instances=2"),
-    "pool": ("--engine=torchscript", "--cuda-pool-mb=64"),
-    MPS: ("--engine=torchscript", "--mps"),
 }
 """Options of the ways to run a server, by the names of the ways."""
 
@@ -103,3 +107,30 @@ def _row(workers: int, way: str, cell: CellFigures) -> Row:
         format_figure(load.cpu_ms.server),
         f"{(memory or 0) / 1e6:.0f}",
     )
+
+
+@dataclass
+class GpuMemory:
+    """The most memory of a GPU that all processes used together, in MiB; None without a GPU."""
+
+    peak_mib: int | None = None
+
+    def look(self) -> None:
+        """Ask for the memory in use now."""
+        gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+        line = [NVIDIA_SMI, f"--id={gpu}", *QUERY]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        used = done.stdout.strip()
+        if not done.returncode and used.isdecimal():
+            self.peak_mib = max(self.peak_mib or 0, int(used))
+
+
+@contextmanager
+def watch_gpu_memory() -> Iterator[GpuMemory]:
+    """Watch the memory for the length of a `with` block."""
+    memory = GpuMemory()
+    if shutil.which(NVIDIA_SMI) is None:
+        yield memory
+        return
+    with poll(memory.look, LOOK_S):
+        yield memory

@@ -13,8 +13,6 @@ WAYS = {
     "float16": "detector in float16",
     "graphs": "detector in float16, CUDA graphs",
     "instances": "two instances of detector and reader",
-    "pool": "64 MB for tensors between models",
-    "mps": "processes under MPS",
 }
 """The ways to run a server, by the names of their steps."""
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from orchestrator.host.probe import ProbeError, probe
 from orchestrator.host.subprocesses import prepare_child, reap_group, without_secrets
 from orchestrator.serving.supervisor.ports import free_ports
+from workshop.benchmarks.bench.plan import FASTAPI
 from workshop.benchmarks.load.requests import HttpRequest, rest
 from workshop.benchmarks.peers.settings import PeerSettings
 from workshop.benchmarks.service import HOST, START_TIMEOUT_S, wait
 
 PROJECT = Path(__file__).resolve().parents[3]
 READY_TIMEOUT_S, STOP_TIMEOUT_S = 1.0, 10.0
-FASTAPI = "FastAPI"
 APPLICATION = "workshop.benchmarks.peers.fastapi_peer:create"
 READY_LINE = "Application startup complete."
 """The line that each worker logs when it is ready."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -14,19 +15,23 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ServerError
 from orchestrator.host.distribution import read_version
+from orchestrator.plates import Plates
 from orchestrator.serving.gateway.launcher import start as start_gateway
 from orchestrator.serving.supervisor.options import ServerOptions
+from workshop.benchmarks.bench.plan import FASTAPI, REST, TRITON
 from workshop.benchmarks.bench.server import MeasuredServer, start_server
+from workshop.benchmarks.bench.session import Target
+from workshop.benchmarks.load.closed_loop import Outcome, Send, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows
-from workshop.benchmarks.peers.answers import Answer, read_kserve, read_peer, read_rest
-from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, build_request, run_peer
+from workshop.benchmarks.peers.answers import read_kserve, read_peer, read_rest
+from workshop.benchmarks.peers.peer_processes import PeerServer, build_request, run_peer
 from workshop.benchmarks.peers.settings import PeerSettings
+from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.processes import find_tree
 from workshop.benchmarks.service import HOST
 
-TRITON, REST = "Triton", "gateway REST"
 LIMITS = ("client_calls=1000", "client_rate=100000")
 """High limits per client: the gateway sees all callers under one address."""
 Count = Callable[[HttpRequest, Reply], int]
@@ -48,7 +53,7 @@ class ComparedServer:
     address: str
     roots: tuple[int, ...]
     build: Callable[[bytes], HttpRequest]
-    read: Callable[[Reply], Answer]
+    read: Callable[[Reply], Plates]
     count: Count
     describe_end: Callable[[], str]
 
@@ -56,7 +61,23 @@ class ComparedServer:
         """Return the living processes of the server."""
         return frozenset().union(*map(find_tree, self.roots))
 
-    def answer(self, encoded: bytes) -> Answer:
+    @property
+    def target(self) -> Target:
+        """The server as a target of the load."""
+        return Target(self._connect, self.find_pids, self.describe_end)
+
+    def _connect(self, picture: Picture) -> AbstractContextManager[Send]:
+        request = self.build(picture.encoded)
+
+        def send(connection: Connection, _number: int) -> Outcome:
+            reply = connection.send(request)
+            if reply.status != ANSWERED:
+                return Outcome(reply.status, error=f"{reply.status}: {reply.error}")
+            return Outcome(plates=self.count(request, reply))
+
+        return send_by(partial(Connection, self.address), send)()
+
+    def answer(self, encoded: bytes) -> Plates:
         """Return the answer for a JPEG file.
 
         Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,12 +9,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestrator.errors import DataError
 from workshop.benchmarks.soak.command import Plan
 from workshop.benchmarks.soak.report import SoakReport, list_roles
 from workshop.benchmarks.soak.samples import Held, Sample
 from workshop.benchmarks.soak.text import format_section
 from workshop.reporting.files import explain_write_errors
+from workshop.reporting.pages import write_part
 
 PAGE = "soak.md"
 """The page that is written, in the folder of the published plot."""
@@ -43,29 +42,13 @@ def write_samples(samples: Sequence[Sample], path: Path) -> None:
 
 
 def publish(report: SoakReport, plan: Plan) -> None:
-    """Copy the plot, and write the figures into the page in the same folder."""
+    """Write the figures into their part of the page beside the plot, and copy the plot.
+
+    Raises:
+        DataError: The page has no part that bears the plot's name, or cannot be written.
+    """
     assert plan.publish is not None
-    page = plan.publish.with_name(PAGE)
     section = f"![{plan.length}]({plan.publish.name})\n\n{format_section(report, plan.length)}"
-    with explain_write_errors(page.parent):
-        text = insert(read_page(page), plan.publish.stem, section)
+    write_part(plan.publish.with_name(PAGE), plan.publish.stem, section)
+    with explain_write_errors(plan.publish.parent):
         shutil.copyfile(plan.out / "soak.png", plan.publish)
-        page.write_text(text, encoding="utf-8")
-
-
-def read_page(page: Path) -> str:
-    """Return the text of a page."""
-    try:
-        return page.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{page}: wanted a page to publish in, got {error.strerror}") from error
-
-
-def insert(page: str, name: str, section: str) -> str:
-    """Put a Markdown section between the comments with its name, or at the end without them."""
-    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-    whole = f"{begin}\n{section.rstrip()}\n{end}"
-    place = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    if place.search(page):
-        return place.sub(lambda _: whole, page)
-    return f"{page.rstrip()}\n\n{whole}\n"

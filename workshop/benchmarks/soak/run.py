@@ -40,6 +40,7 @@ INTERRUPTED = "interrupted"
 
 def run(plan: Plan) -> tuple[SoakReport, str]:
     """Start a service, soak it and write the report; return the report, and its text."""
+    plan.check()
     prepare_folder(plan.out)
     pictures, samples = draw(), list[Sample]()
     with TemporaryDirectory(prefix="plates-soak-") as folder:
@@ -95,7 +96,7 @@ def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) ->
     """Run the callers and take samples; return why the run ended early, or an empty text."""
     gateway = service.gateway
     callers = {"": send_by(partial(Connection, gateway.http, gateway.grpc), record.mix.send)}
-    load = Load(callers, plan.callers, plan.calls, record=record.add)
+    load = Load(callers, plan.callers, plan.most_calls, record=record.add)
     try:
         with load.run():
             ended = _watch(plan, service, load, record, samples)

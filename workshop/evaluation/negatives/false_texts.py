@@ -50,9 +50,7 @@ class FalseAlarm:
     Attributes:
         image: Name of the picture.
         xyxy: The box, pixels.
-        detection_score: Its score.
         text: Best reading with a format, `""` for none.
-        text_score: Its score.
         cause: Kind of the thing that was found.
         tile: The picture of it for a sheet; None for a text that is not shown.
     """
@@ -75,7 +73,6 @@ class Tally:
     """False alarms of a set of pictures.
 
     Attributes:
-        pictures: Number of the pictures.
         alarms: The detections where no plate is.
         placed: Number of things in the pictures, by kind.
     """

@@ -18,7 +18,7 @@ import torch
 
 from orchestrator.plates import Plate, PlateRegion, Plates
 from plate_cameras.frames import Frame, Xyxy
-from plate_cameras.tracking.plate_pixels import JpegPixels
+from plate_cameras.tracking.plate_pixels import PlatePixels
 
 JPEG_QUALITY = 90
 ENDING = ".readings.json"
@@ -33,7 +33,6 @@ class ReadFrame:
 
     Attributes:
         frame: The frame; its JPEG is empty.
-        plates: Its plates.
         sharpness: Sharpness of each plate.
     """
 
@@ -43,7 +42,7 @@ class ReadFrame:
 
 
 @dataclass(frozen=True)
-class KnownPixels:
+class KnownPixels(PlatePixels):
     """Gives the sharpness of plates that was measured before, and empty crops."""
 
     frames: Sequence[ReadFrame]
@@ -98,7 +97,7 @@ def clip_frames(clip: Path, looks_per_s: float) -> Iterator[Frame]:
 def _read(frame: Frame, recognize: Recognize) -> ReadFrame:
     bgr = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), cv2.IMREAD_COLOR)
     plates = recognize(torch.from_numpy(bgr))
-    sharpness = JpegPixels().measure(frame, [plate.xyxy for plate in plates])
+    sharpness = PlatePixels().measure(frame, [plate.xyxy for plate in plates])
     return ReadFrame(_without_jpeg(frame), plates, tuple(sharpness))
 
 

@@ -52,7 +52,6 @@ class Placed:
     """A thing in a picture.
 
     Attributes:
-        kind: Its kind.
         xyxy: The box round it, pixels.
     """
 

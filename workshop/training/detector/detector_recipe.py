@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from orchestrator.errors import SettingsError
+from orchestrator.host.option_fields import check_ranges
 from orchestrator.host.toml_files import check_range
-from workshop.training.schedules import check_extended, cosine, stretch_at
+from workshop.training.schedules import Rate, Seed, Share, check_extended, cosine, stretch_at
+
+Epochs = Annotated[int, typer.Option(min=1, max=100_000)]
 
 
 @dataclass(frozen=True)
@@ -45,35 +51,25 @@ class DetectorSchedule:
         extended: Epochs at which the run was extended: its earlier ends.
     """
 
-    epochs: int = 20
-    plain_epochs: int = 2
-    batch: int = 16
-    side_px: int = 640
-    rate: float = 0.01
-    final_rate: float = 0.05
-    warmup_epochs: float = 1.0
-    momentum: float = 0.937
-    decay: float = 5e-4
-    frozen_layers: int = 3
-    validate_every: int = 1
-    seed: int = 7
-    extension_rate: float = 0.3
+    epochs: Epochs = 20
+    plain_epochs: Annotated[int, typer.Option(min=0, max=100_000)] = 2
+    batch: Annotated[int, typer.Option(min=1, max=4096)] = 16
+    side_px: Annotated[int, typer.Option(min=32, max=4096)] = 640
+    rate: Rate = 0.01
+    final_rate: Share = 0.05
+    warmup_epochs: Annotated[float, typer.Option(min=0, max=100_000)] = 1.0
+    momentum: Share = 0.937
+    decay: Share = 5e-4
+    frozen_layers: Annotated[int, typer.Option(min=0, max=24)] = 3
+    validate_every: Epochs = 1
+    seed: Seed = 7
+    extension_rate: Share = 0.3
     extended: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_range("epochs", self.epochs, 1, 100_000)
-        check_range("plain_epochs", self.plain_epochs, 0, 100_000)
-        check_range("batch", self.batch, 1, 4096)
-        check_range("side_px", self.side_px, 32, 4096)
+        check_ranges(self)
         if self.side_px % 32:
             raise SettingsError(f"side_px: wanted a multiple of 32, got {self.side_px}")
-        check_range("rate", self.rate, 1e-9, 1)
-        check_range("warmup_epochs", self.warmup_epochs, 0, 100_000)
-        check_range("frozen_layers", self.frozen_layers, 0, 24)
-        check_range("validate_every", self.validate_every, 1, 100_000)
-        check_range("seed", self.seed, 0, 2**31)
-        for share in ("final_rate", "momentum", "decay", "extension_rate"):
-            check_range(share, getattr(self, share), 0, 1)
         check_extended(self.extended, self.epochs)
 
     def rate_at(self, step: int, per_epoch: int) -> float:

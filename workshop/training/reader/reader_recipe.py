@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from orchestrator.errors import SettingsError
-from orchestrator.host.toml_files import check_range
+from orchestrator.host.option_fields import check_ranges
 from orchestrator.networks.registry import WIDEST
-from workshop.training.schedules import check_extended, cosine, stretch_at
+from workshop.training.schedules import (
+    Batch,
+    Count,
+    CountOrNone,
+    Rate,
+    Seed,
+    Share,
+    check_extended,
+    cosine,
+    stretch_at,
+)
 
 SHIPPED = Path(__file__).parents[1] / "recipes"
 """Folder of the project's own recipes, `detector.toml` and `reader.toml`."""
-
-_MANY = 1_000_000_000
-_SEEDS = 2**31
 
 
 @dataclass(frozen=True)
@@ -37,20 +47,16 @@ class ReaderData:
 
     crops: Path | None = None
     labels: Path | None = None
-    votes: int = 7
+    votes: Annotated[int, typer.Option(min=0, max=9)] = 7
     font: Path | None = None
     validation: Path | None = None
-    most_of_region: float = 0.05
-    new_codes: float = 0.4
-    small_share: float = 0.0
-    even_share: float = 0.0
+    most_of_region: Share = 0.05
+    new_codes: Share = 0.4
+    small_share: Share = 0.0
+    even_share: Share = 0.0
 
     def __post_init__(self) -> None:
-        check_range("votes", self.votes, 0, 9)
-        check_range("most_of_region", self.most_of_region, 0, 1)
-        check_range("new_codes", self.new_codes, 0, 1)
-        check_range("small_share", self.small_share, 0, 1)
-        check_range("even_share", self.even_share, 0, 1)
+        check_ranges(self)
         if (self.crops is None) != (self.labels is None):
             got = f"crops {self.crops}, labels {self.labels}"
             raise SettingsError(
@@ -83,40 +89,26 @@ class ReaderSchedule:
         extended: Steps at which the run was extended: its earlier ends.
     """
 
-    steps: int = 8000
-    batch: int = 64
-    real_share: float = 0.4
-    rate: float = 1e-3
-    warm_up: int = 300
-    stn_rate: float = 0.3
-    corner_weight: float = 1.0
-    dropout: float = 0.1
-    width: int = 2
-    pool: int = 4000
-    typical: int = 1500
-    checked: int = 600
-    save_every: int = 250
-    seed: int = 0
-    workers: int | None = None
-    extension_rate: float = 0.3
+    steps: Count = 8000
+    batch: Annotated[int, typer.Option(min=2, max=65536)] = 64
+    real_share: Share = 0.4
+    rate: Rate = 1e-3
+    warm_up: CountOrNone = 300
+    stn_rate: Share = 0.3
+    corner_weight: Annotated[float, typer.Option(min=0, max=1000)] = 1.0
+    dropout: Annotated[float, typer.Option(min=0, max=0.9)] = 0.1
+    width: Annotated[int, typer.Option(min=1, max=WIDEST)] = 2
+    pool: Annotated[int, typer.Option(min=1, max=10_000_000)] = 4000
+    typical: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1500
+    checked: Annotated[int, typer.Option(min=1, max=1_000_000)] = 600
+    save_every: Count = 250
+    seed: Seed = 0
+    workers: Annotated[int | None, typer.Option(min=0, max=256)] = None
+    extension_rate: Share = 0.3
     extended: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_range("steps", self.steps, 1, _MANY)
-        check_range("batch", self.batch, 2, 65536)
-        check_range("rate", self.rate, 1e-9, 1)
-        check_range("warm_up", self.warm_up, 0, _MANY)
-        check_range("corner_weight", self.corner_weight, 0, 1000)
-        check_range("dropout", self.dropout, 0, 0.9)
-        check_range("width", self.width, 1, WIDEST)
-        check_range("pool", self.pool, 1, 10_000_000)
-        check_range("typical", self.typical, 1, 1_000_000)
-        check_range("checked", self.checked, 1, 1_000_000)
-        check_range("save_every", self.save_every, 1, _MANY)
-        check_range("seed", self.seed, 0, _SEEDS)
-        check_range("workers", self.workers or 0, 0, 256)
-        for share in ("real_share", "stn_rate", "extension_rate"):
-            check_range(share, getattr(self, share), 0, 1)
+        check_ranges(self)
         check_extended(self.extended, self.steps)
 
     def rate_at(self, step: int) -> float:
@@ -140,18 +132,14 @@ class CornerSchedule:
         warm_up: Number of steps to the peak.
     """
 
-    steps: int = 5000
-    plates: int = 8000
-    batch: int = 64
-    rate: float = 1.5e-3
-    warm_up: int = 200
+    steps: CountOrNone = 5000
+    plates: Annotated[int, typer.Option(min=1, max=10_000_000)] = 8000
+    batch: Batch = 64
+    rate: Rate = 1.5e-3
+    warm_up: CountOrNone = 200
 
     def __post_init__(self) -> None:
-        check_range("steps", self.steps, 0, _MANY)
-        check_range("plates", self.plates, 1, 10_000_000)
-        check_range("batch", self.batch, 1, 65536)
-        check_range("rate", self.rate, 1e-9, 1)
-        check_range("warm_up", self.warm_up, 0, _MANY)
+        check_ranges(self)
 
     def rate_at(self, step: int) -> float:
         return cosine(step, self.steps, self.warm_up, self.rate)

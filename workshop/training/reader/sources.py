@@ -96,7 +96,6 @@ class RealPlates:
     """Source of cuts from real crops; no region is drawn too often.
 
     Attributes:
-        crops: The real crops.
         formats: The country's file.
         most_of_region: Greatest share of the draws of one region.
         new_codes: Share of the cars' plates that get another region code, if it can be drawn.

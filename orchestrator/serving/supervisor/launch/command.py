@@ -29,6 +29,9 @@ CALLS_IN_FLIGHT = 8
 More calls of one worker wait for a free thread. Triton starts all these threads at once, and 32
 without this option: with two cores, 320 of the service's 460 threads. Models of Python-based
 backends have as many as Python models."""
+MIN_POOL_MIB, POOL_MIB_A_PICTURE = 256, 16
+"""GPU memory for the tensors between models. A detector's input of 1,920 pixels has 8 MiB. Triton's
+default of 64 MiB holds ten pictures of two megapixels; calls may fail when it is full."""
 UNLESS_SET = {
     # Idle threads of one worker must not spin on cores that another worker needs.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -60,7 +63,6 @@ def command(
             all start at once also wait for each other.
     """
     is_ipv6 = ":" in options.host
-    pool_bytes = options.cuda_pool_mb * MIB
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
         "backend-directory": backends,
@@ -81,13 +83,18 @@ def command(
         *(f"--{name}={value}" for name, value in flags.items()),
         *(("--model-load-thread-count=1",) if one_by_one else ()),
         *(f"--model-repository={folder}" for folder in repositories),
-        *((f"--cuda-memory-pool-byte-size=0:{pool_bytes}",) if options.on_gpu() else ()),
+        *(_cuda_pool(options.capacity().pictures) if options.on_gpu() else ()),
         *options.flags,
         *_loading(options),
         *_restrictions(options),
         *(_traces(options) if options.traces else ()),
         *_workers(shm_prefix, options.longest_start_s),
     ]
+
+
+def _cuda_pool(pictures: int) -> Iterator[str]:
+    """Keep GPU memory for the tensors between models: more for more pictures at once."""
+    yield f"--cuda-memory-pool-byte-size=0:{max(MIN_POOL_MIB, POOL_MIB_A_PICTURE * pictures) * MIB}"
 
 
 def _loading(options: ServerOptions) -> Iterator[str]:

@@ -46,7 +46,6 @@ class WorkerMonitor:
         log: The output of the server and its workers.
         notify: Called for each death, before the worker's calls fail, and for each model that has
             new workers.
-        replaces: Replace lost workers; False means that the server must be restarted for each.
         clock: Returns the time in seconds.
         send: Sends a signal to a process.
     """
@@ -59,13 +58,11 @@ class WorkerMonitor:
         heartbeats: Heartbeats,
         log: ServerLog,
         notify: Callable[[Event], None],
-        replaces: bool = True,
         clock: Callable[[], float] = time.monotonic,
         send: Callable[[int, int], None] = send_signal,
     ) -> None:
         self._workers, self._reload, self._heartbeats = workers, reload, heartbeats
         self._log, self._notify, self._clock, self._send = log, notify, clock, send
-        self._replaces = replaces
         self._watchdog = Watchdog(heartbeats.read, clock)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
         self._again: set[str] = set()  # models that lost a new worker in the meantime
@@ -108,8 +105,7 @@ class WorkerMonitor:
         """Report a lost worker, kill it if it still lives, and replace it.
 
         Raises:
-            ServerError: The process is the server itself, a worker whose model is unknown, or one
-                that is not replaced alone.
+            ServerError: The process is the server itself, or a worker whose model is unknown.
         """
         self._workers.forget(worker)
         if self._retired.pop(worker.pid, None) is not None and worker.exit_reason:
@@ -118,7 +114,7 @@ class WorkerMonitor:
         self._deaths += 1
         if not worker.exit_reason:
             self._send(worker.pid, signal.SIGKILL)
-        if worker.model in {"", SERVER} or not self._replaces:
+        if worker.model in {"", SERVER}:
             raise ServerError(f"process {worker.pid} cannot be replaced alone")
         if not self._reload.is_loading(worker.model):
             self._replace(worker.model)

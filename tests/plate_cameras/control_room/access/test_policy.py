@@ -19,7 +19,7 @@ from orchestrator.serving.gateway.policy import clients
 from orchestrator.serving.gateway.policy.clients import Client
 from plate_cameras.configuration import ControlRoomSettings, Store
 from plate_cameras.control_room.access import policy
-from plate_cameras.control_room.access.own_pages import SENT_HEADERS, is_direct
+from plate_cameras.control_room.access.browser_requests import SENT_HEADERS, is_direct
 from plate_cameras.control_room.access.policy import AccessPolicy, Entrance
 from plate_cameras.control_room.access.principals import Role
 from plate_cameras.store.errors import StoreUnavailable

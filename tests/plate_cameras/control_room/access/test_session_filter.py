@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from plate_cameras.control_room.access.session_filter import SessionFilter
+from plate_cameras.control_room.access.logins import SessionFilter
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.people.sessions import digest_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES
-from plate_cameras.control_room.pages import html
-from plate_cameras.control_room.pages.html import PAGES, Page, read_room_texts, render_page
+from plate_cameras.control_room.pages import routes as html
+from plate_cameras.control_room.pages.routes import PAGES, Page, read_room_texts, render_page
 from plate_cameras.gates.reasons import REASONS
 from tests.serving.gateway.http.html_reader import Reader
 

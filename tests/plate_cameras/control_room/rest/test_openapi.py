@@ -15,8 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.options import Limits
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
-from plate_cameras.control_room.rest.openapi import describe
-from plate_cameras.control_room.rest.routes import rest_routes
+from plate_cameras.control_room.rest.routes import describe, rest_routes
 from tests.plate_cameras.control_room.access.rooms import open_room
 from tests.plate_cameras.control_room.rest.rooms import Room
 from tests.plate_cameras.store.stored_events import make_event

@@ -11,7 +11,7 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from plate_cameras.control_room.rest import csv_export
-from plate_cameras.events import describe_pass
+from plate_cameras.passes import describe_pass
 from tests.plate_cameras.control_room.rest.rooms import VIEWER, Room
 from tests.plate_cameras.store.stored_events import make_event
 

@@ -9,8 +9,7 @@ import pytest
 
 from orchestrator.errors import ParameterError
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
-from plate_cameras.control_room.rest.openapi import describe
-from plate_cameras.control_room.rest.routes import rest_routes
+from plate_cameras.control_room.rest.routes import describe, rest_routes
 from plate_cameras.store.people import people
 from plate_cameras.store.people.people import Person
 from tests.plate_cameras.control_room.rest.rooms import Room

@@ -4,8 +4,8 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import address_of, find_here, parse_address
+from plate_cameras.sources.status import Limits
 
 SECRET = "s3cret"
 

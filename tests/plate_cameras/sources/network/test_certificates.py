@@ -10,7 +10,7 @@ import pytest
 
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 from tests.client.certificates import Certificate, make_certificate
 from tests.plate_cameras.clips import street
 from tests.plate_cameras.servers import check_gstreamer, http_camera, rtsp_camera

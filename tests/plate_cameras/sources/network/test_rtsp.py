@@ -15,7 +15,7 @@ from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame
 from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.sources.limits import Limits
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.servers import RtspCamera, check_gstreamer, rtsp_camera
 from tests.plate_cameras.sources.network.two_minutes import COUNT, RATE, read_number, write_clip
 from tests.plate_cameras.streams import take, take_until, wait

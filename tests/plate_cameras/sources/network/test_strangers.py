@@ -9,10 +9,10 @@ import pytest
 
 from plate_cameras.configuration import Camera
 from plate_cameras.sources.capture import Capture
-from plate_cameras.sources.limits import Limits
 from plate_cameras.sources.network.addresses import address_of
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.snapshots import SnapshotCapture
+from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import encode, street
 from tests.plate_cameras.sources.hostile_cameras import (
     SDP,

@@ -63,9 +63,8 @@ def test_a_plate_is_exported_into_a_folder(filled: PassStore, tmp_path: Path) ->
     assert crop.read_bytes() == b"crop a"
 
 
-def test_a_search_is_exported_into_a_zip_file(filled: PassStore, tmp_path: Path) -> None:
-    query = PassQuery("A12*")
-    assert filled.export(query, tmp_path / "out.zip", REQUESTER) == 2
+def test_a_plate_is_exported_into_a_zip_file(filled: PassStore, tmp_path: Path) -> None:
+    assert filled.export_plate("A123BC77", tmp_path / "out.zip", REQUESTER) == 2
 
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         assert len(archive.read("passes.jsonl").splitlines()) == 2
@@ -76,20 +75,18 @@ def test_an_export_does_not_replace_a_file(filled: PassStore, tmp_path: Path) ->
     (tmp_path / "out.zip").touch()
 
     with pytest.raises(StoreError, match="exists"):
-        filled.export(PassQuery(), tmp_path / "out.zip", REQUESTER)
+        filled.export_plate("A123BC77", tmp_path / "out.zip", REQUESTER)
 
 
 def test_each_question_is_recorded(filled: PassStore, url: str, tmp_path: Path) -> None:
     filled.search(PassQuery("A12*", cameras=("gate",)), REQUESTER)
     filled.get("a", REQUESTER)
-    filled.export(PassQuery("A123BC77"), tmp_path / "search", REQUESTER)
     filled.export_plate("A123BC77", tmp_path / "plate", REQUESTER)
     filled.delete_plate("A123BC77", REQUESTER)
 
     assert read_audit(url) == [
         ("officer", "case 12", "search", {"text": "A12*", "cameras": ["gate"]}, 2),
         ("officer", "case 12", "get", {"id": "a"}, 1),
-        ("officer", "case 12", "export", {"text": "deleted"}, 1),
         ("officer", "case 12", "export plate", {"text": "deleted"}, 2),
         ("officer", "case 12", "delete plate", {}, 2),
     ]

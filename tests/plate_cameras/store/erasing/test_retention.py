@@ -17,7 +17,7 @@ from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.tables.ages import Moment
+from plate_cameras.store.tables.store_clock import Moment
 from tests.plate_cameras.store.stored_events import (
     DAY_S,
     NOW_S,

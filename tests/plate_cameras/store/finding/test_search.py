@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera
-from plate_cameras.store.finding import pass_finder, search_statements
+from plate_cameras.store.finding import search as pass_finder
+from plate_cameras.store.finding import search_statements
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
 from plate_cameras.store.finding.text_patterns import TextCondition
 from plate_cameras.store.lists.list_lookup import ListEntry

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plate_cameras.store.finding import pass_finder
+from plate_cameras.store.finding import search as pass_finder
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery
 from plate_cameras.store.pass_store import PassStore
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event

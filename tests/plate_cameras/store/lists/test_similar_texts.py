@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from plate_cameras.store.lists.similar_texts import SimilarTexts
+from plate_cameras.store.lists.list_lookup import SimilarTexts
 from tests.fuzzing.profiles import quick
 
 texts = st.text("AB1", max_size=9)

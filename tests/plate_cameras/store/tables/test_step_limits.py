@@ -18,7 +18,7 @@ from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
-from plate_cameras.store.tables.step_limits import StepLimits, shut_down
+from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
 from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
 from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
 from tests.waiting import until

@@ -8,8 +8,7 @@ import pytest
 
 from plate_cameras.passes import LeaseClaim
 from plate_cameras.store.errors import RejectedValue
-from plate_cameras.store.writing.addressed_events import AddressedEvent
-from plate_cameras.store.writing.event_codec import decode, encode
+from plate_cameras.store.writing.addressed_events import AddressedEvent, decode, encode
 from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 EVENT = AddressedEvent(make_event("a"), ("webhook", "file"), NOW_S)

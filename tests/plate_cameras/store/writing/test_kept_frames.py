@@ -9,7 +9,7 @@ import pytest
 from plate_cameras.configuration import Store
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.factory import open_store
-from plate_cameras.store.writing.kept_frames import KeptFrames
+from plate_cameras.store.store_parts import KeptFrames
 from tests.plate_cameras.store.stored_events import REQUESTER, make_event
 from workshop.rendering.scenery import Scene, scene
 

@@ -45,8 +45,8 @@ def test_a_picture_returns_until_it_is_removed(pictures: PictureStore) -> None:
     put_all(pictures, [JPEG, JPEG, b""])
     assert pictures.get(DIGEST) == JPEG
 
-    pictures.remove(DIGEST)
-    pictures.remove(DIGEST)
+    pictures.remove_all([DIGEST])
+    pictures.remove_all([DIGEST])
     with pytest.raises(UnknownName, match=DIGEST.hex()):
         pictures.get(DIGEST)
 
@@ -101,7 +101,7 @@ class SilentStorage:
     [
         pytest.param(lambda pictures: put_all(pictures, [JPEG, b"another"]), id="put"),
         pytest.param(lambda pictures: pictures.get(DIGEST), id="get"),
-        pytest.param(lambda pictures: pictures.remove(DIGEST), id="remove"),
+        pytest.param(lambda pictures: pictures.remove_all([DIGEST]), id="remove"),
     ],
 )
 def test_a_storage_that_does_not_answer_counts_as_away(
@@ -129,7 +129,7 @@ def test_errors_of_the_disk_are_those_of_the_store(
     with pytest.raises(StoreUnavailable, match="the disk fails"):
         pictures.get(DIGEST)
     with pytest.raises(StoreUnavailable, match="the disk fails"):
-        pictures.remove(DIGEST)
+        pictures.remove_all([DIGEST])
     with pytest.raises(StoreUnavailable, match="the disk fails"):
         list(pictures.old(4e9))
 

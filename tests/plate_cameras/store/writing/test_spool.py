@@ -13,10 +13,9 @@ import pytest
 
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.factory import open_own_spool
-from plate_cameras.store.tables.ages import Age
+from plate_cameras.store.tables.store_clock import Age
 from plate_cameras.store.writing import durable_files
-from plate_cameras.store.writing.addressed_events import AddressedEvent
-from plate_cameras.store.writing.event_codec import encode
+from plate_cameras.store.writing.addressed_events import AddressedEvent, encode
 from plate_cameras.store.writing.spool import Spool, SpoolInUse
 from tests.plate_cameras.store.stored_events import NOW_S, Kind, make_event
 
@@ -180,7 +179,7 @@ def test_an_error_after_the_renaming_leaves_no_file(
             raise OSError(errno.EIO, "input/output error")
 
     with monkeypatch.context() as broken:
-        broken.setattr(durable_files.os, "fsync", sync)
+        broken.setattr(os, "fsync", sync)
         with pytest.raises(StoreUnavailable):
             spool.put([event("a")])
     assert (len(spool), list(tmp_path.glob("*.event"))) == (0, [])

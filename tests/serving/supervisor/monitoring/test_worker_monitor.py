@@ -101,7 +101,6 @@ class Story:
     heartbeats: FakeHeartbeats = field(default_factory=FakeHeartbeats)
     events: list[Event] = field(default_factory=list)
     signals: list[tuple[int, int]] = field(default_factory=list)
-    replaces: bool = True
 
     def __post_init__(self) -> None:
         self.monitor = WorkerMonitor(
@@ -110,7 +109,6 @@ class Story:
             heartbeats=self.heartbeats,
             log=ServerLog(),
             notify=self.events.append,
-            replaces=self.replaces,
             clock=lambda: self.now,
             send=lambda pid, number: self.signals.append((pid, number)),
         )
@@ -152,17 +150,6 @@ def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story,
     story.reload.loaded = ["stn"]
     story.check_for(0.25)
     assert story.events[1:] == [WorkersReplaced("stn")]
-
-
-def test_where_workers_are_not_replaced_alone_the_server_must_be_restarted(caplog) -> None:
-    story = Story(replaces=False)
-    story.workers.add(1)
-    assert story.monitor.check()
-    story.workers.die(1)
-    assert not story.monitor.check()
-    assert story.events == [WorkerDied("stn", "SIGKILL", is_last=True)]
-    assert story.reload.started == []
-    assert caplog.messages[-1] == "process 1 cannot be replaced alone"
 
 
 def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) -> None:

@@ -3,15 +3,18 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
+from orchestrator.networks.options import CapacityOptions
 from workshop.benchmarks.bench.plan import (
     GRPC,
     HTTP_ENCODED,
     HTTP_RAW,
     IN_PROCESS,
+    PEERS,
     TRANSPORTS,
     Address,
     Plan,
     choose_transports,
+    list_keys,
     locate,
     parse_numbers,
 )
@@ -36,8 +39,16 @@ def test_numbers_are_parsed_and_other_text_is_refused(text: str) -> None:
         pytest.param({"transports": ("pigeon",)}, "transport: wanted .*, got pigeon", id="pigeon"),
         pytest.param({"seconds": 0.0}, "seconds: wanted 0.1 to 3600, got 0", id="no time"),
         pytest.param({"rounds": 0}, "rounds: wanted 1 to 1000, got 0", id="no rounds"),
-        pytest.param({"address": THERE, "repository": OUT}, "repository, .* wanted", id="models"),
-        pytest.param({"address": THERE, "pictures": 2}, "pictures: wanted without", id="whose"),
+        pytest.param(
+            {"address": THERE, "server": CapacityOptions(repository=OUT)},
+            "repository, .* wanted",
+            id="models",
+        ),
+        pytest.param(
+            {"address": THERE, "server": CapacityOptions(pictures=2)},
+            "pictures: wanted without",
+            id="whose",
+        ),
         pytest.param({"address": Address("a:1"), "transports": (GRPC,)}, "grpc-url:", id="where"),
     ],
 )
@@ -67,3 +78,19 @@ def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None
     assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
     assert choose_transports(locate("here:1", None, None)) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
     assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
+
+
+def test_peers_take_the_place_of_transports_and_every_server_gets_every_load() -> None:
+    plan = Plan(out=OUT, transports=PEERS, concurrencies=(4, 1))
+    cells = list_keys(plan, ("a",))
+    assert {(key.transport, key.concurrency) for key in cells} == {
+        (server, count) for server in PEERS for count in (1, 4)
+    }
+    with pytest.raises(SettingsError, match="transport: wanted some of http-raw"):
+        Plan(out=OUT, transports=("Triton",))
+
+
+def test_a_report_has_the_options_that_are_not_the_usual_ones() -> None:
+    plan = Plan(out=OUT, server=CapacityOptions(device="cpu", weights=OUT, cuda_graphs=True))
+    assert plan.conditions.options == {"weights": "bench", "device": "cpu", "cuda_graphs": "True"}
+    assert Plan(out=OUT).conditions.options == {}

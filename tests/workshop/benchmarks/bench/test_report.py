@@ -11,7 +11,7 @@ from workshop.benchmarks.bench import run
 from workshop.benchmarks.bench.plan import Key, Plan, list_keys
 from workshop.benchmarks.bench.report import BenchReport
 from workshop.benchmarks.bench.server import ServerFacts
-from workshop.benchmarks.bench.session import Results
+from workshop.benchmarks.bench.session import IdleServer, Results
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.processes import Peaks
 from workshop.reporting.files import read_report
@@ -46,15 +46,17 @@ def bench(monkeypatch, tmp_path: Path):
         out: str = "new",
         named: bool = True,
         plotted: bool = False,
+        servers: tuple[IdleServer, ...] = (),
         **changed: object,
     ):
-        def measure(plan: Plan, pictures: list) -> Results:
+        def measure(plan: Plan, pictures: list, _start: object) -> Results:
             names = [picture.name for picture in pictures]
             return Results(
                 rounds={
                     key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
                 },
-                server=ServerFacts("2.51.0", {}, "cpu", plan.engine),
+                server=ServerFacts("2.51.0", {}, "cpu", plan.server.engine.value),
+                servers=servers,
                 ended=ended,
                 rounds_done=plan.rounds,
             )
@@ -79,7 +81,7 @@ def test_figures_are_printed(bench) -> None:
     assert result.exit_code == 0
     printed = lines(result)
     assert "served / in process, x16 1.00" in printed
-    assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.62 1000 40.0" in printed
+    assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.40 0.62 1000 40.0" in printed
     assert "0 plates in-process x4 3.00 0.00 0.00 0.00 0.00 0.00 0.00 3.00" in printed
 
 
@@ -103,7 +105,7 @@ def test_an_interrupted_run_reports_what_it_has(bench) -> None:
     result = bench("--transport", "grpc", ended="interrupted", plotted=True, latencies_ms=())
     assert result.exit_code == 1
     assert "the run ended early: interrupted" in result.stdout
-    assert "0 plates grpc x1 0 0 0 0 0.00 - - - - 1000 40.0" in lines(result)
+    assert "0 plates grpc x1 0 0 0 0 0.00 - - - - - 1000 40.0" in lines(result)
 
 
 def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
@@ -112,7 +114,9 @@ def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
     result = bench("--against", old, "--seconds", "3", ms=50.0, seconds=1.0)
     printed = lines(result)
     assert "grpc 2.00 0.50 1.00" in printed
-    cell = "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.62 1000 40.0 2.00 0.50 1.00"
+    cell = (
+        "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.80 0.62 1000 40.0 2.00 0.50 1.00"
+    )
     assert cell in printed
 
 
@@ -139,6 +143,24 @@ def test_bad_input_is_one_sentence(bench, arguments: tuple, message: str) -> Non
     result = bench(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_peers_are_compared_by_ratios_and_by_what_they_hold(bench, tmp_path: Path) -> None:
+    idle = (IdleServer("FastAPI", "0.165.0", 3, 250_000_000),)
+    result = bench("--peers", servers=idle)
+    assert result.exit_code == 0
+    printed = lines(result)
+    assert "Triton / FastAPI, x16 1.00" in printed
+    assert "p99 / p50, gateway REST, x4 1.00" in printed
+    assert "FastAPI 0.165.0 3 250" in printed
+    assert read_report(BenchReport, tmp_path / "new" / "report.json").servers == idle
+
+
+@pytest.mark.parametrize("option", [("--full",), ("--url", "x:1"), ("--transport", "grpc")])
+def test_peers_refuse_options_of_transports(bench, option: tuple[str, ...]) -> None:
+    result = bench("--peers", *option)
+    assert result.exit_code == 2
+    assert f"peers: wanted without {option[0]}" in result.stderr
 
 
 def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class FakeStart:
     @contextmanager
     def __call__(self, plan: Plan, pictures: list[Picture]) -> Iterator[Session]:
         try:
-            yield Session(None, self.worker, {picture.name: picture for picture in pictures})
+            yield Session({}, self.worker, {picture.name: picture for picture in pictures})
         finally:
             self.is_stopped = True
 

@@ -31,7 +31,7 @@ def test_a_fault_that_nobody_noticed_is_over_when_all_processes_are_there() -> N
     assert row.counts == Counts(sent=3, answered=3, longest_s=0.5)
     assert (row.usual_rate, row.usual_longest_s) == (1.0, 0.5)
     assert row.recover_s == 1.0
-    assert row.is_kept
+    assert not row.broken
 
 
 def test_refused_calls_are_counted_by_what_refused_them() -> None:
@@ -39,14 +39,14 @@ def test_refused_calls_are_counted_by_what_refused_them() -> None:
     row = judge(seen(*refused, *refused[:1]), STRICT)
     assert row.counts.refused == {"503": 2, "UNAVAILABLE": 1}
     assert row.broken == ("3 calls refused",)
-    assert judge(seen(*refused), replace(STRICT, may_refuse=True)).is_kept
+    assert not judge(seen(*refused), replace(STRICT, may_refuse=True)).broken
 
 
 def test_a_lost_call_is_no_refused_one() -> None:
     row = judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), STRICT)
     assert (row.counts.lost, row.counts.refused) == (1, {})
     assert row.broken == ("1 calls lost",)
-    assert judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), replace(STRICT, may_lose=True)).is_kept
+    assert not judge(seen(Call("rest", 0, 2.0, 2.1, LOST)), replace(STRICT, may_lose=True)).broken
 
 
 def test_a_fault_that_was_undone_recovers_from_then_on_or_breaks_its_promise() -> None:

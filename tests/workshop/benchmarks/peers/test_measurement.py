@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -12,20 +13,14 @@ import pytest
 
 from orchestrator.errors import ModelError, ServerError
 from orchestrator.plates import Plate, Plates
-from workshop.benchmarks.bench.plan import Address
-from workshop.benchmarks.bench.server import MeasuredServer, ServerFacts
 from workshop.benchmarks.load.requests import rest
 from workshop.benchmarks.peers.answers import read_peer
-from workshop.benchmarks.peers.cells import Cell
-from workshop.benchmarks.peers.measurement import Session, measure_server
-from workshop.benchmarks.peers.servers import ComparedServer, ComparedServers
-from workshop.benchmarks.peers.settings import PeerSettings
+from workshop.benchmarks.peers.servers import ComparedServer
+from workshop.benchmarks.peers.session import check_answers
 from workshop.benchmarks.pictures import Picture
 
 PLATES = Plates((Plate((1.0, 2.0, 30.0, 40.0), text="A001AA77"),))
 STREET = Picture("street", b"picture", np.zeros((2, 2, 3), np.uint8))
-SETTINGS = PeerSettings("weights", "torchscript", {}, workers=1)
-TRITON = MeasuredServer(Address(""), ServerFacts("2.51.0", {}))
 CALL_CPU_S = 0.03
 """CPU seconds of a call: more than the hundredth of a second in which the kernel counts them."""
 
@@ -78,13 +73,8 @@ def server() -> Iterator[ComparedServer]:
         http.shutdown()
 
 
-def session(server: ComparedServer, worker: FakeWorker) -> Session:
-    compared = ComparedServers(TRITON, SETTINGS, (server,))
-    return Session(compared, worker, {STREET.name: STREET})
-
-
 def test_a_server_is_measured_with_its_processes(server: ComparedServer) -> None:
-    measured = measure_server(server, b"picture", Cell("street", "FastAPI", 2), 0.1)
+    measured = server.target.measure(STREET, 2, 0.1)
     assert (measured.plates, measured.errors) == (1, 0)
     assert len(measured.latencies_ms) >= 2
     assert min(measured.cpu_s.server, measured.cpu_s.client) > 0
@@ -92,14 +82,19 @@ def test_a_server_is_measured_with_its_processes(server: ComparedServer) -> None
 
 
 def test_failed_calls_are_errors(server: ComparedServer) -> None:
-    measured = measure_server(server, b"", Cell("street", "FastAPI", 1), 0.1)
+    measured = server.target.measure(replace(STREET, encoded=b""), 1, 0.1)
     assert measured.errors > 0
     assert measured.first_error.startswith("400: ")
     with pytest.raises(ServerError, match="FastAPI: wanted plates, got 400"):
         server.answer(b"")
 
 
+def test_a_server_that_has_ended_ends_the_measurement(server: ComparedServer) -> None:
+    with pytest.raises(ServerError, match="it is gone"):
+        replace(server, describe_end=lambda: "it is gone").target.measure(STREET, 1, 0.1)
+
+
 def test_a_run_goes_on_only_if_all_answers_are_alike(server: ComparedServer) -> None:
-    session(server, FakeWorker(PLATES)).check_answers()
-    with pytest.raises(ModelError, match="FastAPI, street: wanted 0 plates, got 1"):
-        session(server, FakeWorker(Plates())).check_answers()
+    check_answers([server], FakeWorker(PLATES), STREET)
+    with pytest.raises(ModelError, match="FastAPI, street: plates: wanted 0, got 1"):
+        check_answers([server], FakeWorker(Plates()), STREET)

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import DataError, SettingsError
 from workshop.benchmarks.soak.command import Plan
 from workshop.benchmarks.soak.diagrams import MAX_POINTS, plot_samples, thin
-from workshop.benchmarks.soak.files import insert, publish, write_samples
+from workshop.benchmarks.soak.files import publish, write_samples
 from workshop.benchmarks.soak.report import (
     SoakReport,
     judge_latency,
@@ -118,29 +118,17 @@ def test_a_long_curve_is_thinned_by_medians_and_gaps_are_left_out() -> None:
     assert (len(x), x[0], set(y)) == (MAX_POINTS - 1, 7, {1.0})
 
 
-@pytest.mark.parametrize(
-    ("page", "wanted"),
-    [
-        pytest.param(
-            "# Page\n<!-- a -->\nold\n<!-- end of a -->\nmore\n",
-            "# Page\n<!-- a -->\nnew\n<!-- end of a -->\nmore\n",
-            id="in its place",
-        ),
-        pytest.param("# Page\n", "# Page\n\n<!-- a -->\nnew\n<!-- end of a -->\n", id="at the end"),
-    ],
-)
-def test_a_section_is_put_into_a_page(page: str, wanted: str) -> None:
-    assert insert(page, "a", "new\n") == wanted
-
-
 def test_a_run_is_published_beside_its_page(tmp_path: Path) -> None:
-    plan = Plan(tmp_path / "out", calls=10_000, publish=tmp_path / "soak.png")
+    plan = Plan(out=tmp_path / "out", calls=10_000, publish=tmp_path / "soak.png")
     plan.out.mkdir()
     (plan.out / "soak.png").write_bytes(b"a plot")
     report = report_of(samples())
-    with pytest.raises(DataError, match=r"soak\.md: wanted a page"):
+    with pytest.raises(DataError, match=r"soak\.md: No such file"):
         publish(report, plan)
     (tmp_path / "soak.md").write_text("# Soak\n")
+    with pytest.raises(DataError, match="wanted the part soak, got none"):
+        publish(report, plan)
+    (tmp_path / "soak.md").write_text("<!-- figures: soak -->\nold\n<!-- end of figures -->\n")
     publish(report, plan)
     page = (tmp_path / "soak.md").read_text()
     assert (tmp_path / "soak.png").read_bytes() == b"a plot"
@@ -151,13 +139,17 @@ def test_a_run_is_published_beside_its_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        pytest.param({}, "wanted --calls or --minutes", id="neither"),
         pytest.param({"calls": 1, "minutes": 1}, "wanted --calls or --minutes", id="both"),
         pytest.param({"calls": 0}, "calls: wanted 1", id="no calls"),
         pytest.param({"calls": 1, "callers": 0}, "callers: wanted 1", id="no callers"),
-        pytest.param({"minutes": 1, "every_s": 0}, "every: wanted", id="no time between"),
+        pytest.param({"minutes": 1, "every_s": 0}, "every_s: wanted", id="no time between"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(given: dict[str, float], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        Plan(Path("out"), **given)
+        Plan(**given).check()
+
+
+def test_without_a_length_a_run_has_a_thousand_calls() -> None:
+    assert (Plan().most_calls, Plan().length) == (1000, "1,000 calls")
+    assert (Plan(minutes=2).most_calls, Plan(minutes=2).length) == (None, "2 minutes")

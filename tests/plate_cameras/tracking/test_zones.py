@@ -1,7 +1,7 @@
 import pytest
 
 from plate_cameras.configuration import Camera, Line, Zone
-from plate_cameras.zones import contains, find_zones, is_watched, meets, side_of
+from plate_cameras.tracking.zones import contains, find_zones, is_watched, meets, side_of
 
 SQUARE = ((0.2, 0.2), (0.6, 0.2), (0.6, 0.6), (0.2, 0.6))
 BAY = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.0, 1.0))

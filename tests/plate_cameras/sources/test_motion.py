@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plate_cameras.configuration import Camera, Zone
-from plate_cameras.motion import LUMA_WH, MotionGate, region_of_motion
+from plate_cameras.sources.motion import LUMA_WH, MotionGate, region_of_motion
 
 STEP_S = 0.2
 EVERYWHERE = np.ones(LUMA_WH[::-1], np.bool_)

@@ -1,0 +1,192 @@
+"""Parts of CAMERAS.toml: upper numbers, the hours of a week, and gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, time
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import SettingsError
+from orchestrator.host.network_addresses import check_address
+from orchestrator.host.toml_files import check_range, show
+
+MAX_CAMERAS = 2000
+MAX_GATES = 200
+MAX_SINKS = 100
+MAX_AREAS = 100
+"""Largest number of zones, lines or masks of a camera."""
+MAX_POINTS = 1000
+"""Largest number of points of a zone or mask."""
+MAX_ITEMS = 100
+"""Largest number of items of each other list or table, for example the lists of a camera."""
+MAX_CHARACTERS = 4096
+"""Largest number of characters of a text."""
+SIZE = "size"
+
+
+def at_most(most: int) -> Mapping[str, Any]:
+    """Return the metadata of a field that may have so many items, and not `MAX_ITEMS`."""
+    return {SIZE: most}
+
+
+def check_sizes(settings: Any) -> None:
+    """Check the number of items and characters of each field of a dataclass.
+
+    Raises:
+        SettingsError: A field has too many.
+    """
+    for part in fields(settings):
+        value = getattr(settings, part.name)
+        if isinstance(value, (tuple, Mapping)):
+            most = part.metadata.get(SIZE, MAX_ITEMS)
+            if len(value) > most:
+                raise SettingsError(f"{part.name}: wanted at most {most}, got {len(value)}")
+        items = value if isinstance(value, tuple) else [value]
+        if isinstance(value, Mapping):
+            items = [*value, *value.values()]
+        for item in items:
+            if isinstance(item, (str, Path)) and len(str(item)) > MAX_CHARACTERS:
+                wanted, got = f"at most {MAX_CHARACTERS} characters", len(str(item))
+                raise SettingsError(f"{part.name}: wanted {wanted}, got {got}")
+
+
+def check_name(name: str) -> None:
+    """Check the name of a part, which logs and pages show.
+
+    Raises:
+        SettingsError: It is empty, too long, or not printable.
+    """
+    if not name or len(name) > 100 or not name.isprintable():
+        raise SettingsError(f"name: wanted 1 to 100 printable characters, got {show(name)}")
+
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The hours in which a camera is watched or a gate opens, by the machine's local time.
+
+    Attributes:
+        days: Days of the week, `mon` to `sun`.
+        start: First minute, `HH:MM`.
+        end: First minute after it, `HH:MM`; before `start` if the hours go past midnight.
+    """
+
+    days: tuple[str, ...] = DAYS
+    start: str = "00:00"
+    end: str = "24:00"
+
+    def __post_init__(self) -> None:
+        for day in self.days:
+            if day not in DAYS:
+                raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {show(day)}")
+        to_minutes(self.start), to_minutes(self.end)
+        check_sizes(self)
+
+
+def to_minutes(text: str) -> int:
+    """Return the minutes from midnight to a time of the form `HH:MM`; `24:00` ends a day.
+
+    Raises:
+        SettingsError: The text has another form.
+    """
+    if text == "24:00":
+        return 24 * 60
+    try:
+        at = time.fromisoformat(text)
+    except ValueError as error:
+        raise SettingsError(f"schedule: wanted a time HH:MM, got {show(text)}") from error
+    return at.hour * 60 + at.minute
+
+
+def is_watched(schedule: Schedule, at: datetime) -> bool:
+    """Tell whether a camera is watched at a local time.
+
+    Hours past midnight belong to the day on which they start. If `start` and `end` are the same,
+    the camera is watched for 24 hours from `start`.
+    """
+    start, end = to_minutes(schedule.start), to_minutes(schedule.end)
+    minute = at.hour * 60 + at.minute
+    today, yesterday = DAYS[at.weekday()], DAYS[at.weekday() - 1]
+    if start < end:
+        return today in schedule.days and start <= minute < end
+    return (today in schedule.days and minute >= start) or (
+        yesterday in schedule.days and minute < end
+    )
+
+
+TYPES = ("http", "onvif", "modbus")
+DIRECTIONS = ("", "towards", "away")
+SIDES = ("", "left", "right")
+DAY_S = 86400.0
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A barrier or door that opens for the plates of lists.
+
+    Every condition that is given must hold.
+
+    Attributes:
+        name: Unique name of the gate.
+        type: Kind of its relay: `http`, `onvif` or `modbus`.
+        url: Address of the relay.
+        cameras: Names of the cameras whose passes may open it.
+        lists: Names of the lists whose plates may open it.
+        zones: Names of zones; the plate was seen in one of them.
+        direction: `towards` or `away`; empty for any.
+        lines: Names of lines; the plate has crossed one of them.
+        side: `left` or `right`, the side on which it arrived at the last crossing; empty for any.
+        schedule: Hours in which it opens.
+        agreement_threshold: Least score of the text; the camera's counts if that is higher.
+        fuzzy: True if a text that differs from an entry may open it, where the entry allows edits.
+        hold_off_s: Time after an opening in which it does not open for the same plate.
+        open_s: Time that it stays open, in which no other vehicle triggers it.
+        pulse_s: Time after which the relay is switched off, if it does not do that by itself.
+        stale_lists_s: Longest time that lists are used while the database is away.
+        options: More settings of its type. `env:NAME` takes the value of an environment variable.
+    """
+
+    name: str
+    type: str
+    url: str = field(repr=False)
+    cameras: tuple[str, ...]
+    lists: tuple[str, ...]
+    zones: tuple[str, ...] = ()
+    direction: str = ""
+    lines: tuple[str, ...] = ()
+    side: str = ""
+    schedule: Schedule = field(default_factory=Schedule)
+    agreement_threshold: float = 0.0
+    fuzzy: bool = False
+    hold_off_s: float = 60.0
+    open_s: float = 5.0
+    pulse_s: float = 1.0
+    stale_lists_s: float = DAY_S
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        where = f"gate {self.name}: "
+        check_name(self.name)
+        check_address(f"{where}url", self.url)
+        for name, known in (("type", TYPES), ("direction", DIRECTIONS), ("side", SIDES)):
+            if (value := getattr(self, name)) not in known:
+                wanted = ", ".join(filter(None, known))
+                raise SettingsError(f"{where}{name}: wanted {wanted}, got {show(value)}")
+        for name in ("cameras", "lists"):
+            if not getattr(self, name):
+                raise SettingsError(f"{where}{name}: wanted at least one, got none")
+        if self.side and not self.lines:
+            raise SettingsError(f"{where}side: wanted lines beside it, got none")
+        self._check_ranges(where)
+
+    def _check_ranges(self, where: str) -> None:
+        check_range(f"{where}agreement_threshold", self.agreement_threshold, 0, 1)
+        check_range(f"{where}hold_off_s", self.hold_off_s, 0, DAY_S)
+        check_range(f"{where}open_s", self.open_s, 0, 600)
+        check_range(f"{where}pulse_s", self.pulse_s, 0.1, 60)
+        check_range(f"{where}stale_lists_s", self.stale_lists_s, 5, 365 * DAY_S)
