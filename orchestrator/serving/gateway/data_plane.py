@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.contract import MODEL
+from orchestrator.contract import MODEL, PROBE
 from orchestrator.errors import RequestError
 from orchestrator.host.canary import read_canary
 from orchestrator.host.distribution import read_version
@@ -107,7 +107,7 @@ class DataPlane:
         if not self.options.has_plates:
             return Canary(self.triton.ping)
         picture = read_canary(self.options.canary)
-        return Canary(plate_reading(self.triton.infer, picture.file), picture.text)
+        return Canary(plate_reading(self.triton.retries.infer, picture.file), picture.text)
 
     @asynccontextmanager
     async def admit(
@@ -194,7 +194,7 @@ class DataPlane:
             PlateError: The request is rejected, or not answered.
         """
         call.model, call.id = request.model, call.id or request.id
-        if request.is_probe:
+        if request.id == PROBE:
             raise RequestError(f"id: wanted any but that of health checks, got {request.id!r}")
         check_served(request.model, request.version, self._served)
         request = take_timeout(request) if request.parameters else request
@@ -204,7 +204,7 @@ class DataPlane:
         else:
             checked = check(request, self.limits)
         async with self.admission.queue(call, checked.cost):
-            response = await self.triton.infer(checked)
+            response = await self.triton.retries.infer(checked)
         call.plates += count_plates(response)
         return response
 
