@@ -27,7 +27,7 @@ from orchestrator.serving.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
-from orchestrator.serving.gateway.ops.audit import Audit
+from orchestrator.serving.gateway.ops.audit import Audit, Entry
 from orchestrator.serving.gateway.ops.metrics import Metrics
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.admission import Admission
@@ -132,7 +132,8 @@ class DataPlane:
             PlateError: The caller or its call is rejected.
         """
         begun = time.monotonic()
-        address = self.proxies.client_of(address, headers)
+        if self.options.trusted_proxies:
+            address = self.proxies.client_of(address, headers)
         call = Call(client_at(address, self.limits), kind=kind, address=address)
         outcome = CANCELLED  # unless the call ends otherwise
         try:
@@ -141,7 +142,7 @@ class DataPlane:
             try:
                 yield call
             finally:
-                self.admission.leave(call)
+                self.admission.slots.remove(call)
             outcome = ANSWERED
         except Exception as error:
             outcome = self._outcome_of(kind, error)
@@ -181,7 +182,17 @@ class DataPlane:
         return outcome
 
     def _note(self, protocol: str, call: Call, outcome: Outcome, seconds: float) -> None:
-        entry = call.to_entry(outcome, seconds)
+        entry = Entry(
+            client=call.client.name,
+            kind=call.kind,
+            model=call.model,
+            id=call.id,
+            status=outcome.status,
+            reason=outcome.reason,
+            ms=1e3 * seconds,
+            bytes=call.size,
+            plates=call.plates,
+        )
         self.metrics.note(protocol, entry)
         is_written = call.is_audited or outcome is not ANSWERED
         if is_written and not self._audit.write(entry):

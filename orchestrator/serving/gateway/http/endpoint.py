@@ -67,7 +67,7 @@ class HttpRequest:
         limits, admission = self.service.limits, self.service.admission
         announced_size(self.http.headers, limits.body_bytes)
         with admission.receive(self.call):
-            return await read_body(self.http, limits, partial(admission.reserve, self.call))
+            return await read_body(self.http, limits, partial(admission.slots.reserve, self.call))
 
 
 @dataclass(frozen=True)
