@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 MAX_HELD_BYTES = 64 * 1024
 
@@ -25,12 +24,11 @@ class AnswerTransport:
         self, transport: asyncio.Transport, close: Callable[[], None], soon: Callable[..., object]
     ) -> None:
         self._transport, self._close, self._soon = transport, close, soon
+        self.get_extra_info = transport.get_extra_info
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
         self._is_closed = False
         self._parts: list[bytes] = []
         self._size = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
         if self._is_closed:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.requests import Request
@@ -81,6 +81,7 @@ class Endpoint:
         handler: Makes the response.
         identify: Finds out who calls without a key; None if such callers need one.
         ignores_keys: Calls count as calls without a key.
+        error_headers: Further headers of an error.
     """
 
     service: DataPlane
@@ -89,17 +90,13 @@ class Endpoint:
     handler: Callable[[HttpRequest], Awaitable[Response]]
     identify: Identify | None = None
     ignores_keys: bool = False
+    error_headers: Mapping[str, str] = field(default_factory=dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self.respond(Request(scope, receive))
-        scope.pop(GONE, None)  # only the answer is left to send
-        await response(scope, receive, send)
-
-    async def respond(self, request: Request) -> Response:
-        """Return the response to a request, whatever happens."""
-        task = asyncio.current_task()
+        """Answer a request, whatever happens."""
+        request, task = Request(scope, receive), asyncio.current_task()
         assert task is not None
-        request.scope[GONE] = task.cancel
+        scope[GONE] = task.cancel
         headers = request.headers.items()
         if self.ignores_keys:
             headers = [(name, text) for name, text in headers if name not in KEY_HEADERS]
@@ -109,15 +106,17 @@ class Endpoint:
         )
         try:
             async with admission as call:
-                return await self.handler(HttpRequest(request, call, self.service))
+                response = await self.handler(HttpRequest(request, call, self.service))
         except asyncio.CancelledError:
-            return CLIENT_GONE
+            response = CLIENT_GONE
         except Exception as error:
-            return self._render_error(request, outcome_of(error))
+            response = self._render_error(request, outcome_of(error))
+        scope.pop(GONE, None)  # only the answer is left to send
+        await response(scope, receive, send)
 
     def _render_error(self, request: Request, outcome: Outcome) -> Response:
         response = self.api.render_error(outcome)
-        response.headers.update(headers_of(outcome))
+        response.headers.update({**headers_of(outcome), **self.error_headers})
         if named := getattr(request.state, "request_id", ""):
             response.headers[REQUEST_ID] = named
         if outcome.status in UNREAD or outcome.reason == Evicted.reason:
