@@ -165,7 +165,9 @@ def _read_jpeg(file: bytes) -> Header | None:
         is_one_scan = False
     if not frame:
         return None
-    height, width, components = _unpack(">HHB", file, frame + 3)
+    height = int.from_bytes(file[frame + 3 : frame + 5], "big")
+    width = int.from_bytes(file[frame + 5 : frame + 7], "big")
+    components = int.from_bytes(file[frame + 7 : frame + 8], "big")
     if is_one_scan:
         return Header(width, height, exif_at=exif)
     scans = min(max(1, file.count(b"\xff\xda", frame)), MAX_SCANS)

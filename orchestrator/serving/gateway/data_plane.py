@@ -88,7 +88,8 @@ class DataPlane:
         self.admission = Admission(self.limits)
         of_one = self.limits.client_connections
         self.proxies = TrustedProxies(options.trusted_proxies)
-        self.connections = Connections(self.limits.connections, of_one, self.proxies)
+        proxies = self.proxies if options.trusted_proxies else None
+        self.connections = Connections(self.limits.connections, of_one, proxies)
         self.probes = Connections(PROBES, of_one)
         self.metrics = Metrics(self.admission.counts)
         self.is_extension_away = False

@@ -5,16 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
-from starlette.requests import Request
+import anyio
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from orchestrator.errors import Cancelled
 from orchestrator.serving.gateway.call import Call
 from orchestrator.serving.gateway.data_plane import DataPlane, Identify
-from orchestrator.serving.gateway.errors import Evicted, Outcome, outcome_of
-from orchestrator.serving.gateway.http.bodies import announced_size, read_body
+from orchestrator.serving.gateway.errors import (
+    BodyTimeout,
+    BodyTooLarge,
+    Evicted,
+    LengthRequired,
+    Outcome,
+    UnsupportedMedia,
+    outcome_of,
+)
 from orchestrator.serving.gateway.http.problem_details import headers_of
 from orchestrator.serving.gateway.http.protocol import GONE
 from orchestrator.serving.gateway.policy.authentication import KEY_HEADERS
@@ -22,8 +30,35 @@ from orchestrator.serving.gateway.policy.authentication import KEY_HEADERS
 UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of an unwanted body may still come."""
 REQUEST_ID = "x-request-id"
+MAX_CONTENT_TYPE = 8192
+"""Largest number of bytes of a content type. A parser of its options may take time for each of
+them."""
 CLIENT_GONE = Response(status_code=499)
 """Response for a client that has closed the connection."""
+
+
+def announced_size(headers: Mapping[str, str], most: int) -> int:
+    """Return the size of the body in bytes, from the headers alone.
+
+    Raises:
+        GatewayError: The size is not announced or too large, the body is compressed, or its type
+            is too long.
+    """
+    if len(kind := headers.get("content-type", "")) > MAX_CONTENT_TYPE:
+        raise UnsupportedMedia(
+            f"content-type: wanted at most {MAX_CONTENT_TYPE} bytes, got {len(kind)}"
+        )
+    encoding = headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise UnsupportedMedia(f"content-encoding: wanted none, got {encoding[:40]!r}")
+    length = headers.get("content-length", "")
+    if "transfer-encoding" in headers or not length:
+        raise LengthRequired("body: wanted Content-Length, got none; chunks are not taken")
+    if not (length.isascii() and length.isdigit()) or len(length) > 18:
+        raise LengthRequired(f"content-length: wanted a number, got {length[:40]!r}")
+    if int(length) > most:
+        raise BodyTooLarge(f"body: wanted at most {most} bytes, got {length}")
+    return int(length)
 
 
 @dataclass(frozen=True)
@@ -53,21 +88,27 @@ class HttpRequest:
     call: Call
     service: DataPlane
 
-    def name(self, request_id: str) -> None:
-        """Set the request id for the audit, and for the response if the call fails."""
-        self.call.id = self.http.state.request_id = request_id
-
     async def body(self) -> bytes:
         """Read the body and return it. Each part takes memory as it arrives.
 
         Raises:
-            PlateError: The body is too large, too slow, compressed or of unknown size, or the call
-                was evicted.
+            PlateError: The body is too large, too slow, compressed or of unknown size, the caller
+                hung up, or the call was evicted.
         """
         limits, admission = self.service.limits, self.service.admission
         announced_size(self.http.headers, limits.body_bytes)
-        with admission.receive(self.call):
-            return await read_body(self.http, limits, partial(admission.slots.reserve, self.call))
+        parts, size = list[bytes](), 0
+        try:
+            with admission.receive(self.call), anyio.fail_after(limits.body_s):
+                async for part in self.http.stream():
+                    size += len(part)
+                    admission.slots.reserve(self.call, size)
+                    parts.append(part)
+        except TimeoutError as error:
+            raise BodyTimeout(f"body: wanted all of it within {limits.body_s:g} s") from error
+        except ClientDisconnect as error:
+            raise Cancelled("the caller hung up") from error
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _unread = _lines = 0  # bytes and lines of headers that are not complete
     _body_left = 0  # bytes of the body that have not arrived
     _in_body = False
-    _is_whole = False  # the request that was parsed last
+    _has_request = False  # a whole request waits for its answer
     _discarded = -1  # bytes discarded after the end of the connection; -1 before
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -65,7 +65,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._writer = AnswerTransport(transport, self.finish, self.loop.call_soon)
         super().connection_made(self._writer)  # type: ignore[arg-type]
         peer = self.client[0] if self.client else "::"
-        is_shared = self.all.proxies.trusts(peer)
+        proxies = self.all.proxies
+        is_shared = proxies is not None and proxies.trusts(peer)
         self.address = "" if is_shared else client_at(peer, self.limits).name
         self._expect(self.limits.header_s)
         self.all.add(self)
@@ -92,7 +93,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _parse(self) -> None:
         """Parse the bytes up to the end of one request. The next request waits for its answer."""
-        while self._held and not self._has_request() and not self.transport.is_closing():
+        while self._held and not self._has_request and not self.transport.is_closing():
             is_body = self._in_body
             end = self._body_left
             if not is_body:
@@ -111,13 +112,13 @@ class GuardedProtocol(HttpToolsProtocol):
                     return
                 piece = UPGRADE.sub(b"", piece)
             super().data_received(piece)
-        self._wait_for_rest()
+        if self._held or self._unread:
+            self._wait_for_rest()
 
     def _wait_for_rest(self) -> None:
         """Limit the time and the size of a line that is not complete, or of further requests."""
         most = self.limits.header_kb * 1024
-        is_begun = bool(self._held or self._unread) and not self._in_body
-        if is_begun and not self._has_request():
+        if not self._in_body and not self._has_request:
             if self._unread + len(self._held) > most:
                 self._end(TOO_LONG)
             elif self._timer is None:
@@ -126,12 +127,8 @@ class GuardedProtocol(HttpToolsProtocol):
         elif len(self._held) > most:
             self.flow.pause_reading()
 
-    def _has_request(self) -> bool:
-        """Tell whether a whole request waits for its answer."""
-        return self._is_whole and not self._is_idle()
-
     def on_headers_complete(self) -> None:
-        self._in_body, self._is_whole, self._unread, self._lines = True, False, 0, 0
+        self._in_body, self._unread, self._lines = True, 0, 0
         self._expect(self.limits.body_s + GRACE_S)
         self.all.idle.pop(self, None)
         super().on_headers_complete()
@@ -139,18 +136,20 @@ class GuardedProtocol(HttpToolsProtocol):
         self._body_left = int(sizes[0]) if sizes else 0
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             self.cycle.keep_alive = False  # chunks are refused, and so is all that follows
-            self._is_whole = True
+            self._has_request = True
 
     def on_message_complete(self) -> None:
-        self._in_body, self._is_whole = False, True
+        self._in_body, self._has_request = False, not self.cycle.response_complete
         self._expect(None)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._has_request = False
         self._writer.flush()
         self.all.rest(self)
-        self._expect_written()
+        if self._socket.get_write_buffer_size():
+            self._expect_written()
         if self._held:
             self.loop.call_soon(self._parse)
 

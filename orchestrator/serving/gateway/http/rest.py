@@ -21,7 +21,6 @@ from orchestrator.contract import (
     OUTPUTS,
     PROBE,
     STAGE_SECONDS,
-    Arrays,
     rows_of,
     stages_of,
 )
@@ -57,7 +56,7 @@ from orchestrator.serving.gateway.http.schemas import (
     RecognizedPicture,
 )
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.protocol.arrays import to_array
+from orchestrator.serving.protocol.arrays import to_arrays
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, PictureFile
 
 Infer = Callable[[InferenceRequest], Awaitable[InferenceResponse]]
@@ -126,8 +125,7 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
         PlateError: The only picture has no answer.
     """
     call = _take_apart(sent, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
-    pictures = await _each(call, infer, RecognizedPicture, _recognized, limits.call_s)
-    return Recognition(**call.header, time=_now(), pictures=pictures)
+    return Recognition(**await _answer(call, infer, RecognizedPicture, _recognized, limits.call_s))
 
 
 async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
@@ -139,25 +137,20 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
         PlateError: The only crop has no answer.
     """
     call = _take_apart(sent, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
-    pictures = await _each(call, infer, ReadPicture, _read, limits.call_s)
-    return Readings(**call.header, time=_now(), pictures=pictures)
+    return Readings(**await _answer(call, infer, ReadPicture, _read, limits.call_s))
 
 
 def _recognized(response: InferenceResponse) -> dict[str, Any]:
-    arrays = arrays_of(response)
+    arrays = to_arrays(response.outputs)
     plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
     return {"plates": plates, "seconds": stages_of(arrays)}
 
 
 def _read(response: InferenceResponse) -> dict[str, Any]:
-    plates = rows_of(arrays_of(response), ("coordinates", *OF_A_READING), DECIMALS)
+    plates = rows_of(to_arrays(response.outputs), ("coordinates", *OF_A_READING), DECIMALS)
     if len(plates) != 1:
         raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
     return {"plate": Reading.fields_of(plates[0])}
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _take_apart(
@@ -194,22 +187,31 @@ def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(query)
 
 
-async def _each(
+async def _answer(
     call: RestCall,
     infer: Infer,
     kind: type[A],
     fields_of: Callable[[InferenceResponse], dict[str, Any]],
     within_s: float,
-) -> tuple[A | FailedPicture, ...]:
-    """Answer pictures one by one. One of several may fail alone. All share one timeout."""
+) -> dict[str, Any]:
+    """Return the fields of an answer. One of several pictures may fail alone.
+
+    All pictures share one timeout.
+    """
     answers: list[A | FailedPicture] = []
     is_single = len(call.requests) == 1
     deadline = math.inf if is_single else anyio.current_time() + within_s
-    for picture, request in zip(call.pictures, call.requests, strict=True):
+    for picture, sent in zip(call.pictures, call.requests, strict=True):
         try:
-            response = await (infer(request) if is_single else _by(deadline, infer(request)))
-            fields = fields_of(response) | _size_of(response)
-            answers.append(validated(kind, name=picture.filename, **fields))
+            response = await (infer(sent) if is_single else _by(deadline, infer(sent)))
+            fields, request = fields_of(response), response.request
+            assert request is not None
+            assert request.header is not None
+            (file,) = request.inputs
+            assert isinstance(file, PictureFile)
+            width, height = upright_wh(file.content, request.header)
+            about = {"name": picture.filename, "width": width, "height": height}
+            answers.append(validated(kind, **about, **fields))
         except Cancelled:
             raise
         except PlateError as error:
@@ -219,18 +221,8 @@ async def _each(
                 raise
             failure = Problem.model_validate(problem(outcome_of(error)))
             answers.append(FailedPicture(name=picture.filename, problem=failure))
-    return tuple(answers)
-
-
-def _size_of(response: InferenceResponse) -> dict[str, int]:
-    """Return the size of a picture that the service has read, from its header."""
-    request = response.request
-    assert request is not None
-    assert request.header is not None
-    (file,) = request.inputs
-    assert isinstance(file, PictureFile)
-    width, height = upright_wh(file.content, request.header)
-    return {"width": width, "height": height}
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return {**call.header, "time": now, "pictures": tuple(answers)}
 
 
 async def _by(deadline: float, answer: Awaitable[InferenceResponse]) -> InferenceResponse:
@@ -244,11 +236,6 @@ async def _by(deadline: float, answer: Awaitable[InferenceResponse]) -> Inferenc
     raise DeadlineExceeded(
         "form: wanted all of its pictures answered within the time of one call, got fewer"
     )
-
-
-def arrays_of(response: InferenceResponse) -> Arrays:
-    """Return the outputs of a response by their names."""
-    return {tensor.name: to_array(tensor) for tensor in response.outputs}
 
 
 def validated(kind: type[A], **values: Any) -> A:

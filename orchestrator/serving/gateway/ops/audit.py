@@ -94,12 +94,22 @@ class Audit:
             ) from error
 
     def write(self, entry: Entry) -> bool:
-        """Write a call's line. Return False if the line is lost."""
+        """Write a call's line at once, so that lines of other processes do not mix with it.
+
+        Return False if the line is lost.
+        """
         line, now_s = line_of(entry, self._now()), self._clock()
         try:
             if self._file is not None and now_s - self._looked >= LOOK_AGAIN_S:
                 self._reopen(self._file, now_s)
-            self._put(line)
+            ready = select.poll()
+            ready.register(self._opened, select.POLLOUT)
+            if not ready.poll(0):  # a full pipe; a file always takes more
+                raise BlockingIOError(0, "its reader is too slow")
+            whole = b"\n" + line if self._is_torn else line  # end the incomplete line
+            self._is_torn = os.write(self._opened, whole) < len(whole)
+            if self._is_torn:
+                raise OSError(0, "a line was cut off")
         except OSError as error:
             if not self._is_failing:
                 log.error("the audit loses lines: %s", error.strerror)
@@ -124,19 +134,6 @@ class Audit:
             os.close(self._opened)
             self._opened, self._is_torn = opened, False
         self._looked = now_s  # not before: lines written to a deleted file are lost
-
-    def _put(self, line: bytes) -> None:
-        """Write a line at once, so that lines of other processes do not mix with it."""
-        ready = select.poll()
-        ready.register(self._opened, select.POLLOUT)
-        if not ready.poll(0):  # a full pipe; a file always takes more
-            raise BlockingIOError(0, "its reader is too slow")
-        whole = b"\n" + line if self._is_torn else line  # end the incomplete line
-        written = os.write(self._opened, whole)
-        if written < len(whole):
-            self._is_torn = True
-            raise OSError(0, "a line was cut off")
-        self._is_torn = False
 
 
 def _open(file: Path) -> int:

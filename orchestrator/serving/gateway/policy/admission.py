@@ -105,7 +105,8 @@ class Admission:
         Raises:
             Evicted: The call was evicted meanwhile.
         """
-        self.slots.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         with anyio.CancelScope() as scope:
             slot.evict, slot.is_receiving, slot.marked_s = scope.cancel, True, self._clock()
             try:
@@ -125,7 +126,8 @@ class Admission:
         Raises:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        self.slots.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         if cost.calls > slot.paid:
             self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
         slot.paid = 0.0

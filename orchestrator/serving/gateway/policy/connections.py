@@ -26,7 +26,7 @@ class Connections:
     Args:
         most: Most connections in total.
         most_of_one: Most connections from one address.
-        proxies: Proxies whose connections are those of many clients.
+        proxies: Proxies whose connections are those of many clients; None for none.
 
     Attributes:
         idle: The connections that wait for a request. The longest idle comes first.
@@ -37,7 +37,7 @@ class Connections:
 
     def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
-        self.proxies = proxies or TrustedProxies()
+        self.proxies = proxies
         self._open: set[Connection] = set()
         self.idle: dict[Connection, None] = {}
         self._by_address: Counter[str] = Counter()

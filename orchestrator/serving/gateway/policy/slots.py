@@ -36,6 +36,7 @@ class Slot:
         rate: Bytes a second before that time; infinite until it was measured.
         evict: Ends the call's upload or its wait. If None, it does neither now.
         is_receiving: The call's body is being read.
+        is_inside: The call was admitted, and has neither ended nor been evicted.
         paid: Calls that were counted for it in advance, and not yet used.
     """
 
@@ -46,6 +47,7 @@ class Slot:
     rate: float = math.inf
     evict: Callable[[], object] | None = None
     is_receiving: bool = False
+    is_inside: bool = False
     paid: float = 1.0
 
     def measure_rate(self, now_s: float) -> float:
@@ -78,15 +80,6 @@ class Slots:
     def __len__(self) -> int:
         return len(self._inside)
 
-    def check(self, slot: Slot) -> None:
-        """Check that a call still has its slot.
-
-        Raises:
-            Evicted: The call was evicted meanwhile.
-        """
-        if slot not in self._inside:
-            raise evicted()
-
     def add(self, slot: Slot) -> None:
         """Admit a call.
 
@@ -102,7 +95,7 @@ class Slots:
         missing = len(self._inside) + 1 - self._places[client.priority]
         if missing > 0:
             self._make_room(slot, calls=missing)
-        self._inside[slot] = None
+        self._inside[slot], slot.is_inside = None, True
         self._calls[client.name] += 1
 
     def reserve(self, slot: Slot, size: int) -> None:
@@ -116,7 +109,8 @@ class Slots:
             QuotaExceeded: The bodies of this client fill half of the memory.
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
-        self.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         others = self._sizes[slot.client.name] - slot.size
         if others and others + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
@@ -168,9 +162,10 @@ class Slots:
 
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
-        if slot not in self._inside:
+        if not slot.is_inside:
             return
         del self._inside[slot]
+        slot.is_inside = False
         self._add_bytes(slot.client.name, -slot.size)
         self._calls[slot.client.name] -= 1
         if not self._calls[slot.client.name]:
