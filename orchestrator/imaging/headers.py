@@ -35,8 +35,6 @@ OLD_BMP = 12
 MAX_COMPONENTS = 4
 """Largest number of components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
-PIXEL_BYTES, COPY_BYTES = 3, 4
-"""Memory for each pixel: of the picture; of OpenCV's copy of it, with everything else."""
 SLOWEST_PIXELS = 40e6
 """Smallest number of pixels that one pass processes in a second. On a free core, 150 million were
 measured."""
@@ -68,15 +66,6 @@ class Header:
     kept_bytes: int = 0
     speed: float = JPEG_SPEED
     exif_at: int = field(default=0, compare=False)
-
-    @property
-    def unpacking_bytes(self) -> int:
-        """Most memory that unpacking takes.
-
-        Measured with OpenCV 4.11: 6.0 bytes a pixel for most files and 7.0 for lossless WebP. It
-        was 9.0 for progressive JPEG in full colour, and 11.0 for such JPEG with four components.
-        """
-        return self.width * self.height * (PIXEL_BYTES + max(COPY_BYTES, self.kept_bytes))
 
     @property
     def decoding_s(self) -> float:

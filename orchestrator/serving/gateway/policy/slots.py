@@ -122,18 +122,12 @@ class Slots:
             self._drop_slow(slot, self.bytes + more - most)
             self._make_room(slot, size=self.bytes + more - most)
         slot.size = size
-        self._add_bytes(slot.client.name, more)
+        self.bytes += more
+        self._sizes[slot.client.name] += more
 
     def bytes_of(self, client: str) -> int:
         """Return the memory for the bodies of a client, by its name."""
         return self._sizes[client]
-
-    def _add_bytes(self, client: str, size: int) -> None:
-        """Keep the totals. A client without bodies has no entry: the table must not grow."""
-        self.bytes += size
-        self._sizes[client] += size
-        if not self._sizes[client]:
-            del self._sizes[client]
 
     def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
@@ -166,10 +160,12 @@ class Slots:
             return
         del self._inside[slot]
         slot.is_inside = False
-        self._add_bytes(slot.client.name, -slot.size)
-        self._calls[slot.client.name] -= 1
-        if not self._calls[slot.client.name]:
-            del self._calls[slot.client.name]
+        name = slot.client.name
+        self.bytes -= slot.size
+        self._sizes[name] -= slot.size
+        self._calls[name] -= 1
+        if not self._calls[name]:  # the tables must not grow
+            del self._calls[name], self._sizes[name]
 
     def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
         """Evict calls of worse priority, so many or of such a size; none if that is not enough."""
