@@ -210,14 +210,13 @@ async def _answer(
             (file,) = request.inputs
             assert isinstance(file, PictureFile)
             width, height = upright_wh(file.content, request.header)
-            about = {"name": picture.filename, "width": width, "height": height}
-            answers.append(validated(kind, **about, **fields))
-        except Cancelled:
-            raise
+            fields |= {"name": picture.filename, "width": width, "height": height}
+            answers.append(validated(kind, **fields))
         except PlateError as error:
             if is_single and call.hint and isinstance(error, PictureError):
                 raise PictureError(f"{error}{call.hint}") from error
-            if is_single or (not answers and isinstance(error, OF_THE_CALL)):
+            is_of_all = not answers and isinstance(error, OF_THE_CALL)
+            if is_single or is_of_all or isinstance(error, Cancelled):
                 raise
             failure = Problem.model_validate(problem(outcome_of(error)))
             answers.append(FailedPicture(name=picture.filename, problem=failure))
