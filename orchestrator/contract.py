@@ -79,11 +79,6 @@ def rejection_kind(message: str) -> type[RequestError]:
     return ParameterError if PARAMETER_FAULT.search(message) else RequestError
 
 
-def mark(request_id: str, number: str) -> str:
-    """Return a request id with a number as its suffix, in the form that `unmark` removes."""
-    return f"{request_id}#{number}"
-
-
 def mark_of(request_id: str) -> str:
     """Return the suffix that the gateway added to a request id; empty when it added none."""
     match = MARK.search(request_id)
@@ -206,32 +201,41 @@ def rows_of(
     if missing:
         raise ModelError(f"answer: wanted the outputs asked for, got none named {missing[0]}")
     plates = len(np.atleast_1d(arrays["coordinates"]))
-    for name in names:
-        _check_output(name, arrays[name], plates)
-    rows = zip(*(_to_list(arrays[name], decimals.get(name)) for name in names), strict=True)
-    return [_from_row(dict(zip(names, row, strict=True))) for row in rows]
+    columns = [_to_column(name, arrays[name], plates, decimals.get(name)) for name in names]
+    return [_from_row(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
-def _check_output(name: str, array: Array, plates: int) -> None:
-    expectation = (np.dtype(OUTPUTS[name].dtype), (plates, *OUTPUTS[name].row_shape))
+def _to_column(name: str, array: Array, plates: int, decimals: int | None) -> list[Any]:
+    """Return the rows of an output. Triton's clients give texts as bytes, or as str from JSON."""
+    output = OUTPUTS[name]
+    expectation = (np.dtype(output.dtype), (plates, *output.row_shape))
     if (array.dtype, array.shape) != expectation:
         raise ModelError(
             f"answer: wanted {name} as {expectation[0]} {list(expectation[1])}, "
             f"got {array.dtype} {list(array.shape)}"
         )
-
-
-def _to_list(array: Array, decimals: int | None) -> list[Any]:
     if decimals is not None:
         array = array.astype(np.float64).round(decimals)
-    values: list[Any] = array.tolist()
-    return values
+    rows: list[Any] = array.tolist()
+    if output.dtype is not np.object_:
+        return rows
+    try:
+        rows = [
+            [str(text, "utf-8") if isinstance(text, bytes) else text for text in row]
+            for row in rows
+        ]
+    except UnicodeDecodeError as error:
+        raise ModelError("answer: wanted texts in UTF-8, got other bytes") from error
+    if others := [text for row in rows for text in row if not isinstance(text, str)]:
+        raise ModelError(f"answer: wanted texts, got {type(others[0]).__name__}")
+    return rows
 
 
 def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
-    raw_text = _text(row.get("raw_texts", [""])[0])
+    raw_text, text, name = (
+        row.get(output, [""])[0] for output in ("raw_texts", "texts", "formats")
+    )
     candidates = zip(row.get("candidates", ()), row.get("candidate_scores", ()), strict=True)
-    text, name = _text(row.get("texts", [""])[0]), _text(row.get("formats", [""])[0])
     return {
         "xyxy": tuple(row["coordinates"]),
         "detection_score": row.get("detection_scores", [0.0])[0],
@@ -239,19 +243,8 @@ def _from_row(row: Mapping[str, list[Any]]) -> dict[str, Any]:
         "text_score": row.get("text_scores", [0.0])[0],
         "raw_text": raw_text,
         "character_scores": tuple(row.get("character_scores", ())[: len(raw_text)]),
-        "candidates": tuple((_text(text), score) for text, score in candidates if text),
+        "candidates": tuple((text, score) for text, score in candidates if text),
         "corners": tuple(map(tuple, row.get("corners", ()))),
         "format": name,
         "region": known_region(text, name),
     }
-
-
-def _text(value: Any) -> str:
-    """Return a text; Triton's clients give bytes, or str when the answer came as JSON."""
-    try:
-        text = value.decode() if isinstance(value, bytes) else value
-    except UnicodeDecodeError as error:
-        raise ModelError("answer: wanted texts in UTF-8, got other bytes") from error
-    if not isinstance(text, str):
-        raise ModelError(f"answer: wanted texts, got {type(value).__name__}")
-    return text

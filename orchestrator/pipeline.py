@@ -12,11 +12,11 @@ from orchestrator.detection.search import detect, search
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
-from orchestrator.reading.affine_crops import corners_of, frames_of
+from orchestrator.reading.affine_crops import compose, corners_of, frames_of
 from orchestrator.reading.closer_look import closer_look
-from orchestrator.reading.crops import crop_plates, normalize_crops, resize_crop
+from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, resize_crop
 from orchestrator.reading.improvement import improve
-from orchestrator.reading.reader import PlateReadings, Reader, choose_readable, frames_in
+from orchestrator.reading.reader import PlateReadings, Reader, choose_readable
 from orchestrator.reading.readings import doubt, with_text
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
@@ -69,11 +69,11 @@ def recognize(
         return Plates(tuple(_plates(found, frames)))
 
     boxes = found.xyxy[readable]
-    crops = crop_plates(picture, boxes)
-    straight, theta = stn(crops)
+    cuts = crop_boxes(picture, boxes)
+    straight, theta = stn(cut_boxes(picture, cuts))
     logits = lprnet(straight)
     readings = decode(logits)
-    first = PlateReadings(boxes, frames_in(picture, boxes, theta), logits, readings)
+    first = PlateReadings(boxes, compose(frames_of(cuts, boxes), theta), logits, readings)
     better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
     read = improve(picture, first, reader, better)
 

@@ -172,7 +172,7 @@ def test_scores_of_more_characters_than_a_plate_has_are_cut() -> None:
 
 @pytest.mark.parametrize("request_id", ["", "gate-7", "a#b", "a#1f-2x", "a#1f-2#3-4x"])
 def test_the_mark_of_a_request_id_is_told_and_removed(request_id: str) -> None:
-    marked = contract.mark(request_id, "1f-20")
+    marked = f"{request_id}#1f-20"
     assert (contract.mark_of(marked), contract.unmark(marked)) == ("#1f-20", request_id)
     assert (contract.mark_of(request_id), contract.unmark(request_id)) == ("", request_id)
 

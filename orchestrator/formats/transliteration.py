@@ -39,7 +39,7 @@ def native_text(text: str, format_name: str) -> str | None:
         None for a format whose letters are Latin, an unknown format, or no format.
     """
     is_cyrillic = format_name.startswith(IN_CYRILLIC) and not format_name.startswith(IN_LATIN)
-    return to_cyrillic(text) if text and is_cyrillic else None
+    return text.translate(TO_CYRILLIC) if text and is_cyrillic else None
 
 
 def in_cyrillic(plates: Plates) -> Plates:

@@ -10,7 +10,7 @@ import numpy as np
 from orchestrator.arrays import Array
 from orchestrator.errors import Overloaded, PictureError
 from orchestrator.imaging.files import Bgr, read_file, unpack
-from orchestrator.imaging.headers import check_file, check_pixels
+from orchestrator.imaging.headers import Header, check_file, check_pixels
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,7 +54,11 @@ def decode_bgr(encoded: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
         PictureError: The file has another format, is damaged, too large, or an animation.
         Overloaded: There is not enough memory for it now.
     """
-    header = check_file(encoded, max_pixels)
+    return unpack_bgr(encoded, check_file(encoded, max_pixels))
+
+
+def unpack_bgr(encoded: bytes, header: Header) -> Bgr:
+    """Decode a file whose header was checked; see `decode_bgr`."""
     name = f"{header.width}x{header.height} picture"
     try:
         return unpack(encoded, name)

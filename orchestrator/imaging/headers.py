@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.foreign_formats import foreign_format_of
-from orchestrator.imaging.segments import FRAMES, MAX_SCANS, SEQUENTIAL
+from orchestrator.imaging.segments import FRAMES, JPEG, MAX_SCANS, PNG, SEQUENTIAL
 
-PNG = b"\x89PNG\r\n\x1a\n"
 MAX_PARTS = 1000
 """Largest number of JPEG segments or PNG chunks before the pixels; cameras write about 20."""
 ALONE = {0x01, *range(0xD0, 0xD9)}
@@ -36,8 +35,6 @@ OLD_BMP = 12
 MAX_COMPONENTS = 4
 """Largest number of components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
-PIXEL_BYTES, COPY_BYTES = 3, 4
-"""Memory for each pixel: of the picture; of OpenCV's copy of it, with everything else."""
 SLOWEST_PIXELS = 40e6
 """Smallest number of pixels that one pass processes in a second. On a free core, 150 million were
 measured."""
@@ -71,31 +68,17 @@ class Header:
     exif_at: int = field(default=0, compare=False)
 
     @property
-    def unpacking_bytes(self) -> int:
-        """Most memory that unpacking takes.
-
-        Measured with OpenCV 4.11: 6.0 bytes a pixel for most files and 7.0 for lossless WebP. It
-        was 9.0 for progressive JPEG in full colour, and 11.0 for such JPEG with four components.
-        """
-        return self.width * self.height * (PIXEL_BYTES + max(COPY_BYTES, self.kept_bytes))
-
-    @property
-    def passes(self) -> float:
-        """Time to unpack it, relative to a picture of one scan.
+    def decoding_s(self) -> float:
+        """Seconds of a free core that unpacking takes.
 
         Measured: a progressive JPEG of ten scans takes 1.3 s, one of a single scan 0.3 s.
         """
-        return max(1.0, self.scans / 2)
+        return self.width * self.height * max(1.0, self.scans / 2) / self.speed
 
     @property
     def unpacking_s(self) -> float:
         """Longest time of unpacking in seconds, on a core that other processes use, too."""
-        return self.width * self.height * self.passes / SLOWEST_PIXELS
-
-    @property
-    def decoding_s(self) -> float:
-        """Seconds of a free core that unpacking takes."""
-        return self.width * self.height * self.passes / self.speed
+        return self.decoding_s * self.speed / SLOWEST_PIXELS
 
 
 def check_file(encoded: bytes, max_pixels: int) -> Header:
@@ -109,7 +92,10 @@ def check_file(encoded: bytes, max_pixels: int) -> Header:
         PictureError: It is not such a file. This function does not check that its pixels are
             complete.
     """
-    header = _read(encoded)
+    read = next(
+        (read for signature, read in READERS.items() if encoded.startswith(signature)), None
+    )
+    header = read(encoded) if read else None
     if header is None:
         raise PictureError(
             f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {_describe(encoded)}"
@@ -150,29 +136,32 @@ def _describe(file: bytes) -> str:
     return f"{known.name} file; {known.advice}"
 
 
-def _read(file: bytes) -> Header | None:
-    if file.startswith(b"\xff\xd8\xff"):
-        return _read_jpeg(file)
-    if file.startswith(PNG):
-        return _read_png(file)
-    if file[:4] == b"RIFF" and file[8:12] == b"WEBP":
-        return _read_webp(file)
-    return _read_bmp(file) if file.startswith(b"BM") else None
-
-
 def _read_jpeg(file: bytes) -> Header | None:
-    """Return the header from the first frame, and whether the first scan holds all of it."""
-    frame, exif, is_sequential, is_whole = 0, 0, False, False
+    """Return the header from the first frame. If it may have several scans, their bytes count.
+
+    Pixels never look like the start of a scan; other segments seldom do.
+    """
+    frame, exif, is_one_scan = 0, 0, False
     for marker, at in _segments(file):
         if marker == START_OF_SCAN:
-            is_whole = file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
+            is_one_scan = is_one_scan and file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
             break
         if not frame and marker in FRAMES:
-            frame, is_sequential = at, marker in SEQUENTIAL
+            frame, is_one_scan = at, marker in SEQUENTIAL
         if not exif and marker == EXIF:
             exif = at
-    is_one_scan = is_sequential and is_whole
-    return _read_frame(file, frame, exif, is_one_scan=is_one_scan) if frame else None
+    else:
+        is_one_scan = False
+    if not frame:
+        return None
+    height = int.from_bytes(file[frame + 3 : frame + 5], "big")
+    width = int.from_bytes(file[frame + 5 : frame + 7], "big")
+    components = int.from_bytes(file[frame + 7 : frame + 8], "big")
+    if is_one_scan:
+        return Header(width, height, exif_at=exif)
+    scans = min(max(1, file.count(b"\xff\xda", frame)), MAX_SCANS)
+    kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
+    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif)
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
@@ -189,19 +178,6 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
             if size < 2:
                 return
             at += size
-
-
-def _read_frame(jpeg: bytes, at: int, exif_at: int, *, is_one_scan: bool) -> Header:
-    """Return the header of a frame; if it may have several scans, count these by their bytes.
-
-    Pixels never look like the start of a scan; other segments seldom do.
-    """
-    height, width, components = _unpack(">HHB", jpeg, at + 3)
-    if is_one_scan:
-        return Header(width, height, exif_at=exif_at)
-    scans = min(max(1, jpeg.count(b"\xff\xda", at)), MAX_SCANS)
-    kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
-    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif_at)
 
 
 def _read_png(file: bytes) -> Header | None:
@@ -226,7 +202,7 @@ def _read_png(file: bytes) -> Header | None:
 
 
 def _read_webp(file: bytes) -> Header | None:
-    kind = file[12:16]
+    kind = file[12:16] if file[8:12] == b"WEBP" else b""
     if kind == b"VP8X":
         flags, low, high = _unpack("<IIH", file, 20)
         both = low | high << 32  # sides of three bytes, stored minus one
@@ -246,6 +222,15 @@ def _read_bmp(file: bytes) -> Header | None:
     (size,) = _unpack("<I", file, 14)
     width, height = _unpack("<HH" if size == OLD_BMP else "<ii", file, 18)
     return Header(width, abs(height))  # negative: the rows start at the top
+
+
+READERS: dict[bytes, Callable[[bytes], Header | None]] = {
+    JPEG: _read_jpeg,
+    PNG: _read_png,
+    b"RIFF": _read_webp,
+    b"BM": _read_bmp,
+}
+"""Functions that read a header, by the signatures of the files."""
 
 
 def _unpack(layout: str, file: bytes, at: int) -> tuple[int, ...]:

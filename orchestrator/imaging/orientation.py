@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from orchestrator.imaging.headers import PNG, Header
-from orchestrator.imaging.segments import JPEG
+from orchestrator.imaging.headers import Header
+from orchestrator.imaging.segments import JPEG, PNG
 
 EXIF_BYTES = 6
 """Bytes of a JPEG's segment before its EXIF data: `Exif` and two zeros."""
@@ -28,9 +28,10 @@ def upright_wh(file: bytes, header: Header) -> tuple[int, int]:
         file: A JPEG, PNG, WebP or BMP file.
         header: The file's header.
     """
-    is_on_its_side = orientation_of(_exif_of(file, header.exif_at)) in ON_ITS_SIDE
     wh = (header.width, header.height)
-    return wh[::-1] if is_on_its_side else wh
+    if header.exif_at and orientation_of(_exif_of(file, header.exif_at)) in ON_ITS_SIDE:
+        return wh[::-1]
+    return wh
 
 
 def orientation_of(exif: bytes) -> int:
@@ -59,8 +60,6 @@ def _exif_of(file: bytes, at: int) -> bytes:
         file: The file.
         at: Its header's `exif_at`.
     """
-    if not at:
-        return b""
     if file.startswith(JPEG):
         size = int.from_bytes(file[at : at + 2], "big")
         return file[at + 2 + EXIF_BYTES : at + size]

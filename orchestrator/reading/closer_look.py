@@ -8,7 +8,7 @@ from orchestrator.arrays import Array
 from orchestrator.detection.nearby import MAX_NEARBY
 from orchestrator.detection.search import Yolo, find_nearby
 from orchestrator.reading.affine_crops import frames_of
-from orchestrator.reading.crops import crop_boxes, crop_plates
+from orchestrator.reading.crops import crop_boxes, cut_boxes
 from orchestrator.reading.improvement import Cut, Improvement
 from orchestrator.reading.reader import PlateReadings, Reader, list_unsure
 from orchestrator.reading.second_pass import SECOND_PASS
@@ -27,8 +27,8 @@ def closer_look(yolo: Yolo, settings: Settings) -> Improvement:
     def cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterator[Cut]:
         box = find_nearby(picture, read.xyxy[plate], yolo, settings)
         if box is not None:
-            (frame,) = frames_of(crop_boxes(picture, box[None]), box)
-            yield Cut(plate, lines, box, frame, crop_plates(picture, box[None]))
+            cuts = crop_boxes(picture, box[None])
+            yield Cut(plate, lines, box, frames_of(cuts, box)[0], cut_boxes(picture, cuts))
 
     return Improvement(_choose, cut, _join, then=(SECOND_PASS, THIRD_PASS))
 

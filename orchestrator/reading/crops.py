@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
@@ -12,7 +14,7 @@ from orchestrator.reading.sizes import MAX_ON_GPU_HW, READER_SIZE_WH, TALLEST_PX
 
 __all__ = [
     "MARGIN_XY", "MAX_ON_GPU_HW", "READER_SIZE_WH", "TALLEST_PX",
-    "crop_boxes", "crop_plates", "normalize_crops", "resize_crop", "unfold",
+    "crop_boxes", "crop_plates", "cut_boxes", "normalize_crops", "resize_crop", "unfold",
 ]  # fmt: skip
 
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
@@ -38,9 +40,16 @@ def crop_plates(
     Returns:
         float32 [N, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
     """
+    return cut_boxes(picture, crop_boxes(picture, xyxy, margin_xy), lines=lines)
+
+
+def cut_boxes(
+    picture: Array, boxes: Sequence[tuple[int, int, int, int]], *, lines: int = 1
+) -> Array:
+    """Cut the whole-pixel boxes of `crop_boxes` out of a picture. See `crop_plates`."""
     width, height = READER_SIZE_WH
-    crops = empty_floats(picture, (len(xyxy), 3, height, width))
-    for index, (x0, y0, x1, y1) in enumerate(crop_boxes(picture, xyxy, margin_xy)):
+    crops = empty_floats(picture, (len(boxes), 3, height, width))
+    for index, (x0, y0, x1, y1) in enumerate(boxes):
         cut = picture[y0:y1, x0:x1]
         crops[index] = resize_crop(cut if lines == 1 else unfold(cut))[0]
     return normalize_crops(crops)

@@ -10,8 +10,7 @@ from orchestrator.contract import CROPS, INPUT, MAX_BATCH, OUTPUT, READER, RECTI
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
-from orchestrator.reading.affine_crops import compose, frames_of, sizes_of
-from orchestrator.reading.crops import crop_boxes
+from orchestrator.reading.affine_crops import sizes_of
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.readings import join_readings, read_lines
 from orchestrator.settings import Settings
@@ -160,17 +159,6 @@ class PlateReadings:
         for plate, other in zip(plates, others.readings, strict=True):
             readings[plate] = join_readings(readings[plate], other)
         return replace(self.with_surer(plates, others), readings=tuple(readings))
-
-
-def frames_in(picture: Array, xyxy: Array, theta: Array) -> Array:
-    """Return the frames [N, 2, 3] of plates in a picture.
-
-    Args:
-        picture: uint8 [H, W, 3].
-        xyxy: The plates' boxes, float32 [N, 4], as they were cropped.
-        theta: STN's answer to the crops, float32 [N, 2, 3].
-    """
-    return compose(frames_of(crop_boxes(picture, xyxy), xyxy), theta)
 
 
 def choose_readable(xyxy: Array) -> list[int]:

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from orchestrator.arrays import Array
-from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.gpu_decoding import JpegDecoder
-from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.headers import Header
 from orchestrator.settings import DECODE_ON_GPU
 from orchestrator.triton.bls import to_numpy, to_torch
 
@@ -21,8 +21,8 @@ class Device(Protocol):
     def read(self, tensor: Any) -> Array:
         """Return a Triton tensor's memory as an array on this device."""
 
-    def decode(self, file: bytes, max_pixels: int) -> Array:
-        """Return a picture file's pixels as an array on this device; see `decode_bgr`."""
+    def decode(self, file: bytes, header: Header) -> Array:
+        """Return the pixels of a file with a checked header as an array on this device."""
 
     def inference(self) -> AbstractContextManager[Any]:
         """Return the context in which the library computes fastest."""
@@ -34,8 +34,8 @@ class Cpu:
     def read(self, tensor: Any) -> Array:
         return to_numpy(tensor)
 
-    def decode(self, file: bytes, max_pixels: int) -> Array:
-        return decode_bgr(file, max_pixels=max_pixels)
+    def decode(self, file: bytes, header: Header) -> Array:
+        return unpack_bgr(file, header)
 
     def inference(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -60,13 +60,10 @@ class Gpu:
     def read(self, tensor: Any) -> Array:
         return to_torch(tensor).to(self._device)
 
-    def decode(self, file: bytes, max_pixels: int) -> Array:
-        if self._decoder:
-            check_file(file, max_pixels)
-            if (there := self._decoder.decode(file)) is not None:
-                return to_torch(there)
-        bgr = decode_bgr(file, max_pixels=max_pixels)
-        return self._torch.from_numpy(bgr).to(self._device)
+    def decode(self, file: bytes, header: Header) -> Array:
+        if self._decoder and (there := self._decoder.decode(file)) is not None:
+            return to_torch(there)
+        return self._torch.from_numpy(unpack_bgr(file, header)).to(self._device)
 
     def inference(self) -> AbstractContextManager[Any]:
         return self._torch.inference_mode()

@@ -109,4 +109,4 @@ class TritonPythonModel:
         header = check_file(file, settings.max_pixels)
         told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s
         self.heartbeat.take([request.request_id()], told, more_s)
-        return self.device.decode(file, settings.max_pixels)
+        return self.device.decode(file, header)

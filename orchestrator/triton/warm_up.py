@@ -14,7 +14,8 @@ import numpy.typing as npt
 from orchestrator.arrays import Array, floats_like
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
 from orchestrator.formats.plate_formats import Formats, flatten
-from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.decoding import unpack_bgr
+from orchestrator.imaging.headers import Header, check_file
 from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
@@ -29,16 +30,11 @@ LOGIT = 5.0
 its plate is read in all three passes."""
 
 
-def decode_on_cpu(file: bytes, max_pixels: int) -> Array:
-    """Decode a file to the memory of the CPU."""
-    return decode_bgr(file, max_pixels=max_pixels)
-
-
 def warm_up(
     settings: Settings,
     formats: Formats,
     file: bytes,
-    decode: Callable[[bytes, int], Array] = decode_on_cpu,
+    decode: Callable[[bytes, Header], Array] = unpack_bgr,
 ) -> Plates:
     """Run all steps of the worker itself on a picture file, with three passes of reading.
 
@@ -46,13 +42,13 @@ def warm_up(
         settings: Settings of the worker.
         formats: The plate formats.
         file: The picture file.
-        decode: Decodes a file to the worker's device. The first step on a GPU makes a CUDA
-            context, which takes seconds.
+        decode: Decodes a file with a checked header to the worker's device. The first step on a
+            GPU makes a CUDA context, which takes seconds.
 
     Returns:
         Its plates: one, and a square one if plates may have two lines.
     """
-    picture = decode(file, settings.max_pixels)
+    picture = decode(file, check_file(file, settings.max_pixels))
     rows = ROWS[: 2 if formats.layouts(2) else 1]
     theta, logits = _tilt(), _weak_logits(formats)
 

@@ -89,6 +89,10 @@ class Service:
     def admission(self) -> Service:
         return self
 
+    @property
+    def slots(self) -> Service:
+        return self
+
     def reserve(self, call: Any, size: int) -> None: ...
 
     def receive(self, _call: Any) -> AbstractContextManager[None]:

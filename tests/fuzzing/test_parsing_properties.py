@@ -13,7 +13,7 @@ from orchestrator.errors import RequestError
 from orchestrator.imaging.files import from_base64
 from orchestrator.serving.gateway.errors import GatewayError
 from orchestrator.serving.gateway.http import multipart
-from orchestrator.serving.gateway.http.bodies import announced_size
+from orchestrator.serving.gateway.http.endpoint import announced_size
 from orchestrator.serving.protocol import bytes_tensors
 from orchestrator.serving.protocol.bounds import check_bounds
 from orchestrator.serving.protocol.inference import Tensor

@@ -103,18 +103,15 @@ def test_the_scans_of_a_jpeg_are_counted(file: bytes, scans: int, kept_bytes: in
 
 
 @pytest.mark.parametrize(
-    ("header", "unpacking_bytes", "passes"),
+    ("scans", "passes"),
     [
-        pytest.param(Header(100, 10), 7000, 1.0, id="one scan"),
-        pytest.param(Header(100, 10, scans=10, kept_bytes=6), 9000, 5.0, id="progressive"),
-        pytest.param(Header(100, 10, scans=1, kept_bytes=2), 7000, 1.0, id="grey"),
-        pytest.param(Header(100, 10, scans=32, kept_bytes=8), 11_000, 16.0, id="the most"),
+        pytest.param(1, 1.0, id="one scan"),
+        pytest.param(10, 5.0, id="progressive"),
+        pytest.param(32, 16.0, id="the most"),
     ],
 )
-def test_unpacking_costs_pixels_times_scans(
-    header: Header, unpacking_bytes: int, passes: float
-) -> None:
-    assert (header.unpacking_bytes, header.passes) == (unpacking_bytes, passes)
+def test_unpacking_costs_pixels_times_scans(scans: int, passes: float) -> None:
+    header = Header(100, 10, scans=scans, kept_bytes=6)
     assert header.unpacking_s == pytest.approx(passes * 1000 / 40e6)
 
 

@@ -42,7 +42,7 @@ from workshop.benchmarks.load.requests import Request, file, kserve_grpc, kserve
 from workshop.benchmarks.pictures import render
 
 OURS = str(Path(orchestrator.__file__).parent)
-WARM_UP, TRACED = 20, 3
+WARM_UP, TRACED = 20, 20
 """Calls before the measurement, and calls that are traced: what not all of them run is no step of a
 call, but of the background."""
 MAX_DEPTH = 3

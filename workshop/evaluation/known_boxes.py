@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.arrays import Array
-from orchestrator.reading.crops import crop_plates
+from orchestrator.reading.affine_crops import compose, frames_of
+from orchestrator.reading.crops import crop_boxes, cut_boxes
 from orchestrator.reading.improvement import improve
-from orchestrator.reading.reader import PlateReadings, Reader, frames_in
+from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
 
@@ -18,7 +19,9 @@ def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
         xyxy: The boxes, float32 [N, 4] on the CPU; N at least 1.
         reader: The networks and formats.
     """
-    straight, theta = reader.stn(crop_plates(picture, xyxy))
+    cuts = crop_boxes(picture, xyxy)
+    straight, theta = reader.stn(cut_boxes(picture, cuts))
     logits = reader.lprnet(straight)
-    first = PlateReadings(xyxy, frames_in(picture, xyxy, theta), logits, reader.decode(logits))
+    frames = compose(frames_of(cuts, xyxy), theta)
+    first = PlateReadings(xyxy, frames, logits, reader.decode(logits))
     return improve(picture, first, reader, (SECOND_PASS, THIRD_PASS))

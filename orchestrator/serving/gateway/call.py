@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
-from orchestrator.serving.gateway.errors import Outcome
-from orchestrator.serving.gateway.ops.audit import Entry
 from orchestrator.serving.gateway.policy.slots import Slot
 from orchestrator.serving.protocol.inference import InferenceResponse
 
@@ -33,20 +31,6 @@ class Call(Slot):
     id: str = ""
     plates: int = 0
     is_audited: bool = True
-
-    def to_entry(self, outcome: Outcome, seconds: float) -> Entry:
-        """Return the call's entry in the audit log, at its end."""
-        return Entry(
-            client=self.client.name,
-            kind=self.kind,
-            model=self.model,
-            id=self.id,
-            status=outcome.status,
-            reason=outcome.reason,
-            ms=1e3 * seconds,
-            bytes=self.size,
-            plates=self.plates,
-        )
 
 
 def count_plates(response: InferenceResponse) -> int:

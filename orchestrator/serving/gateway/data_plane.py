@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator.contract import MODEL
+from orchestrator.contract import MODEL, PROBE
 from orchestrator.errors import RequestError
 from orchestrator.host.canary import read_canary
 from orchestrator.host.distribution import read_version
@@ -27,7 +27,7 @@ from orchestrator.serving.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
-from orchestrator.serving.gateway.ops.audit import Audit
+from orchestrator.serving.gateway.ops.audit import Audit, Entry
 from orchestrator.serving.gateway.ops.metrics import Metrics
 from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.gateway.policy.admission import Admission
@@ -88,7 +88,8 @@ class DataPlane:
         self.admission = Admission(self.limits)
         of_one = self.limits.client_connections
         self.proxies = TrustedProxies(options.trusted_proxies)
-        self.connections = Connections(self.limits.connections, of_one, self.proxies)
+        proxies = self.proxies if options.trusted_proxies else None
+        self.connections = Connections(self.limits.connections, of_one, proxies)
         self.probes = Connections(PROBES, of_one)
         self.metrics = Metrics(self.admission.counts)
         self.is_extension_away = False
@@ -107,7 +108,7 @@ class DataPlane:
         if not self.options.has_plates:
             return Canary(self.triton.ping)
         picture = read_canary(self.options.canary)
-        return Canary(plate_reading(self.triton.infer, picture.file), picture.text)
+        return Canary(plate_reading(self.triton.retries.infer, picture.file), picture.text)
 
     @asynccontextmanager
     async def admit(
@@ -132,7 +133,8 @@ class DataPlane:
             PlateError: The caller or its call is rejected.
         """
         begun = time.monotonic()
-        address = self.proxies.client_of(address, headers)
+        if self.options.trusted_proxies:
+            address = self.proxies.client_of(address, headers)
         call = Call(client_at(address, self.limits), kind=kind, address=address)
         outcome = CANCELLED  # unless the call ends otherwise
         try:
@@ -141,7 +143,7 @@ class DataPlane:
             try:
                 yield call
             finally:
-                self.admission.leave(call)
+                self.admission.slots.remove(call)
             outcome = ANSWERED
         except Exception as error:
             outcome = self._outcome_of(kind, error)
@@ -181,7 +183,17 @@ class DataPlane:
         return outcome
 
     def _note(self, protocol: str, call: Call, outcome: Outcome, seconds: float) -> None:
-        entry = call.to_entry(outcome, seconds)
+        entry = Entry(
+            client=call.client.name,
+            kind=call.kind,
+            model=call.model,
+            id=call.id,
+            status=outcome.status,
+            reason=outcome.reason,
+            ms=1e3 * seconds,
+            bytes=call.size,
+            plates=call.plates,
+        )
         self.metrics.note(protocol, entry)
         is_written = call.is_audited or outcome is not ANSWERED
         if is_written and not self._audit.write(entry):
@@ -194,7 +206,7 @@ class DataPlane:
             PlateError: The request is rejected, or not answered.
         """
         call.model, call.id = request.model, call.id or request.id
-        if request.is_probe:
+        if request.id == PROBE:
             raise RequestError(f"id: wanted any but that of health checks, got {request.id!r}")
         check_served(request.model, request.version, self._served)
         request = take_timeout(request) if request.parameters else request
@@ -204,7 +216,7 @@ class DataPlane:
         else:
             checked = check(request, self.limits)
         async with self.admission.queue(call, checked.cost):
-            response = await self.triton.infer(checked)
+            response = await self.triton.retries.infer(checked)
         call.plates += count_plates(response)
         return response
 

@@ -22,8 +22,7 @@ from orchestrator.serving.gateway.errors import (
     UnsupportedMedia,
 )
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart, describe_models
-from orchestrator.serving.gateway.http.bodies import announced_size
-from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpRequest
+from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpRequest, announced_size
 from orchestrator.serving.gateway.http.extension import Extension, OpenExtension
 from orchestrator.serving.gateway.http.origins import ELSEWHERE
 from orchestrator.serving.gateway.http.page.routes import FILES as PAGE_FILES

@@ -8,8 +8,6 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from orchestrator.errors import PlateError
 from orchestrator.host.daemon_threads import DaemonThreads
 from orchestrator.serving.gateway.data_plane import DataPlane
@@ -26,23 +24,23 @@ logger = logging.getLogger(__name__)
 
 
 class ExtensionHost:
-    """The application for callers, with the extension as soon as it can be opened.
+    """Opens the extension, and adds its routes to the application as soon as it can be opened.
 
     Args:
         service: The service.
         open_extension: Opens the extension; None for none. It may block.
+
+    Attributes:
+        app: The application for callers.
     """
 
     def __init__(self, service: DataPlane, open_extension: OpenExtension | None = None) -> None:
         self._service, self._open_extension = service, open_extension
         self._extension: Extension | None = None
         self._opening: asyncio.Task[None] | None = None
-        self._app: ASGIApp = make_app(service)
+        self.app = make_app(service)
         # Opening may hang, and keeps no process from ending.
         self._threads = DaemonThreads(1, "extension")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
 
     async def start(self) -> None:
         """Open the extension, but wait no longer than `OPEN_S`."""
@@ -75,7 +73,7 @@ class ExtensionHost:
         with _logged("the extension cannot be opened; recognition goes on without it"):
             opened = self._threads.submit(_refuse_exits, open_extension)
             extension = await asyncio.wrap_future(opened)
-            self._app = make_app(self._service, extension)
+            self.app.router = make_app(self._service, extension).router
             self._extension = extension
             self._service.is_extension_away = False
             self._service.broken = extension.broken_parts

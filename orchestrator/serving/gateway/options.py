@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
@@ -120,15 +120,15 @@ class Limits:
     def __post_init__(self) -> None:
         check_ranges(self)
 
-    @property
+    @cached_property
     def body_bytes(self) -> int:
         return min(self.body_mb, self.memory_mb) * MIB
 
-    @property
+    @cached_property
     def memory_bytes(self) -> int:
         return self.memory_mb * MIB
 
-    @property
+    @cached_property
     def picture_bytes(self) -> int:
         return self.picture_mb * MIB or sys.maxsize
 
@@ -223,7 +223,7 @@ class GatewayOptions(CallerOptions):
         """True if there are keys, or every call needs one."""
         return self.keys is not None or self.wants_keys
 
-    @property
+    @cached_property
     def served(self) -> tuple[str, ...]:
         """Names of all models that callers may reach."""
         return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)

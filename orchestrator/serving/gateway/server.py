@@ -79,7 +79,7 @@ async def serve(options: GatewayOptions, open_extension: OpenExtension | None = 
     service = DataPlane(options, certificate)
     host = ExtensionHost(service, open_extension)
     await host.start()
-    servers = list(_http_servers(service, host))
+    servers = list(_http_servers(service, host.app))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options, certificate)
     duties = [service.watch(), service.canary.watch(), listen(service), host.run()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -46,22 +46,27 @@ def to_tensor(name: str, array: npt.NDArray[Any]) -> Tensor:
     return Tensor(name, DATATYPES[array.dtype], array.shape, array.tobytes())
 
 
-def to_array(tensor: Tensor) -> Array:
-    """Return an output tensor as an array. Texts become an array of bytes objects.
+def to_arrays(tensors: Iterable[Tensor]) -> dict[str, Array]:
+    """Return output tensors as arrays, by their names. Texts become arrays of bytes objects.
 
     Raises:
-        ModelError: The type is not known, or the number of bytes does not fit the shape.
+        ModelError: A type is not known, or the number of bytes does not fit the shape.
     """
-    if tensor.datatype == BYTES:
-        texts = bytes_tensors.decode(tensor, ModelError)
-        return np.array(texts, np.object_).reshape(tensor.shape)
-    try:
-        return np.frombuffer(tensor.data, DTYPES[tensor.datatype]).reshape(tensor.shape)
-    except (KeyError, ValueError) as error:
-        raise ModelError(
-            f"answer: wanted {tensor.name} as {', '.join([BYTES, *DTYPES])} that fills its shape, "
-            f"got {tensor.datatype} {list(tensor.shape)} in {len(tensor.data)} bytes"
-        ) from error
+    arrays: dict[str, Array] = {}
+    for tensor in tensors:
+        if tensor.datatype == BYTES:
+            texts = bytes_tensors.decode(tensor, ModelError)
+            arrays[tensor.name] = np.array(texts, np.object_).reshape(tensor.shape)
+            continue
+        try:
+            numbers = np.frombuffer(tensor.data, DTYPES[tensor.datatype])
+            arrays[tensor.name] = numbers.reshape(tensor.shape)
+        except (KeyError, ValueError) as error:
+            raise ModelError(
+                f"answer: wanted {tensor.name} as {', '.join([BYTES, *DTYPES])} that fills its "
+                f"shape, got {tensor.datatype} {list(tensor.shape)} in {len(tensor.data)} bytes"
+            ) from error
+    return arrays
 
 
 def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from orchestrator.contract import PROBE
 from orchestrator.imaging.headers import Header
 from orchestrator.serving.protocol import bytes_tensors
 
@@ -118,11 +117,6 @@ class InferenceRequest:
     timeout_s: float = math.inf
     cost: Cost = field(default=USUAL_COST, compare=False)
     header: Header | None = field(default=None, compare=False)
-
-    @property
-    def is_probe(self) -> bool:
-        """True for a health check, which does not count as a picture."""
-        return self.id == PROBE
 
     @property
     def size(self) -> int:

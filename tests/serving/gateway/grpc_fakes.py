@@ -57,6 +57,10 @@ class FakeService:
     def admission(self) -> "FakeService":
         return self
 
+    @property
+    def slots(self) -> "FakeService":
+        return self
+
     def reserve(self, _call: None, size: int) -> None:
         self.size = size
 

@@ -57,10 +57,10 @@ def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
     slot = Slot(caller)
     admitting.enter(slot)
     try:
-        admitting.reserve(slot, size)
+        admitting.slots.reserve(slot, size)
         yield slot
     finally:
-        admitting.leave(slot)
+        admitting.slots.remove(slot)
 
 
 class Story:

@@ -95,7 +95,7 @@ async def status_of(host: ExtensionHost, path: str, method: str = "GET", body: b
         "query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http",
         "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000), "root_path": "",
     }  # fmt: skip
-    await host(scope, receive, send)  # type: ignore[arg-type]
+    await host.app(scope, receive, send)  # type: ignore[arg-type]
     return statuses[0]
 
 

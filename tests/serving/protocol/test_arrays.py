@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import ModelError, RequestError
-from orchestrator.serving.protocol.arrays import CODES, DTYPES, pack, to_array, to_tensor
+from orchestrator.serving.protocol.arrays import CODES, DTYPES, pack, to_arrays, to_tensor
 from orchestrator.serving.protocol.inference import Tensor
 
 
 def test_texts_without_rows_keep_their_shape() -> None:
-    assert to_array(Tensor("texts", "BYTES", (0, 1), b"")).shape == (0, 1)
+    assert to_arrays([Tensor("texts", "BYTES", (0, 1), b"")])["texts"].shape == (0, 1)
 
 
 def test_a_text_stands_behind_its_length() -> None:
@@ -29,7 +29,7 @@ def test_numbers_are_little_endian() -> None:
     ],
 )
 def test_an_array_comes_back(array: np.ndarray) -> None:
-    np.testing.assert_array_equal(to_array(to_tensor("any", array)), array)
+    np.testing.assert_array_equal(to_arrays([to_tensor("any", array)])["any"], array)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_array_comes_back(array: np.ndarray) -> None:
 )
 def test_a_damaged_tensor_is_the_models_failure(tensor: Tensor) -> None:
     with pytest.raises(ModelError, match=r"^(answer: wanted a|a: wanted) "):
-        to_array(tensor)
+        to_arrays([tensor])
 
 
 @pytest.mark.parametrize("datatype", CODES)

@@ -128,7 +128,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         async with self._admit("infer", context, headers) as call:
             with admission.receive(call):
                 message = await self._reads.read(context)
-            admission.reserve(call, len(message))  # known only now: HTTP/2 announces no size
+            admission.slots.reserve(call, len(message))  # known only now: HTTP/2 announces no size
             request = to_call(parse_request(message), trace_of(dict(headers)))
             return to_response(await self._service.infer(call, request))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 MAX_HELD_BYTES = 64 * 1024
 
@@ -25,15 +25,14 @@ class AnswerTransport:
         self, transport: asyncio.Transport, close: Callable[[], None], soon: Callable[..., object]
     ) -> None:
         self._transport, self._close, self._soon = transport, close, soon
-        self._is_closed = False
+        self.get_extra_info = transport.get_extra_info
+        self.pause_reading, self.resume_reading = transport.pause_reading, transport.resume_reading
+        self.is_closing: Callable[[], bool] = transport.is_closing
         self._parts: list[bytes] = []
         self._size = 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
     def write(self, data: bytes) -> None:
-        if self._is_closed:
+        if self.is_closing():
             return
         if not self._parts:
             self._soon(self.flush)
@@ -48,11 +47,8 @@ class AnswerTransport:
         if parts and not self._transport.is_closing():
             self._transport.write(b"".join(parts))
 
-    def is_closing(self) -> bool:
-        return self._is_closed or self._transport.is_closing()
-
     def close(self) -> None:
         if not self.is_closing():
             self.flush()
-            self._is_closed = True
+            self.is_closing = partial(bool, 1)
             self._close()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
 
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.host.loopback import is_own
@@ -37,7 +38,77 @@ from orchestrator.serving.gateway.options import Address
 from orchestrator.serving.gateway.policy.authentication import has_key
 
 
-def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
+class App:
+    """The ASGI application of one port. Rejects pages of other sites, and all calls at shutdown.
+
+    Args:
+        service: The service that the application belongs to.
+        routes: Routes of the requests.
+        address: Address that it listens at. If None, the address for callers.
+
+    Attributes:
+        router: Finds the route of a request. It may be replaced.
+    """
+
+    def __init__(
+        self, service: DataPlane, routes: Sequence[Route], address: Address | None = None
+    ) -> None:
+        options = service.options
+        self._service = service
+        self._origins = Origins.at(
+            address or options.http, options.allowed_hosts, options.cors_origins
+        )
+        self._answer = allow_pages(self._route, self._origins)
+        self.router = Router(routes, redirect_slashes=False)  # it would be built from Host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._service.connections.is_leaving:
+            response = _api_of(scope["path"]).render_error(LEAVING)
+            response.headers.update(headers_of(LEAVING) | {"connection": "close"})
+            await response(scope, receive, send)
+            return
+        try:
+            self._origins.check(scope)
+        except GatewayError as refusal:
+            await self._reject(refusal, scope, receive, send)
+            return
+        await self._answer(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self  # routes then raise their errors
+        try:
+            await self.router(scope, receive, send)
+        except HTTPException as error:
+            headers = dict(error.headers or {})
+            await self._reject(self._refusal_of(scope, headers), scope, receive, send, headers)
+
+    def _refusal_of(self, scope: Scope, headers: Mapping[str, str]) -> GatewayError:
+        if "Allow" in headers:
+            return MethodNotAllowed(f"method: wanted {headers['Allow']}, got {scope['method']}")
+        if self._service.is_extension_away:
+            return ExtensionAway("the control room cannot be opened now; the log says why", 5.0)
+        return NotFound(f"no such path: {scope['path'][:200]}")
+
+    async def _reject(
+        self,
+        refusal: GatewayError,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Reject a request that has no endpoint. It is counted like any other."""
+
+        async def reject(_request: HttpRequest) -> Response:
+            raise refusal
+
+        kind = getattr(scope.get("endpoint"), "kind", "other")
+        api = _api_of(scope["path"])
+        endpoint = Endpoint(self._service, api, kind, reject, error_headers=headers)
+        await endpoint(scope, receive, send)
+
+
+def make_app(service: DataPlane, extension: Extension | None = None) -> App:
     """Return the application for callers over HTTP.
 
     Args:
@@ -60,48 +131,13 @@ def make_app(service: DataPlane, extension: Extension | None = None) -> ASGIApp:
         routes += snapshot_routes.routes(service)
         routes += rest_routes.document_routes(service, describe)
         routes += page_routes.routes(service.options)
-    return _guarded(service, _router(service, routes))
+    return App(service, routes)
 
 
-def make_metrics_app(service: DataPlane) -> ASGIApp:
+def make_metrics_app(service: DataPlane) -> App:
     """Return the application for Prometheus and probes, if they have a port of their own."""
     routes = [*_health_routes(service), Route("/metrics", partial(_metrics, service))]
-    return _guarded(service, _router(service, routes), service.options.metrics)
-
-
-def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -> ASGIApp:
-    """Return an application that rejects pages of other sites, and all requests at shutdown.
-
-    Args:
-        service: The service that the application belongs to.
-        app: The application.
-        address: Address that it listens at. If None, the address for callers.
-    """
-    options = service.options
-    origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
-    app = allow_pages(app, origins)
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if service.connections.is_leaving:
-            response = _api_of(scope["path"]).render_error(LEAVING)
-            response.headers.update(headers_of(LEAVING) | {"connection": "close"})
-            await response(scope, receive, send)
-            return
-        try:
-            origins.check(scope)
-        except GatewayError as refusal:
-            await _reject(service, scope, receive, send, refusal)
-            return
-        await app(scope, receive, send)
-
-    return answer
-
-
-def _router(service: DataPlane, routes: list[Route]) -> Starlette:
-    handlers = {HTTPException: partial(_reject_route, service)}
-    app = Starlette(routes=routes, exception_handlers=handlers)
-    app.router.redirect_slashes = False  # a redirect would be built from Host
-    return app
+    return App(service, routes, service.options.metrics)
 
 
 def _health_routes(service: DataPlane) -> list[Route]:
@@ -160,38 +196,10 @@ async def _render_metrics(service: DataPlane) -> bytes:
     return join(service.metrics.render(), tritons)
 
 
-async def _reject(
-    service: DataPlane, scope: Scope, receive: Receive, send: Send, refusal: GatewayError
-) -> None:
-    """Reject a request that must not reach the application. It is counted like any other."""
-
-    async def reject(_request: HttpRequest) -> Response:
-        raise refusal
-
-    await Endpoint(service, _api_of(scope["path"]), "other", reject)(scope, receive, send)
-
-
 def _api_of(path: str) -> HttpApi:
     if path in snapshot_routes.PATHS:
         return snapshot_routes.SNAPSHOT
     return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
-
-
-async def _reject_route(service: DataPlane, request: Request, error: Exception) -> Response:
-    """Reject an unknown path or method. The request is counted like any other."""
-    path, headers = request.url.path, dict(getattr(error, "headers", None) or {})
-
-    async def reject(_request: HttpRequest) -> Response:
-        if "Allow" in headers:
-            raise MethodNotAllowed(f"method: wanted {headers['Allow']}, got {request.method}")
-        if service.is_extension_away:
-            raise ExtensionAway("the control room cannot be opened now; the log says why", 5.0)
-        raise NotFound(f"no such path: {path[:200]}")
-
-    kind = getattr(request.scope.get("endpoint"), "kind", "other")
-    response = await Endpoint(service, _api_of(path), kind, reject).respond(request)
-    response.headers.update(headers)
-    return response
 
 
 def _to_json(state: Model) -> Response:

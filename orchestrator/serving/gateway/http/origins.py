@@ -78,27 +78,32 @@ class Origins:
             GatewayError: The name or the page is foreign.
         """
         headers = Headers(scope=scope)
-        self._check_host(headers.getlist("host"), scope)
+        host = self._check_host(headers.getlist("host"), scope)
         given = headers.getlist("origin")
         if len(given) > 1:
             raise ForeignOrigin(f"origin: wanted one, got {len(given)}")
         if given:
-            self._check_origin(given[0], headers.get("host", ""))
+            self._check_origin(given[0], host)
         elif headers.get("sec-fetch-site") in ELSEWHERE and not _is_navigation(scope, headers):
             raise ForeignOrigin("wanted a request of this service's page, got one of another site")
 
-    def _check_host(self, given: list[str], scope: Scope) -> None:
+    def _check_host(self, given: list[str], scope: Scope) -> str:
+        """Return the host of a request if it is a name of this service."""
         is_nameless = not given and scope["http_version"] == "1.0"  # which has no Host header
         if is_nameless and (self.hosts is None or PROBES.fullmatch(scope["path"])):
-            return
+            return ""
         if len(given) != 1 or not given[0]:
             raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
-        name = _name_of(given[0])
-        if self.hosts is not None and name not in self.hosts:
+        host = given[0]
+        end = host.find("]") + 1  # of an IPv6 address
+        name, _, port = host[end:].partition(":")
+        is_port = not port or (port.isascii() and port.isdigit())
+        if self.hosts is not None and not (is_port and (host[:end] + name).lower() in self.hosts):
             raise ForeignHost(
-                f"host: wanted one of {', '.join(sorted(self.hosts))}, got {given[0][:100]!r}; "
+                f"host: wanted one of {', '.join(sorted(self.hosts))}, got {host[:100]!r}; "
                 "the operator names others with --allowed-host"
             )
+        return host
 
     def _check_origin(self, origin: str, host: str) -> None:
         scheme, _, netloc = origin.partition("://")
@@ -108,14 +113,6 @@ class Origins:
                 f"origin: wanted this service's own page, got {origin[:100]!r}; "
                 "the operator allows others with --cors-origin"
             )
-
-
-def _name_of(host: str) -> str:
-    """Return a Host header without its port."""
-    end = host.find("]") + 1  # of an IPv6 address
-    name, _, port = host[end:].partition(":")
-    is_port = not port or (port.isascii() and port.isdigit())
-    return (host[:end] + name).lower() if is_port else ""
 
 
 def _is_navigation(scope: Scope, headers: Headers) -> bool:

@@ -54,17 +54,19 @@ class GuardedProtocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _writing: asyncio.TimerHandle | None = None
     _unread = _lines = 0  # bytes and lines of headers that are not complete
+    _body_left = 0  # bytes of the body that have not arrived
     _in_body = False
-    _is_whole = False  # the request that was parsed last
+    _has_request = False  # a whole request waits for its answer
     _discarded = -1  # bytes discarded after the end of the connection; -1 before
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._held = bytearray()
+        self._held = b""
         self._socket = transport
         self._writer = AnswerTransport(transport, self.finish, self.loop.call_soon)
         super().connection_made(self._writer)  # type: ignore[arg-type]
         peer = self.client[0] if self.client else "::"
-        is_shared = self.all.proxies.trusts(peer)
+        proxies = self.all.proxies
+        is_shared = proxies is not None and proxies.trusts(peer)
         self.address = "" if is_shared else client_at(peer, self.limits).name
         self._expect(self.limits.header_s)
         self.all.add(self)
@@ -73,7 +75,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect(None)
         if self._writing is not None:
             self._writing.cancel()
-        self._held.clear()
+        self._held = b""
         self.all.remove(self)
         cancel: Callable[[], None] | None = (self.scope or {}).get(GONE)  # type: ignore[assignment]
         super().connection_lost(exc)
@@ -86,23 +88,23 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._discarded > MAX_DISCARDED:
                 self._socket.abort()
             return
-        is_body = self._in_body and not self._held and len(data) <= self._body_left
-        if is_body and not self.transport.is_closing():
-            super().data_received(data)  # without a copy
-            return
-        self._held += data
+        self._held = self._held + data if self._held else data  # mostly without a copy
         self._parse()
 
     def _parse(self) -> None:
         """Parse the bytes up to the end of one request. The next request waits for its answer."""
-        while self._held and not self._has_request() and not self.transport.is_closing():
+        while self._held and not self._has_request and not self.transport.is_closing():
             is_body = self._in_body
-            end = self._body_left if is_body else self._end_of_lines()
+            end = self._body_left
+            if not is_body:
+                match = HEAD_END.search(self._held)  # of the headers, or of their last whole line
+                end = match.end() if match else self._held.rfind(b"\n") + 1
             if not end:
                 break
-            piece = bytes(memoryview(self._held)[:end])
-            del self._held[:end]
-            if not is_body:
+            piece, self._held = self._held[:end], self._held[end:]
+            if is_body:
+                self._body_left -= len(piece)
+            else:
                 self._unread += end
                 self._lines += piece.count(b"\n")
                 if self._unread > self.limits.header_kb * 1024 or self._lines > MAX_LINES:
@@ -110,17 +112,13 @@ class GuardedProtocol(HttpToolsProtocol):
                     return
                 piece = UPGRADE.sub(b"", piece)
             super().data_received(piece)
-        self._wait_for_rest()
-
-    def _end_of_lines(self) -> int:
-        """Return the end of the headers, or of their last complete line; 0 if there is none."""
-        match = HEAD_END.search(self._held)
-        return match.end() if match else self._held.rfind(b"\n") + 1
+        if self._held or self._unread:
+            self._wait_for_rest()
 
     def _wait_for_rest(self) -> None:
         """Limit the time and the size of a line that is not complete, or of further requests."""
         most = self.limits.header_kb * 1024
-        if self._held and not self._in_body and not self._has_request():
+        if not self._in_body and not self._has_request:
             if self._unread + len(self._held) > most:
                 self._end(TOO_LONG)
             elif self._timer is None:
@@ -129,40 +127,29 @@ class GuardedProtocol(HttpToolsProtocol):
         elif len(self._held) > most:
             self.flow.pause_reading()
 
-    def _has_request(self) -> bool:
-        """Tell whether a whole request waits for its answer."""
-        return self._is_whole and not self._is_idle()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._is_whole = False
-        self._expect(self.limits.header_s)
-
     def on_headers_complete(self) -> None:
         self._in_body, self._unread, self._lines = True, 0, 0
         self._expect(self.limits.body_s + GRACE_S)
-        self.all.work(self)
+        self.all.idle.pop(self, None)
         super().on_headers_complete()
         sizes = [value for name, value in self.headers if name == b"content-length"]
         self._body_left = int(sizes[0]) if sizes else 0
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             self.cycle.keep_alive = False  # chunks are refused, and so is all that follows
-            self._is_whole = True
-
-    def on_body(self, body: bytes) -> None:
-        self._body_left = max(0, self._body_left - len(body))
-        super().on_body(body)
+            self._has_request = True
 
     def on_message_complete(self) -> None:
-        self._in_body, self._is_whole = False, True
+        self._in_body, self._has_request = False, not self.cycle.response_complete
         self._expect(None)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        self._has_request = False
         self._writer.flush()
         self.all.rest(self)
-        self._expect_written()
+        if self._socket.get_write_buffer_size():
+            self._expect_written()
         if self._held:
             self.loop.call_soon(self._parse)
 
@@ -220,7 +207,7 @@ class GuardedProtocol(HttpToolsProtocol):
         client's bytes are discarded for a while.
         """
         is_sending = self._in_body or self._unread or self._held
-        self._held.clear()
+        self._held = b""
         self._expect_written()
         if not is_sending:
             self._socket.close()

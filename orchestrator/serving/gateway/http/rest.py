@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
@@ -20,7 +21,6 @@ from orchestrator.contract import (
     OUTPUTS,
     PROBE,
     STAGE_SECONDS,
-    Arrays,
     rows_of,
     stages_of,
 )
@@ -33,8 +33,6 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
-from orchestrator.imaging.files import from_base64
-from orchestrator.imaging.headers import check_file
 from orchestrator.imaging.orientation import upright_wh
 from orchestrator.serving.gateway.errors import (
     DeadlineExceeded,
@@ -42,7 +40,7 @@ from orchestrator.serving.gateway.errors import (
     UnsupportedMedia,
     outcome_of,
 )
-from orchestrator.serving.gateway.http.labels import LABELS, NO_LABELS, Labels, labels_of
+from orchestrator.serving.gateway.http.labels import LABELS, NO_LABELS, labels_of
 from orchestrator.serving.gateway.http.multipart import Form, Part, parse, shown
 from orchestrator.serving.gateway.http.problem_details import problem
 from orchestrator.serving.gateway.http.schemas import (
@@ -58,7 +56,7 @@ from orchestrator.serving.gateway.http.schemas import (
     RecognizedPicture,
 )
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.protocol.arrays import to_array
+from orchestrator.serving.protocol.arrays import to_arrays
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, PictureFile
 
 Infer = Callable[[InferenceRequest], Awaitable[InferenceResponse]]
@@ -68,6 +66,7 @@ FILE = "application/octet-stream"
 OF_CURL = "application/x-www-form-urlencoded"
 UNSAID = ("", FILE, OF_CURL)
 """Content types that carry no information. curl sends the last one with any bytes."""
+CURL_HINT = "; curl sends files unchanged with --data-binary, not with -d"
 OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
 """Errors that are not about one picture, but about the service, the quota or the query."""
 MAX_ID_CHARACTERS = 128
@@ -99,21 +98,16 @@ class RestCall:
     """A request, taken apart.
 
     Attributes:
-        id: Request id.
         pictures: At least one.
-        parameters: Parameters of the model; the rest of the request is checked with them.
-        labels: The caller's labels.
+        requests: The request to the model for each picture.
+        header: Fields of the answer that are about the call: its id, and the caller's labels.
+        hint: End of the message about a picture that cannot be used; empty for none.
     """
 
-    id: str
     pictures: Sequence[Part]
-    parameters: Mapping[str, str]
-    labels: Labels
-
-    def header(self) -> dict[str, str]:
-        """Return the fields of an answer that are about the call, with the time of now."""
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        return {"request_id": self.id, "time": now, **asdict(self.labels)}
+    requests: Sequence[InferenceRequest]
+    header: Mapping[str, str]
+    hint: str
 
 
 def request_id(given: str | None) -> str:
@@ -130,19 +124,8 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    call, outputs = _take_apart(sent, limits), (*OUTPUTS, STAGE_SECONDS)
-
-    async def answer(picture: Part, id: str) -> RecognizedPicture:
-        inputs = (PictureFile(ENCODED, picture.content),)
-        request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        response = await infer(request)
-        arrays = arrays_of(response)
-        plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
-        about = _describe(picture, response)
-        return validated(RecognizedPicture, **about, plates=plates, seconds=stages_of(arrays))
-
-    pictures = await _each(call, answer, limits.call_s)
-    return Recognition(**call.header(), pictures=pictures)
+    call = _take_apart(sent, ENCODED, (*OUTPUTS, STAGE_SECONDS), limits)
+    return Recognition(**await _answer(call, infer, RecognizedPicture, _recognized, limits.call_s))
 
 
 async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
@@ -153,34 +136,48 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    call, outputs = _take_apart(sent, limits), ("coordinates", *OF_A_READING)
-
-    async def answer(crop: Part, id: str) -> ReadPicture:
-        inputs = (PictureFile(ENCODED_CROP, crop.content),)
-        request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
-        response = await infer(request)
-        plates = rows_of(arrays_of(response), outputs, DECIMALS)
-        if len(plates) != 1:
-            raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
-        about = _describe(crop, response)
-        return validated(ReadPicture, **about, plate=Reading.fields_of(plates[0]))
-
-    pictures = await _each(call, answer, limits.call_s)
-    return Readings(**call.header(), pictures=pictures)
+    call = _take_apart(sent, ENCODED_CROP, ("coordinates", *OF_A_READING), limits)
+    return Readings(**await _answer(call, infer, ReadPicture, _read, limits.call_s))
 
 
-def _take_apart(sent: RestRequest, limits: Limits) -> RestCall:
+def _recognized(response: InferenceResponse) -> dict[str, Any]:
+    arrays = to_arrays(response.outputs)
+    plates = tuple(map(Plate.fields_of, rows_of(arrays, decimals=DECIMALS)))
+    return {"plates": plates, "seconds": stages_of(arrays)}
+
+
+def _read(response: InferenceResponse) -> dict[str, Any]:
+    plates = rows_of(to_arrays(response.outputs), ("coordinates", *OF_A_READING), DECIMALS)
+    if len(plates) != 1:
+        raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
+    return {"plate": Reading.fields_of(plates[0])}
+
+
+def _take_apart(
+    sent: RestRequest, input_name: str, outputs: tuple[str, ...], limits: Limits
+) -> RestCall:
     """Return a request's pictures, parameters and labels. The labels are checked here.
 
     Raises:
         RequestError: The form is wrong, a parameter comes twice, or a label is wrong.
         UnsupportedMedia: The content type is not understood.
     """
+    kind = sent.content_type.partition(";")[0].strip().lower()
+    if kind not in (FORM, *UNSAID) and not kind.startswith("image/"):
+        raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
     query = _each_once(sent.query) if sent.query else {}
-    form = _form_of(sent, limits.pictures, limits.pixels)
+    form = Form((Part("", sent.body),))
+    if kind == FORM:
+        form = parse(sent.body, sent.content_type, limits.pictures)
     labels = labels_of(query, form.labels) if query or form.labels else NO_LABELS
     parameters = {name: value for name, value in query.items() if name not in LABELS}
-    return RestCall(sent.id, form.pictures, parameters, labels)
+    is_single, requests = len(form.pictures) == 1, []
+    for number, picture in enumerate(form.pictures):
+        id = sent.id if is_single else f"{sent.id}/{number}"
+        inputs = (PictureFile(input_name, picture.content),)
+        requests.append(InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace))
+    hint = CURL_HINT if kind == OF_CURL else ""
+    return RestCall(form.pictures, requests, {"request_id": sent.id, **vars(labels)}, hint)
 
 
 def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -190,65 +187,44 @@ def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
     return dict(query)
 
 
-def _form_of(sent: RestRequest, most: int, most_pixels: int) -> Form:
-    """Return the body's form, or a form of one picture if the body is a picture."""
-    kind = sent.content_type.partition(";")[0].strip().lower()
-    if kind == FORM:
-        return parse(sent.body, sent.content_type, most)
-    if kind not in UNSAID and not kind.startswith("image/"):
-        raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
-    if kind == OF_CURL:
-        _check_unchanged(sent.body, most_pixels)
-    return Form((Part("", sent.body),))
+async def _answer(
+    call: RestCall,
+    infer: Infer,
+    kind: type[A],
+    fields_of: Callable[[InferenceResponse], dict[str, Any]],
+    within_s: float,
+) -> dict[str, Any]:
+    """Return the fields of an answer. One of several pictures may fail alone.
 
-
-def _check_unchanged(body: bytes, most_pixels: int) -> None:
-    """Check the header of a picture that curl has sent. Its option -d drops bytes of files.
-
-    Raises:
-        PictureError: It is no picture, or none any more.
+    All pictures share one timeout.
     """
-    try:
-        check_file(from_base64(body), most_pixels)
-    except PictureError as error:
-        raise PictureError(
-            f"{error}; curl sends files unchanged with --data-binary, not with -d"
-        ) from error
-
-
-def _describe(picture: Part, response: InferenceResponse) -> dict[str, Any]:
-    """Return name and size of a picture that the service has read, from its header."""
-    request = response.request
-    assert request is not None
-    assert request.header is not None
-    (file,) = request.inputs
-    assert isinstance(file, PictureFile)
-    width, height = upright_wh(file.content, request.header)
-    return {"name": picture.filename, "width": width, "height": height}
-
-
-async def _each(
-    call: RestCall, answer: Callable[[Part, str], Awaitable[A]], within_s: float
-) -> tuple[A | FailedPicture, ...]:
-    """Answer pictures one by one. One of several may fail alone. All share one timeout."""
-    if len(call.pictures) == 1:
-        return (await answer(call.pictures[0], call.id),)
     answers: list[A | FailedPicture] = []
-    deadline = anyio.current_time() + within_s
-    for number, picture in enumerate(call.pictures):
+    is_single = len(call.requests) == 1
+    deadline = math.inf if is_single else anyio.current_time() + within_s
+    for picture, sent in zip(call.pictures, call.requests, strict=True):
         try:
-            answers.append(await _by(deadline, answer(picture, f"{call.id}/{number}")))
-        except Cancelled:
-            raise
+            response = await (infer(sent) if is_single else _by(deadline, infer(sent)))
+            fields, request = fields_of(response), response.request
+            assert request is not None
+            assert request.header is not None
+            (file,) = request.inputs
+            assert isinstance(file, PictureFile)
+            width, height = upright_wh(file.content, request.header)
+            fields |= {"name": picture.filename, "width": width, "height": height}
+            answers.append(validated(kind, **fields))
         except PlateError as error:
-            if number == 0 and isinstance(error, OF_THE_CALL):
+            if is_single and call.hint and isinstance(error, PictureError):
+                raise PictureError(f"{error}{call.hint}") from error
+            is_of_all = not answers and isinstance(error, OF_THE_CALL)
+            if is_single or is_of_all or isinstance(error, Cancelled):
                 raise
             failure = Problem.model_validate(problem(outcome_of(error)))
             answers.append(FailedPicture(name=picture.filename, problem=failure))
-    return tuple(answers)
+    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    return {**call.header, "time": now, "pictures": tuple(answers)}
 
 
-async def _by(deadline: float, answer: Awaitable[A]) -> A:
+async def _by(deadline: float, answer: Awaitable[InferenceResponse]) -> InferenceResponse:
     """Return an answer that comes before a deadline on the loop's clock.
 
     Raises:
@@ -259,11 +235,6 @@ async def _by(deadline: float, answer: Awaitable[A]) -> A:
     raise DeadlineExceeded(
         "form: wanted all of its pictures answered within the time of one call, got fewer"
     )
-
-
-def arrays_of(response: InferenceResponse) -> Arrays:
-    """Return the outputs of a response by their names."""
-    return {tensor.name: to_array(tensor) for tensor in response.outputs}
 
 
 def validated(kind: type[A], **values: Any) -> A:

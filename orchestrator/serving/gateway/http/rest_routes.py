@@ -81,7 +81,7 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
 
 async def _answer(handle: Handle, request: HttpRequest) -> Response:
     headers = request.http.headers
-    request.name(rest.request_id(headers.get(REQUEST_ID)))
+    request.call.id = request.http.state.request_id = rest.request_id(headers.get(REQUEST_ID))
     sent = rest.RestRequest(
         body=await request.body(),
         content_type=headers.get("content-type", ""),

@@ -94,11 +94,22 @@ class Audit:
             ) from error
 
     def write(self, entry: Entry) -> bool:
-        """Write a call's line. Return False if the line is lost."""
-        line = line_of(entry, self._now())
+        """Write a call's line at once, so that lines of other processes do not mix with it.
+
+        Return False if the line is lost.
+        """
+        line, now_s = line_of(entry, self._now()), self._clock()
         try:
-            self._reopen()
-            self._put(line)
+            if self._file is not None and now_s - self._looked >= LOOK_AGAIN_S:
+                self._reopen(self._file, now_s)
+            ready = select.poll()
+            ready.register(self._opened, select.POLLOUT)
+            if not ready.poll(0):  # a full pipe; a file always takes more
+                raise BlockingIOError(0, "its reader is too slow")
+            whole = b"\n" + line if self._is_torn else line  # end the incomplete line
+            self._is_torn = os.write(self._opened, whole) < len(whole)
+            if self._is_torn:
+                raise OSError(0, "a line was cut off")
         except OSError as error:
             if not self._is_failing:
                 log.error("the audit loses lines: %s", error.strerror)
@@ -112,31 +123,17 @@ class Audit:
         if self._file:
             os.close(self._opened)
 
-    def _reopen(self) -> None:
+    def _reopen(self, file: Path, now_s: float) -> None:
         """Open the file again if it was moved away."""
-        now = self._clock()
-        if self._file is None or now - self._looked < LOOK_AGAIN_S:
-            return
         try:
-            is_moved = not os.path.samestat(self._file.stat(), os.fstat(self._opened))
+            is_moved = not os.path.samestat(file.stat(), os.fstat(self._opened))
         except FileNotFoundError:
             is_moved = True
         if is_moved:
-            opened = _open(self._file)
+            opened = _open(file)
             os.close(self._opened)
             self._opened, self._is_torn = opened, False
-        self._looked = now  # not before: lines written to a deleted file are lost
-
-    def _put(self, line: bytes) -> None:
-        """Write a line at once, so that lines of other processes do not mix with it."""
-        if not _takes_more(self._opened):
-            raise BlockingIOError(0, "its reader is too slow")
-        whole = b"\n" + line if self._is_torn else line  # end the incomplete line
-        written = os.write(self._opened, whole)
-        if written < len(whole):
-            self._is_torn = True
-            raise OSError(0, "a line was cut off")
-        self._is_torn = False
+        self._looked = now_s  # not before: lines written to a deleted file are lost
 
 
 def _open(file: Path) -> int:
@@ -146,10 +143,3 @@ def _open(file: Path) -> int:
 def _standard_output() -> int:
     """Return the descriptor of standard output. If it is closed, every line is lost."""
     return os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
-
-
-def _takes_more(opened: int) -> bool:
-    """Tell whether a write returns at once. It does for files, and for pipes that are not full."""
-    ready = select.poll()
-    ready.register(opened, select.POLLOUT)
-    return bool(ready.poll(0))

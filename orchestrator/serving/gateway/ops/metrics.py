@@ -153,8 +153,10 @@ class Metrics:
             protocol: Protocol of the call, one of `PROTOCOLS`.
             entry: The call's entry in the audit log.
         """
-        protocol, reason = _one_of(PROTOCOLS, protocol), _one_of(self._reasons, entry.reason)
-        self._calls.labels(protocol, _one_of(MODELS, entry.model), reason).inc()
+        protocol = protocol if protocol in PROTOCOLS else OTHER
+        reason = entry.reason if entry.reason in self._reasons else OTHER
+        model = entry.model if entry.model in MODELS else OTHER
+        self._calls.labels(protocol, model, reason).inc()
         if entry.client.startswith(KEY_PREFIX):
             self._by_key.labels(self._key_of(entry.client), reason).inc()
         self._plates.inc(entry.plates)
@@ -227,10 +229,6 @@ def _reasons_of(kind: type[PlateError]) -> Iterator[str]:
     yield kind.reason
     for subclass in kind.__subclasses__():
         yield from _reasons_of(subclass)
-
-
-def _one_of(known: tuple[str, ...], value: str) -> str:
-    return value if value in known else OTHER
 
 
 def join(ours: bytes, tritons: bytes) -> bytes:

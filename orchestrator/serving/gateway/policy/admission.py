@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.errors import SettingsError
-from orchestrator.serving.gateway.errors import QuotaExceeded
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.serving.gateway.policy.clients import Client
 from orchestrator.serving.gateway.policy.fair_queue import FairQueue
@@ -54,7 +53,11 @@ class Counts:
 
 
 class Admission:
-    """Admits calls, and forwards them to Triton, as far as there is capacity."""
+    """Admits calls, and forwards them to Triton, as far as there is capacity.
+
+    Attributes:
+        slots: The admitted calls. The bodies of calls reserve memory there.
+    """
 
     def __init__(
         self,
@@ -71,17 +74,17 @@ class Admission:
             raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")
         self._clock, self._sleep = clock, sleep
         self._rates = RateLimit()
-        self._slots, self._queue = Slots(limits), FairQueue(limits)
+        self.slots, self._queue = Slots(limits, clock), FairQueue(limits)
         self._delayed: Counter[str] = Counter()  # by the client's name
         self._second, self._sent = 0, 0
 
     def counts(self) -> Counts:
         """Return the numbers of calls in each state now."""
-        slots, queue, delayed = self._slots, self._queue, self._delayed.total()
+        slots, queue, delayed = self.slots, self._queue, self._delayed.total()
         return Counts(len(slots), queue.waiting, queue.in_work, delayed, slots.bytes, queue.bytes)
 
     def enter(self, slot: Slot) -> None:
-        """Admit a call of the slot's client. It counts until it leaves.
+        """Admit a call of the slot's client. It counts until it is removed from the slots.
 
         If there is no room, calls of worse priority that send or wait are evicted. The worst
         priority goes first; in it, uploads go before waiting calls, and the latest call first.
@@ -90,23 +93,10 @@ class Admission:
             QuotaExceeded: The client has used up its quota.
             ServiceFull: There is no room.
         """
-        self._slots.check_calls(slot.client)
-        self.check_rate(slot.client)
-        self._slots.add(slot)
-        self._rates.take(slot.client, self._clock())
-
-    def leave(self, slot: Slot) -> None:
-        """Note the end of a call, whether it was admitted or not."""
-        self._slots.remove(slot)
-
-    def reserve(self, slot: Slot, size: int) -> None:
-        """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
-
-        Raises:
-            QuotaExceeded: The bodies of this client fill half of the memory.
-            ServiceFull: There is no room, or the call was evicted meanwhile.
-        """
-        self._slots.reserve(slot, size, self._clock())
+        now_s = self._clock()
+        self._rates.check(slot.client, now_s)
+        self.slots.add(slot)
+        self._rates.take(slot.client, now_s)
 
     @contextmanager
     def receive(self, slot: Slot) -> Iterator[None]:
@@ -115,7 +105,8 @@ class Admission:
         Raises:
             Evicted: The call was evicted meanwhile.
         """
-        self._slots.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         with anyio.CancelScope() as scope:
             slot.evict, slot.is_receiving, slot.marked_s = scope.cancel, True, self._clock()
             try:
@@ -124,16 +115,6 @@ class Admission:
                 slot.evict, slot.is_receiving = None, False
         if scope.cancelled_caught:
             raise evicted()
-
-    def check_rate(self, client: Client) -> None:
-        """Check that a client may make its next call now.
-
-        Raises:
-            QuotaExceeded: The client has used up its rate.
-        """
-        wait_s = self._rates.wait_s(client, self._clock())
-        if wait_s:
-            raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
 
     @asynccontextmanager
     async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
@@ -145,7 +126,8 @@ class Admission:
         Raises:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        self._slots.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         if cost.calls > slot.paid:
             self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
         slot.paid = 0.0
@@ -161,8 +143,9 @@ class Admission:
         Raises:
             QuotaExceeded: The client has used up its rate.
         """
-        self.check_rate(client)
-        self._rates.take(client, self._clock())
+        now_s = self._clock()
+        self._rates.check(client, now_s)
+        self._rates.take(client, now_s)
 
     async def delay_rejection(self, client: str) -> None:
         """Wait until a rejection may be sent. Repeated rejections are delayed.

@@ -40,21 +40,6 @@ def authenticate(
     Raises:
         Unauthenticated: The key is malformed, unknown or expired, or a required key is missing.
     """
-    key = _key_of(headers)
-    if key is not None:
-        return (keys or Keys({})).client_of(key, limits)
-    if wants_key:
-        raise Unauthenticated(f"this gateway wants a key: {HOW}")
-    return address
-
-
-def has_key(headers: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether a call carries a key, be it a valid one or not."""
-    return any(name in KEY_HEADERS for name, _ in headers)
-
-
-def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:
-    """Return the key that a call carries."""
     given = []
     for name, text in headers:
         if name == "authorization":
@@ -62,11 +47,17 @@ def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:
             given.append(bearer[1] if bearer else "")
         if name == "x-api-key":
             given.append(text.strip())
+    if not given and wants_key:
+        raise Unauthenticated(f"this gateway wants a key: {HOW}")
     if not given:
-        return None
+        return address
     if len(given) > 1:
         raise Unauthenticated(f"wanted one key, got {len(given)}")
-    (key,) = given
-    if not KEY.fullmatch(key):
+    if not KEY.fullmatch(given[0]):
         raise Unauthenticated(f"this is no key: {HOW}")
-    return key
+    return (keys or Keys({})).client_of(given[0], limits)
+
+
+def has_key(headers: Iterable[tuple[str, str]]) -> bool:
+    """Tell whether a call carries a key, be it a valid one or not."""
+    return any(name in KEY_HEADERS for name, _ in headers)

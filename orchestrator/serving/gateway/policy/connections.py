@@ -26,9 +26,10 @@ class Connections:
     Args:
         most: Most connections in total.
         most_of_one: Most connections from one address.
-        proxies: Proxies whose connections are those of many clients.
+        proxies: Proxies whose connections are those of many clients; None for none.
 
     Attributes:
+        idle: The connections that wait for a request. The longest idle comes first.
         dropped: Number of connections that were closed: to make room, after a timeout, or for not
             speaking HTTP.
         is_leaving: The process is to end. Callers must connect to another one from now on.
@@ -36,9 +37,9 @@ class Connections:
 
     def __init__(self, most: int, most_of_one: int, proxies: TrustedProxies | None = None) -> None:
         self._most, self._most_of_one = most, most_of_one
-        self.proxies = proxies or TrustedProxies()
+        self.proxies = proxies
         self._open: set[Connection] = set()
-        self._idle: dict[Connection, None] = {}  # the longest idle comes first
+        self.idle: dict[Connection, None] = {}
         self._by_address: Counter[str] = Counter()
         self.dropped = 0
         self.is_leaving = False
@@ -49,32 +50,28 @@ class Connections:
     def add(self, connection: Connection) -> None:
         self._open.add(connection)
         self._by_address[connection.address] += 1
-        self.rest(connection)
+        self.idle[connection] = None
         count = self._by_address[connection.address]
         if connection.address and count > self._most_of_one:
-            self._drop(one for one in self._idle if one.address == connection.address)
+            self._drop(one for one in self.idle if one.address == connection.address)
         elif len(self._open) > self._most:
-            self._drop(self._idle)
+            self._drop(self.idle)
 
     def _drop(self, idle: Iterable[Connection]) -> None:
         """Close the first idle connection. The new one is the last, if all others have requests."""
         self.dropped += 1
         next(iter(idle)).drop()
 
-    def work(self, connection: Connection) -> None:
-        """Note that a connection has a request."""
-        self._idle.pop(connection, None)
-
     def rest(self, connection: Connection) -> None:
         """Record that a connection waits for a request."""
         if connection in self._open:
-            self._idle[connection] = None
+            self.idle[connection] = None
 
     def remove(self, connection: Connection) -> None:
         if connection not in self._open:
             return
         self._open.discard(connection)
-        self._idle.pop(connection, None)
+        self.idle.pop(connection, None)
         self._by_address[connection.address] -= 1
         if not self._by_address[connection.address]:
             del self._by_address[connection.address]

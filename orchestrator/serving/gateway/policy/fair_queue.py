@@ -10,7 +10,7 @@ from functools import partial
 
 from orchestrator.serving.gateway.errors import RETRY_AFTER_S, ServiceFull
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.clients import Client
+from orchestrator.serving.gateway.policy.clients import PRIORITIES, Client
 from orchestrator.serving.gateway.policy.slots import Slot, evicted, open_to
 from orchestrator.serving.protocol.inference import Cost
 
@@ -31,6 +31,7 @@ class Turn:
         arrival: Its number, in order of arrival.
         client: Name of its client.
         cost: The cost of the call.
+        is_slow: The picture of the call takes long to decode.
         decision: Holds None for a slot, or the rejection. A call that need not wait has none.
     """
 
@@ -39,12 +40,8 @@ class Turn:
     arrival: int
     client: str = field(compare=False)
     cost: Cost = field(compare=False)
+    is_slow: bool = field(compare=False)
     decision: asyncio.Future[ServiceFull | None] | None = field(default=None, compare=False)
-
-    @property
-    def is_slow(self) -> bool:
-        """True if the picture of the call takes long to decode."""
-        return self.cost.seconds > SLOW_S
 
     def wake(self, refusal: ServiceFull | None = None) -> bool:
         """Wake up the call. Return False if it no longer waits."""
@@ -61,10 +58,13 @@ class FairOrder:
     start of the latest call that got a slot. Calls that cost more end later.
 
     Source: Goyal, Vin, Cheng 1996, "Start-time Fair Queuing".
+
+    Attributes:
+        now: The virtual time; it never goes back.
     """
 
     def __init__(self) -> None:
-        self._now = 0.0
+        self.now = 0.0
         self._ends: dict[str, float] = {}
         self._sweep_at = MIN_ENTRIES_TO_SWEEP
 
@@ -74,15 +74,11 @@ class FairOrder:
     def start(self, client: Client, calls: float) -> float:
         """Return the virtual start of a client's next call. Drop clients without calls."""
         if len(self._ends) >= self._sweep_at:
-            self._ends = {name: end for name, end in self._ends.items() if end > self._now}
+            self._ends = {name: end for name, end in self._ends.items() if end > self.now}
             self._sweep_at = max(MIN_ENTRIES_TO_SWEEP, 2 * len(self._ends))
-        start = max(self._now, self._ends.get(client.name, 0.0))
+        start = max(self.now, self._ends.get(client.name, 0.0))
         self._ends[client.name] = start + calls
         return start
-
-    def move_to(self, start: float) -> None:
-        """Note that a call with this start got a slot."""
-        self._now = max(self._now, start)
 
 
 class FairQueue:
@@ -98,6 +94,9 @@ class FairQueue:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._memory = {
+            priority: open_to(priority, limits.picture_bytes) for priority in PRIORITIES.values()
+        }
         self._queue: list[Turn] = []  # the next call comes first
         self._orders: defaultdict[int, FairOrder] = defaultdict(FairOrder)  # by priority
         self._arrivals = 0
@@ -119,8 +118,9 @@ class FairQueue:
         self._arrivals += 1
         priority = slot.client.priority
         start = self._orders[priority].start(slot.client, cost.calls)
-        turn = Turn(priority, start, self._arrivals, slot.client.name, cost)
-        if self._queue or not self._fits(turn) or self._is_held_back(turn):
+        is_slow = cost.seconds > SLOW_S
+        turn = Turn(priority, start, self._arrivals, slot.client.name, cost, is_slow)
+        if self._queue or not self._fits(turn) or (is_slow and self._is_held_back(turn)):
             await self._wait(turn, slot)
         else:
             self._start(turn)
@@ -165,7 +165,8 @@ class FairQueue:
                 self._start(turn)
 
     def _start(self, turn: Turn) -> None:
-        self._orders[turn.priority].move_to(turn.start)
+        order = self._orders[turn.priority]
+        order.now = max(order.now, turn.start)
         self.in_work += 1
         self.bytes += turn.cost.bytes
         if turn.is_slow:
@@ -184,8 +185,7 @@ class FairQueue:
         """Tell whether slots and memory allow a call. Memory always allows a single call."""
         if self.in_work >= self._limits.calls:
             return False
-        most = open_to(turn.priority, self._limits.picture_bytes)
-        return not self.bytes or self.bytes + turn.cost.bytes <= most
+        return not self.bytes or self.bytes + turn.cost.bytes <= self._memory[turn.priority]
 
     def release(self, turn: Turn) -> None:
         """Free the slot of a turn."""

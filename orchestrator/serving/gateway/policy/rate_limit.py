@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchestrator.serving.gateway.errors import QuotaExceeded
 from orchestrator.serving.gateway.policy.clients import Client
 
 MIN_ENTRIES_TO_SWEEP = 1000
@@ -20,11 +21,18 @@ class RateLimit:
     def __len__(self) -> int:
         return len(self._full_at)
 
-    def wait_s(self, client: Client, now: float) -> float:
-        """Return the seconds until the client may make its next call; 0 if it may now."""
+    def check(self, client: Client, now: float) -> None:
+        """Check that a client may make its next call now.
+
+        Raises:
+            QuotaExceeded: The client has used up its rate.
+        """
         missing_s = max(0.0, self._full_at.get(client.name, now) - now)
         early_s = missing_s + 1 / client.rate - max(1.0, 1 / client.rate)
-        return early_s if early_s > 1e-6 else 0.0  # sums of many parts are not exact
+        if early_s > 1e-6:  # sums of many parts are not exact
+            raise QuotaExceeded(
+                f"calls a second: wanted at most {client.rate:g}, got more", early_s
+            )
 
     def take(self, client: Client, now: float, calls: float = 1.0) -> None:
         """Count calls of a client. Drop full buckets whenever their number may have doubled."""

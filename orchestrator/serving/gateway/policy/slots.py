@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from orchestrator.serving.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
 from orchestrator.serving.gateway.options import Limits
-from orchestrator.serving.gateway.policy.clients import GATE, Client
+from orchestrator.serving.gateway.policy.clients import GATE, PRIORITIES, Client
 
 KEPT = 8
 """This fraction (1/8) of slots and memory is reserved for gates."""
@@ -35,6 +36,7 @@ class Slot:
         rate: Bytes a second before that time; infinite until it was measured.
         evict: Ends the call's upload or its wait. If None, it does neither now.
         is_receiving: The call's body is being read.
+        is_inside: The call was admitted, and has neither ended nor been evicted.
         paid: Calls that were counted for it in advance, and not yet used.
     """
 
@@ -45,6 +47,7 @@ class Slot:
     rate: float = math.inf
     evict: Callable[[], object] | None = None
     is_receiving: bool = False
+    is_inside: bool = False
     paid: float = 1.0
 
     def measure_rate(self, now_s: float) -> float:
@@ -62,8 +65,13 @@ class Slot:
 class Slots:
     """The admitted calls, in order of arrival."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits, self._clock = limits, clock
+        calls, memory = limits.calls + limits.waiting, limits.memory_bytes
+        self._places = {priority: open_to(priority, calls) for priority in PRIORITIES.values()}
+        self._memory = {
+            priority: max(limits.body_bytes, open_to(priority, memory)) for priority in self._places
+        }
         self._inside: dict[Slot, None] = {}
         self._calls: Counter[str] = Counter()  # by the client's name
         self._sizes: Counter[str] = Counter()  # memory for bodies, by the client's name
@@ -72,80 +80,62 @@ class Slots:
     def __len__(self) -> int:
         return len(self._inside)
 
-    def check(self, slot: Slot) -> None:
-        """Check that a call still has its slot.
-
-        Raises:
-            Evicted: The call was evicted meanwhile.
-        """
-        if slot not in self._inside:
-            raise evicted()
-
     def add(self, slot: Slot) -> None:
         """Admit a call.
 
         Raises:
+            QuotaExceeded: The client already has as many calls as it may.
             ServiceFull: There is no room.
         """
-        self._make_room(slot, calls=1)
-        self._inside[slot] = None
-        self._calls[slot.client.name] += 1
-
-    def check_calls(self, client: Client) -> None:
-        """Check that a client may have one more call.
-
-        Raises:
-            QuotaExceeded: The client already has as many calls as it may.
-        """
+        client = slot.client
         if self._calls[client.name] >= client.calls:
             raise QuotaExceeded(
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
+        missing = len(self._inside) + 1 - self._places[client.priority]
+        if missing > 0:
+            self._make_room(slot, calls=missing)
+        self._inside[slot], slot.is_inside = None, True
+        self._calls[client.name] += 1
 
-    def reserve(self, slot: Slot, size: int, now_s: float = 0.0) -> None:
+    def reserve(self, slot: Slot, size: int) -> None:
         """Reserve memory for the body of a call, or for as many bytes of it as have arrived.
 
         Args:
             slot: Slot of the call.
             size: All its bytes.
-            now_s: Time of a clock that nobody sets.
 
         Raises:
             QuotaExceeded: The bodies of this client fill half of the memory.
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
-        self.check(slot)
+        if not slot.is_inside:
+            raise evicted()
         others = self._sizes[slot.client.name] - slot.size
         if others and others + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
             )
         more = size - slot.size
-        missing = self.bytes + more - self._memory_of(slot)
-        if missing > 0:
-            self._drop_slow(slot, missing, now_s)
-            self._make_room(slot, size=more)
+        most = self._memory[slot.client.priority]
+        if self.bytes + more > most:
+            self._drop_slow(slot, self.bytes + more - most)
+            self._make_room(slot, size=self.bytes + more - most)
         slot.size = size
-        self._add_bytes(slot.client.name, more)
+        self.bytes += more
+        self._sizes[slot.client.name] += more
 
     def bytes_of(self, client: str) -> int:
         """Return the memory for the bodies of a client, by its name."""
         return self._sizes[client]
 
-    def _add_bytes(self, client: str, size: int) -> None:
-        """Keep the totals. A client without bodies has no entry: the table must not grow."""
-        self.bytes += size
-        self._sizes[client] += size
-        if not self._sizes[client]:
-            del self._sizes[client]
-
-    def _drop_slow(self, slot: Slot, missing: int, now_s: float) -> None:
+    def _drop_slow(self, slot: Slot, missing: int) -> None:
         """Evict slow uploads, the slowest first, until a call has the bytes that it misses.
 
         So unfinished bodies cannot hold memory for ever. An upload is slow if a body
         of the largest size would not come in time at its rate.
         """
-        least_rate = self._limits.body_bytes / self._limits.body_s
+        least_rate, now_s = self._limits.body_bytes / self._limits.body_s, self._clock()
         slow = sorted(
             (one for one in self._uploads_beside(slot) if one.measure_rate(now_s) < least_rate),
             key=lambda one: one.rate,
@@ -164,31 +154,23 @@ class Slots:
             if is_upload and one is not slot and one.client.priority >= slot.client.priority:
                 yield one
 
-    def _memory_of(self, slot: Slot) -> int:
-        limits = self._limits
-        return max(limits.body_bytes, open_to(slot.client.priority, limits.memory_bytes))
-
     def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
-        if slot not in self._inside:
+        if not slot.is_inside:
             return
         del self._inside[slot]
-        self._add_bytes(slot.client.name, -slot.size)
-        self._calls[slot.client.name] -= 1
-        if not self._calls[slot.client.name]:
-            del self._calls[slot.client.name]
+        slot.is_inside = False
+        name = slot.client.name
+        self.bytes -= slot.size
+        self._sizes[name] -= slot.size
+        self._calls[name] -= 1
+        if not self._calls[name]:  # the tables must not grow
+            del self._calls[name], self._sizes[name]
 
     def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
-        """Evict calls of worse priority until there is room; evict none if that is not enough."""
-        limits, priority, memory = self._limits, slot.client.priority, self._memory_of(slot)
-        if calls:
-            calls += len(self._inside) - open_to(priority, limits.calls + limits.waiting)
-        if size:
-            size += self.bytes - memory
-        if calls <= 0 and size <= 0:
-            return
+        """Evict calls of worse priority, so many or of such a size; none if that is not enough."""
         evicted = []
-        for one in self._evictable(priority) if calls > 0 or size > 0 else ():
+        for one in self._evictable(slot.client.priority):
             if calls <= 0 and size <= 0:
                 break
             if calls > 0 or one.size:

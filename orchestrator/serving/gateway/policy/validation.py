@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 
 from orchestrator.contract import (
@@ -30,6 +30,8 @@ from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_p
 
 VERSION = re.compile(r"[0-9]{1,9}")
 ALL_OUTPUTS = (*OUTPUTS, STAGE_SECONDS)
+OF_A_PICTURE = (PICTURE, ENCODED, ENCODED_CROP)
+"""Inputs of our model; a request has one of them."""
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds. Triton has it, too."""
 LAST_RESPONSE = "triton_enable_empty_final_response"
@@ -79,61 +81,47 @@ def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
     Raises:
         RequestError: The model cannot answer such a call.
     """
-    is_reader = call.model != MODEL
-    is_crop = is_reader or [tensor.name for tensor in call.inputs] == [ENCODED_CROP]
-    _check_outputs(call.outputs, OF_A_READING if is_reader else ALL_OUTPUTS)
+    names, is_reader = [tensor.name for tensor in call.inputs], call.model != MODEL
+    is_crop = is_reader or names == [ENCODED_CROP]
+    known = OF_A_READING if is_reader else ALL_OUTPUTS
+    if unknown := [name for name in call.outputs if name not in known]:
+        got = reprlib.repr(unknown[0])
+        raise RequestError(f"outputs: wanted some of {', '.join(known)}, got {got}")
     if call.parameters:
         check_parameters(call.parameters, READER_PARAMETERS if is_crop else REQUEST_PARAMETERS)
-    most_pixels = limits.crop_pixels if is_crop else limits.pixels
-    if is_reader:
-        return _check_pixels(call, _only(call.inputs, CROP), most_pixels)
-    tensor = call.inputs[0] if is_crop else _only(call.inputs, PICTURE, ENCODED)
-    call = call if call.outputs else replace(call, outputs=tuple(OUTPUTS))
-    if tensor.name == PICTURE:
-        return _check_pixels(call, tensor, most_pixels)
-    return _check_file(call, tensor, limits, most_pixels)
-
-
-def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
+    if len(names) != 1 or names[0] not in ((CROP,) if is_reader else OF_A_PICTURE):
+        wanted = f"{CROP} alone" if is_reader else f"exactly one of {PICTURE} and {ENCODED}"
         raise RequestError(
-            f"outputs: wanted some of {', '.join(known)}, got {reprlib.repr(unknown[0])}"
+            f"inputs: wanted {wanted}, got {reprlib.repr(names) if names else 'none'}"
         )
+    if not call.outputs and not is_reader:
+        call = replace(call, outputs=tuple(OUTPUTS))
+    most_pixels = limits.crop_pixels if is_crop else limits.pixels
+    if names[0] in (CROP, PICTURE):
+        return _check_pixels(call, call.inputs[0], most_pixels)
+    return _check_file(call, call.inputs[0], limits, most_pixels)
 
 
 def _check_file(
     call: InferenceRequest, given: Input, limits: Limits, most_pixels: int
 ) -> InferenceRequest:
     """Return a call with its picture file, decoded from base64 if needed, its header and cost."""
-    name, sent = given.name, _file_of(given)
+    if isinstance(given, PictureFile):
+        sent = given.content
+    elif (given.datatype, given.shape) == ("BYTES", (1,)):
+        (sent,) = bytes_tensors.decode(given)
+    else:
+        raise PictureError(f"{given.name}: wanted BYTES [1], got {_kind(given)}")
     file = from_base64(sent)
     header = check_file(file, most_pixels)
     cost = cost_of(len(file), header)
     if cost.bytes > limits.picture_bytes:
         raise PictureError(
-            f"{name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
-            f"one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
+            f"{given.name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, "
+            f"got one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
         )
-    picture = given if file is sent else PictureFile(name, file)
+    picture = given if file is sent else PictureFile(given.name, file)
     return replace(call, inputs=(picture,), header=header, cost=cost)
-
-
-def _file_of(given: Input) -> bytes:
-    if isinstance(given, PictureFile):
-        return given.content
-    if (given.datatype, given.shape) != ("BYTES", (1,)):
-        raise PictureError(f"{given.name}: wanted BYTES [1], got {_kind(given)}")
-    (file,) = bytes_tensors.decode(given)
-    return file
-
-
-def _only(inputs: tuple[Input, ...], *names: str) -> Input:
-    if len(inputs) != 1 or inputs[0].name not in names:
-        got = reprlib.repr([tensor.name for tensor in inputs]) if inputs else "none"
-        wanted = f"exactly one of {' and '.join(names)}" if len(names) > 1 else f"{names[0]} alone"
-        raise RequestError(f"inputs: wanted {wanted}, got {got}")
-    return inputs[0]
 
 
 def _check_pixels(call: InferenceRequest, tensor: Input, most: int) -> InferenceRequest:

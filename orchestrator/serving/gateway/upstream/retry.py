@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import os
 import time
 from collections import OrderedDict
@@ -13,15 +14,17 @@ from typing import NamedTuple, TypeVar
 
 import anyio
 
-from orchestrator.contract import mark, mark_of
+from orchestrator.contract import PROBE, mark_of
 from orchestrator.errors import ServerError
+from orchestrator.host.retry import exponential_s
 from orchestrator.serving.gateway.errors import DeadlineExceeded, HarmfulRequest
-from orchestrator.serving.gateway.upstream.backoff import SharedBackoff
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse
 
 STRIKES = 2
 """Deaths of workers after which a call is rejected. The first may be due to another call."""
 MAX_KEPT = 1000
+FIRST_S, MAX_DURATION_S = 0.02, 0.2
+"""Pauses of one call between its retries: the first one, and the limit of the growing ones."""
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
@@ -41,12 +44,54 @@ class Fingerprint(NamedTuple):
     digest: bytes
 
 
+class SharedBackoff:
+    """Spaces the retries of calls that fail at the same time.
+
+    Each retry takes CPU time from the server that is starting. So many calls together are retried
+    no more often than a single call, one after another. Once one of them is answered, all retry.
+
+    Args:
+        clock: Returns the time in seconds.
+        sleep: Waits for a number of seconds.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
+    ) -> None:
+        self._clock, self._sleep = clock, sleep
+        self._last_retry = 0.0  # latest time at which a call may be retried
+        self._releases = 0
+
+    def release(self) -> None:
+        """Let all waiting calls retry within `MAX_DURATION_S`."""
+        self._releases += 1
+        self._last_retry = self._clock()
+
+    def pause_s(self, retry: int) -> float:
+        """Return the pause between a retry of a call and the previous one."""
+        return exponential_s(retry, FIRST_S, MAX_DURATION_S)
+
+    async def wait(self, retry: int, until: float) -> None:
+        """Wait until a call may be retried.
+
+        Args:
+            retry: Number of earlier retries of the call.
+            until: Deadline on the clock. The wait ends then at the latest.
+        """
+        pause_s = self.pause_s(retry)
+        releases = self._releases
+        retry_at = self._last_retry = max(self._last_retry, self._clock()) + pause_s
+        while releases == self._releases and (rest_s := min(retry_at, until) - self._clock()) > 0:
+            await self._sleep(min(rest_s, pause_s))
+
+
 class RetryPolicy:
     """Sends calls to Triton, with retries while Triton or a worker is briefly not available.
 
     Args:
         send: Sends a call. It raises `ServerError` if a retry may help.
         away_s: Longest time for retries of a call.
+        call_s: Timeout for all tries of a call together; its own may be shorter.
         clock: Returns the time in seconds.
         sleep: Waits for a number of seconds.
 
@@ -58,10 +103,11 @@ class RetryPolicy:
         self,
         send: Send,
         away_s: float,
+        call_s: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        self._send, self._away_s = send, away_s
+        self._send, self._away_s, self._call_s = send, away_s, call_s
         self._clock, self._backoff = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
         self._blamed: OrderedDict[str, str] = OrderedDict()  # why a worker died, by a call's mark
@@ -89,12 +135,11 @@ class RetryPolicy:
         self._is_ending = True
         self._backoff.release()
 
-    async def infer(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         """Return Triton's answer to a call, with as many retries as needed.
 
         Args:
-            call: The call. It may be sent again, because calls change nothing at Triton.
-            within_s: Timeout for all tries together.
+            call: The checked call. It may be sent again, because calls change nothing at Triton.
 
         Raises:
             HarmfulRequest: The call killed as many workers as `STRIKES`.
@@ -103,11 +148,12 @@ class RetryPolicy:
         if self._harmful:
             self._check(call)
         begun, retries, is_suspect = self._clock(), 0, False
+        within_s = min(self._call_s, call.timeout_s)
         deadline, retry_until = begun + within_s, begun + min(within_s, self._away_s)
         is_alone = False
         try:
             while True:
-                id = call.id if call.is_probe else mark(call.id, self._number())
+                id = self._new_id(call.id)
                 try:
                     response = await self._send(call, id, deadline - self._clock())
                 except (DeadlineExceeded, asyncio.CancelledError):
@@ -156,9 +202,9 @@ class RetryPolicy:
             raise _harmful(reason)
         return bool(reason)
 
-    def _number(self) -> str:
-        """Return a number that no other try of any process has."""
-        return f"{os.getpid():x}-{next(self._numbers):x}"
+    def _new_id(self, id: str) -> str:
+        """Return a call's id with a `MARK` that no other try of any process has."""
+        return id if id == PROBE else f"{id}#{os.getpid():x}-{next(self._numbers):x}"
 
     def _strike(self, culprit: Fingerprint, reason: str) -> bool:
         """Count a worker that died with a call. Tell whether there were too many."""

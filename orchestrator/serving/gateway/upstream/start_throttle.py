@@ -24,13 +24,17 @@ class StartThrottle:
     Args:
         calls: Calls that Triton otherwise gets at once: four times its pictures in work.
         clock: Returns the time in seconds.
+
+    Attributes:
+        starting: Models whose workers start, with the deadline of each. If there are none, no call
+            needs a slot.
     """
 
     def __init__(self, calls: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._few = asyncio.Semaphore(max(1, calls // 4))
         self._fewest = asyncio.Semaphore(max(1, calls // 8))
-        self._starting: dict[str, float] = {}  # deadline of the start, by model
+        self.starting: dict[str, float] = {}
         self._missing: set[str] = set()  # models without a worker that answers
 
     def begin(self, model: str, *, is_last: bool) -> None:
@@ -40,18 +44,18 @@ class StartThrottle:
             model: Its name.
             is_last: The model has no worker that answers until then.
         """
-        self._starting[model] = self._clock() + MAX_DURATION_S
+        self.starting[model] = self._clock() + MAX_DURATION_S
         if is_last:
             self._missing.add(model)
 
     def end(self, model: str) -> None:
         """Note that the model has its new workers."""
-        self._starting.pop(model, None)
+        self.starting.pop(model, None)
         self._missing.discard(model)
 
     def end_all(self) -> None:
         """Note that another Triton has taken over."""
-        for model in [*self._starting]:
+        for model in [*self.starting]:
             self.end(model)
 
     async def acquire(self) -> asyncio.Semaphore | None:
@@ -60,7 +64,7 @@ class StartThrottle:
         Returns:
             The slots of which the caller has one, which it must release; None if it needs none.
         """
-        slots = self._slots() if self._starting else None
+        slots = self._slots()
         if slots is None:
             return None
         try:
@@ -70,9 +74,9 @@ class StartThrottle:
         return slots
 
     def _slots(self) -> asyncio.Semaphore | None:
-        for model, until in [*self._starting.items()]:
+        for model, until in [*self.starting.items()]:
             if self._clock() > until:
                 self.end(model)
         if self._missing:
             return self._fewest
-        return self._few if self._starting else None
+        return self._few if self.starting else None

@@ -62,7 +62,7 @@ class Triton:
         self._headers = tuple(options.triton_headers.items())
         self._connect(TritonMoved(options.triton_http, options.triton_grpc, options.triton_metrics))
         self.throttle = StartThrottle(options.limits.calls)
-        self.retries = RetryPolicy(self._send, options.limits.away_s)
+        self.retries = RetryPolicy(self._send, options.limits.away_s, options.limits.call_s)
 
     def _connect(self, addresses: TritonMoved) -> None:
         self._addresses = addresses
@@ -85,18 +85,10 @@ class Triton:
         self.retries.blame(death.suspects, death.reason)
         self.throttle.begin(death.model, is_last=death.is_last)
 
-    async def infer(self, call: InferenceRequest) -> InferenceResponse:
-        """Forward a checked call, with retries if a worker dies.
-
-        Raises:
-            PlateError: The call was not answered.
-        """
-        return await self.retries.infer(call, min(self._options.limits.call_s, call.timeout_s))
-
     async def _send(self, call: InferenceRequest, id: str, timeout_s: float) -> InferenceResponse:
         metadata = (*call.trace.items(), *self._headers)
         deadline = time.monotonic() + timeout_s
-        slots = await self.throttle.acquire()
+        slots = await self.throttle.acquire() if self.throttle.starting else None
         try:
             response = await self._infer(
                 to_message(call, id), timeout=deadline - time.monotonic(), metadata=metadata
@@ -194,7 +186,8 @@ def to_message(call: InferenceRequest, id: str) -> bytes:
         setattr(request.parameters[name], PARAMETERS[type(value)], value)
     parts = [request.SerializeToString()]
     for tensor in call.inputs:
-        parts += (RAW_INPUT, to_varint(tensor.size), *tensor.parts)
+        data = tensor.parts
+        parts += (RAW_INPUT, to_varint(sum(map(len, data))), *data)
     return b"".join(parts)
 
 

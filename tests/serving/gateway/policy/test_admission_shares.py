@@ -41,7 +41,7 @@ async def test_clients_of_one_priority_take_turns() -> None:
 def test_a_client_that_was_away_has_no_turns_left_from_then() -> None:
     order = FairOrder()
     assert [order.start(client("busy"), 1.0) for _ in range(3)] == [0.0, 1.0, 2.0]
-    order.move_to(2.0)
+    order.now = 2.0
     assert order.start(client("late"), 1.0) == 2.0
     assert order.start(client("late"), 1.0) == 3.0
 
@@ -58,7 +58,7 @@ async def test_a_picture_that_costs_more_takes_more_of_its_client_s_turns() -> N
 def test_clients_without_calls_are_forgotten() -> None:
     order = FairOrder()
     for number in range(10_000):
-        order.move_to(order.start(client(str(number)), 1.0) + number)
+        order.now = order.start(client(str(number)), 1.0) + number
     assert len(order) <= 1000
 
 
@@ -220,12 +220,19 @@ class TestUploads:
 
     def slots(self, count: int) -> tuple[Slots, list[Slot], list[str]]:
         """Return slots, each of another client and receiving since second 0."""
-        slots, evicted = Slots(Limits(calls=50, memory_mb=8, body_mb=4)), list[str]()
+        self.clock = Clock()
+        self.clock.now = 0.0
+        slots = Slots(Limits(calls=50, memory_mb=8, body_mb=4), self.clock)
+        evicted = list[str]()
         uploads = [Slot(client(f"c{number}"), is_receiving=True) for number in range(count)]
         for one in uploads:
             one.evict = partial(evicted.append, one.client.name)
             slots.add(one)
         return slots, uploads, evicted
+
+    def reserve_at(self, now_s: float, slots: Slots, slot: Slot, size: int) -> None:
+        self.clock.now = now_s
+        slots.reserve(slot, size)
 
     def test_announced_bodies_take_nothing_before_they_arrive(self) -> None:
         slots, uploads, _ = self.slots(30)
@@ -238,24 +245,24 @@ class TestUploads:
     @pytest.mark.parametrize("dripped", [0, 1000], ids=["stalled", "dripping"])
     def test_an_upload_that_sent_much_and_then_little_loses_its_memory(self, dripped: int) -> None:
         slots, uploads, evicted = self.slots(3)
-        slots.reserve(uploads[0], 3 * MIB, now_s=0.5)
-        slots.reserve(uploads[1], 4 * MIB - 5000, now_s=0.5)
+        self.reserve_at(0.5, slots, uploads[0], 3 * MIB)
+        self.reserve_at(0.5, slots, uploads[1], 4 * MIB - 5000)
         with pytest.raises(ServiceFull, match="memory for bodies"):  # both were fast until now
-            slots.reserve(uploads[2], 2 * MIB, now_s=2.0)
-        slots.reserve(uploads[0], 3 * MIB + dripped, now_s=2.5)
+            self.reserve_at(2.0, slots, uploads[2], 2 * MIB)
+        self.reserve_at(2.5, slots, uploads[0], 3 * MIB + dripped)
         with pytest.raises(ServiceFull, match="memory for bodies"):
-            slots.reserve(uploads[2], 4 * MIB, now_s=2.9)  # too early to tell
-        slots.reserve(uploads[2], 2 * MIB, now_s=3.1)
+            self.reserve_at(2.9, slots, uploads[2], 4 * MIB)  # too early to tell
+        self.reserve_at(3.1, slots, uploads[2], 2 * MIB)
         assert evicted in (["c0"], ["c1"])
         assert slots.bytes < 7 * MIB
 
     def test_an_upload_that_goes_on_keeps_its_memory(self) -> None:
         slots, uploads, evicted = self.slots(3)
         for now_s in range(1, 20):
-            slots.reserve(uploads[0], now_s * MIB // 6, now_s=now_s)
-            slots.reserve(uploads[1], now_s * MIB // 6, now_s=now_s)
+            self.reserve_at(now_s, slots, uploads[0], now_s * MIB // 6)
+            self.reserve_at(now_s, slots, uploads[1], now_s * MIB // 6)
             with pytest.raises(ServiceFull):
-                slots.reserve(uploads[2], 8 * MIB, now_s=now_s)
+                self.reserve_at(now_s, slots, uploads[2], 8 * MIB)
         assert evicted == []
 
     def test_the_totals_come_back_to_zero_after_every_end(self) -> None:
@@ -270,12 +277,12 @@ class TestUploads:
             slots.reserve(own, 2 * MIB)
         assert slots.bytes_of("c0") == 4 * MIB
         slots.reserve(uploads[1], 3 * MIB - 1000)
-        slots.reserve(uploads[2], 3 * MIB, now_s=100.0)  # evicts slow ones
+        self.reserve_at(100.0, slots, uploads[2], 3 * MIB)  # evicts slow ones
         assert evicted == ["c1"]
         slots.remove(uploads[1])  # it has no place any more
         gate = Slot(client("gate", priority=GATE), is_receiving=True)
         slots.add(gate)
-        slots.reserve(gate, 4 * MIB, now_s=100.1)
+        self.reserve_at(100.1, slots, gate, 4 * MIB)
         slots.reserve(gate, 1000)  # less than was announced
         for one in (*uploads, own, gate, gate):
             slots.remove(one)
@@ -298,5 +305,5 @@ class TestUploads:
         slots.reserve(uploads[0], 4 * MIB - 1)
         uploads[0].is_receiving = False
         with pytest.raises(ServiceFull, match="memory for bodies"):
-            slots.reserve(uploads[1], 4 * MIB, now_s=100.0)
+            self.reserve_at(100.0, slots, uploads[1], 4 * MIB)
         assert evicted == []

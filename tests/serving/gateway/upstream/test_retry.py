@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,11 @@ from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.serving.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.serving.gateway.upstream import retry
-from orchestrator.serving.gateway.upstream.backoff import MAX_DURATION_S
-from orchestrator.serving.gateway.upstream.retry import RetryPolicy, fingerprint_of
+from orchestrator.serving.gateway.upstream.retry import (
+    MAX_DURATION_S,
+    RetryPolicy,
+    fingerprint_of,
+)
 from orchestrator.serving.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.serving.gateway.stories import Time
 
@@ -38,7 +42,7 @@ class Triton:
         self.within_s: list[float] = []
         self.now = 0.0
         self.pauses: list[float] = []
-        self.retries = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
+        self.retries = RetryPolicy(self.send, 30.0, 60.0, lambda: self.now, self.sleep)
 
     async def send(self, call: InferenceRequest, id: str, within_s: float) -> InferenceResponse:
         self.sent.append(id)
@@ -57,7 +61,7 @@ class Triton:
         self.now += seconds
 
     def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
-        return asyncio.run(self.retries.infer(asked, within_s))
+        return asyncio.run(self.retries.infer(replace(asked, timeout_s=within_s)))
 
 
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
@@ -96,15 +100,15 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
             raise AWAY
         return InferenceResponse(asked.model, "1", asked.id, ())
 
-    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, 60.0, lambda: time.now, time.sleep)
 
     async def ask() -> None:
-        await retries.infer(call(), 60.0)
+        await retries.infer(call())
         answered_at.append(time.now)
 
     async def ask_another_model() -> None:
         for _ in range(40):
-            await retries.infer(call(id="another model"), 60.0)
+            await retries.infer(call(id="another model"))
             await time.sleep(0.1)
 
     asyncio.run(time.pass_for(ask_another_model(), *(ask() for _ in range(callers))))
@@ -179,11 +183,11 @@ async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
 
     seen: set[bytes] = set()
     is_alone = asyncio.Event()
-    retries = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
-    first = asyncio.create_task(retries.infer(call(b"a"), 60))
+    retries = RetryPolicy(send, 30.0, 60.0, sleep=lambda _: asyncio.sleep(0))
+    first = asyncio.create_task(retries.infer(call(b"a")))
     await is_alone.wait()
     with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
-        await retries.infer(call(b"b"), 1.0)
+        await retries.infer(call(b"b", timeout_s=1.0))
     first.cancel()
 
 
@@ -242,10 +246,10 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
         return InferenceResponse(asked.model, "1", asked.id, ())
 
     time = Time()
-    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, 60.0, lambda: time.now, time.sleep)
 
     async def ask(picture: bytes) -> None:
-        await retries.infer(call(picture), 60)
+        await retries.infer(call(picture))
 
     asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
     assert at_once == [1, 1, 1]

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, STAGE_SECONDS, from_arrays, stages_of
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
-from orchestrator.serving.gateway.http.rest import Infer, arrays_of, validated
+from orchestrator.serving.gateway.http.rest import Infer, validated
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import SnapshotCall
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import (
     EngineConfig,
@@ -15,6 +15,7 @@ from orchestrator.serving.gateway.http.snapshot_api.snapshot_schemas import (
     SnapshotFields,
     SnapshotPlate,
 )
+from orchestrator.serving.protocol.arrays import to_arrays
 from orchestrator.serving.protocol.inference import InferenceRequest, PictureFile
 
 
@@ -36,9 +37,8 @@ async def recognize(
     inputs = (PictureFile(ENCODED, call.picture.content),)
     parameters = _parameters_of(call.fields.config or EngineConfig())
     outputs = (*OUTPUTS, STAGE_SECONDS)
-    arrays = arrays_of(
-        await infer(InferenceRequest(MODEL, inputs, outputs, "", id, parameters, trace))
-    )
+    request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, trace)
+    arrays = to_arrays((await infer(request)).outputs)
     return validated(
         SnapshotAnswer,
         processing_time=1e3 * sum(stages_of(arrays).values()),

@@ -53,7 +53,7 @@ def routes(service: DataPlane) -> list[Route]:
 
 async def _answer(parser: Parser, request: HttpRequest) -> Response:
     headers = request.http.headers
-    request.name(rest.request_id(headers.get(REQUEST_ID)))
+    request.call.id = request.http.state.request_id = rest.request_id(headers.get(REQUEST_ID))
     content_type, trace = headers.get("content-type", ""), trace_of(headers)
     body = await request.body()
     size = json_size(body, content_type)

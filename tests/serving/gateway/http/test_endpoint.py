@@ -8,7 +8,7 @@ from orchestrator.serving.gateway.errors import (
     LengthRequired,
     UnsupportedMedia,
 )
-from orchestrator.serving.gateway.http.bodies import announced_size
+from orchestrator.serving.gateway.http.endpoint import announced_size
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])
