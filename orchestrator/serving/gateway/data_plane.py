@@ -48,14 +48,11 @@ EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 REFRESH_S = 1.0
 PROBES = 100
 """Largest number of connections to the port of metrics and probes. Callers cannot use them up."""
-
 DELAYED = (ServiceFull, QuotaExceeded, Unauthenticated)
 """Rejections that are delayed if there are many."""
 Headers = Sequence[tuple[str, str]]
 Identify = Callable[[Headers, Client], Awaitable[Client | None]]
-"""Returns the client of a call without a key, from its headers and the client at its address. If
-None, the call is treated as any call without a key."""
-
+"""Returns the client of a call without a key, from its headers and address; None for any caller."""
 logger = logging.getLogger(__name__)
 
 
