@@ -31,10 +31,12 @@ def export(
     with show_errors(verbose=verbose):
         from orchestrator.cli.workshop import draw_canary
         from orchestrator.serving.supervisor.models.export_cache import export_networks
+        from orchestrator.serving.supervisor.models.one_model import check_one_model
         from orchestrator.serving.supervisor.models.repository_writer import lay_out
         from orchestrator.serving.supervisor.options import ServerOptions
 
         options = ServerOptions.given(**vars(models))
+        check_one_model(options)
         draw_canary(options.weights, options.formats)
         source = options.source()
         written = export_networks(source, force=force)

@@ -127,6 +127,19 @@ class Heartbeat:
         finally:
             self._write(State.WORKING)
 
+    @contextmanager
+    def step(self, limit_s: float) -> Iterator[None]:
+        """Mark, for the length of a `with` block, a step that has a time limit of its own.
+
+        Args:
+            limit_s: How long it may take; 0 means no limit.
+        """
+        self._write(State.WORKING, limit_s - self._limit_s)
+        try:
+            yield
+        finally:
+            self._write(State.WORKING)
+
     def _write(self, state: State, more_s: float = 0.0) -> None:
         limit_s = self._limit_s and self._limit_s + more_s
         HEAD.pack_into(self._memory, 0, time.monotonic(), limit_s, len(self._details), int(state))

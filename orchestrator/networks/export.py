@@ -6,18 +6,15 @@ import errno
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orchestrator.arrays import Array, to_numpy
 from orchestrator.contract import DETECTOR
 from orchestrator.detection.letterbox import STRIDE
 from orchestrator.errors import SettingsError, WeightsError
@@ -26,6 +23,7 @@ from orchestrator.host.disk_files import part_of
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
+from orchestrator.networks.runs import Networks, Run, run_openvino, run_torchscript
 from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
 from orchestrator.networks.yolo import Yolo
@@ -175,27 +173,6 @@ def _reason(error: OSError | RuntimeError, folder: Path) -> str:
     return str(error).strip().splitlines()[0]
 
 
-Run = Callable[..., tuple[Array, ...]]
-"""Runs a network on arrays of NumPy or PyTorch, and answers with arrays of the same library."""
-
-
-@dataclass(frozen=True)
-class Networks:
-    """The three networks in this process: an `Infer` that has the plate formats of its weights.
-
-    Attributes:
-        runs: Each network's function, by name.
-        formats: The plate formats.
-    """
-
-    runs: Mapping[str, Run]
-    formats: Formats
-
-    @torch.inference_mode()
-    def __call__(self, name: str, tensors: Mapping[str, Array]) -> dict[str, Array]:
-        return dict(zip(NETWORKS[name].outputs, self.runs[name](*tensors.values()), strict=True))
-
-
 def load_networks(
     weights: Path = WEIGHTS,
     device: str | torch.device = "cpu",
@@ -224,7 +201,7 @@ def load_networks(
     runs: dict[str, Run] = {}
     for name in NETWORKS:
         if choose_engine(name, weights, engine).is_openvino:
-            runs[name] = _openvino(represent(name, weights, engine, formats), threads)
+            runs[name] = run_openvino(represent(name, weights, engine, formats), threads)
         else:
             runs[name] = _torchscript(load_for(engine, name, weights, formats), device)
     return Networks(runs, formats)
@@ -262,27 +239,5 @@ def represent(
 
 def _torchscript(network: nn.Module, device: torch.device) -> Run:
     if isinstance(network, torch.jit.ScriptModule):
-        model = move(network, device)
-    else:
-        model = script(network.to(device))
-
-    def run(*tensors: Array) -> tuple[Array, ...]:
-        arguments = [torch.as_tensor(tensor, device=device) for tensor in tensors]
-        answer = model(*arguments)
-        answers = answer if isinstance(answer, tuple) else (answer,)
-        return tuple(map(to_numpy, answers)) if isinstance(tensors[0], np.ndarray) else answers
-
-    return run
-
-
-def _openvino(network: Any, threads: int) -> Run:
-    from orchestrator.networks import openvino_ir
-
-    compiled = openvino_ir.Compiled(network, threads=threads)
-
-    def run(*tensors: Array) -> tuple[Array, ...]:
-        answers = compiled(*(np.ascontiguousarray(to_numpy(tensor)) for tensor in tensors))
-        is_numpy = isinstance(tensors[0], np.ndarray)
-        return answers if is_numpy else tuple(map(torch.from_numpy, answers))
-
-    return run
+        return run_torchscript(move(network, device), device)
+    return run_torchscript(script(network.to(device)), device)

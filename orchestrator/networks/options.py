@@ -94,6 +94,14 @@ class CapacityOptions(LocalServerOptions):
         int,
         MACHINE(min=0, max=64, help="Pictures processed at once; 0: as many as fit the machine."),
     ] = 0
+    one_model: Annotated[
+        bool,
+        MACHINE(
+            "--one-model",
+            help="With a CPU: plate_recognition runs the networks in its own workers. It answers "
+            "more pictures, but the networks are no models of their own: docs/compositions.md.",
+        ),
+    ] = False
     pictures_on_cpu: Annotated[
         bool,
         MACHINE(

@@ -130,7 +130,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
             if has_broken_context(error):
                 end_process(error)
             free_memory(error)
-            message = f"cannot infer on {_told([row]) or 'the input'}: {_last_line(error)}"
+            message = describe_failure(row, error)
             code, error_type = self._code_of(row, error), pb_utils.TritonError
             if code == error_type.INTERNAL:
                 log_failure(request.request_id(), explain(error))
@@ -159,6 +159,11 @@ def in_order(names: Sequence[str]) -> list[str]:
     if all(number.isdecimal() for number in numbered.values()):
         return sorted(names, key=lambda name: int(numbered[name]))
     return [*names]
+
+
+def describe_failure(inputs: Sequence[Batch], error: Exception) -> str:
+    """Return what a client is told when a network fails on these inputs."""
+    return f"cannot infer on {_told([inputs]) or 'the input'}: {_last_line(error)}"
 
 
 def _told(rows: Iterable[Sequence[Batch]]) -> str:

@@ -98,7 +98,7 @@ def infer_for(
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
         if is_first:  # asking takes 0.2 ms, so it is done once
-            _check_wanted(request)
+            check_wanted(request)
         is_first = False
         is_numpy = all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
         called = Callee(tuple(models[model].outputs)) if is_numpy else models[model]
@@ -129,14 +129,15 @@ def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsy
     async def infer(
         model: str, tensors: Tensors, parameters: Parameters | None = None
     ) -> dict[str, Any]:
-        _check_wanted(request)
+        check_wanted(request)
         child = _child(request, model, models[model], tensors, parameters)
         return _outputs_of(model, await child.async_exec(), request.request_id())
 
     return infer
 
 
-def _check_wanted(request: Any) -> None:
+def check_wanted(request: Any) -> None:
+    """Raise `Cancelled` if the client of a request has cancelled it."""
     if request.is_cancelled():
         raise Cancelled("the caller has cancelled the call")
 
@@ -184,9 +185,11 @@ def _memory(model: CalledModel) -> dict[str, Any]:
 def _error_of(model: str, error: Any, request_id: str) -> PlateError:
     """Return a called model's error, without the caller's own words: Triton quotes the id."""
     message = error.message().replace(f"[request id: {request_id}] ", "")
-    is_away = (
-        error.code() == pb_utils.TritonError.UNAVAILABLE
-        or any(words in message for words in AWAY)
-        or is_out_of_memory(message)
-    )
+    is_away = error.code() == pb_utils.TritonError.UNAVAILABLE
+    return Overloaded(f"{model}: {message}") if is_away else error_of(model, message)
+
+
+def error_of(model: str, message: str) -> PlateError:
+    """Return the error of a network by its text: away for a moment, or faulty."""
+    is_away = any(words in message for words in AWAY) or is_out_of_memory(message)
     return (Overloaded if is_away else ModelError)(f"{model}: {message}")

@@ -19,13 +19,14 @@ def formats_beside(args: Mapping[str, str]) -> Formats:
     Raises:
         SettingsError: The file is missing, so the country of the reader's texts is unknown.
     """
-    return read_formats(_folder(args) / FORMATS_FILE)
+    return read_formats(folder_of(args) / FORMATS_FILE)
 
 
 def canary_beside(args: Mapping[str, str]) -> CanaryPicture:
     """Return the canary that lies beside a model's code; a grey picture if there is none."""
-    return read_canary(_folder(args))
+    return read_canary(folder_of(args))
 
 
-def _folder(args: Mapping[str, str]) -> Path:
+def folder_of(args: Mapping[str, str]) -> Path:
+    """Return the folder of a model's code."""
     return Path(args["model_repository"], args["model_version"])

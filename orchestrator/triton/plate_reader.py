@@ -1,4 +1,7 @@
-"""The last step of the ensemble `plate_reader`: turns logits into a text and its scores."""
+"""The last step of the ensemble `plate_reader`: turns logits into a text and its scores.
+
+With `plates serve --one-model` it is the whole model: a crop comes, and the networks run here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import triton_python_backend_utils as pb_utils
 
 from orchestrator import contract
+from orchestrator.arrays import Array
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.ctc import decode
@@ -16,7 +20,9 @@ from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.readings import with_text
 from orchestrator.settings import READER_PARAMETERS, Settings
 from orchestrator.triton.country import formats_beside
+from orchestrator.triton.crop_preparation import prepare_crop
 from orchestrator.triton.failures import answer_each
+from orchestrator.triton.in_process import choose_infer
 
 NOWHERE = Plate(xyxy=(0, 0, 0, 0))
 """A plate without a position: only the sender knows where the crop comes from."""
@@ -31,6 +37,7 @@ class TritonPythonModel:
         self.formats = formats_beside(args)
         self.grammar = Grammar.of(self.formats)
         self.heartbeat = Heartbeat.of_model(config)
+        self.infer_for = choose_infer(args)
 
     def execute(self, requests: list[Any]) -> list[Any]:
         return answer_each(requests, self._answer)
@@ -45,9 +52,19 @@ class TritonPythonModel:
         settings = self.settings.updated(
             json.loads(request.parameters() or "{}"), READER_PARAMETERS
         )
-        logits = pb_utils.get_input_tensor_by_name(request, contract.LOGITS).as_numpy()
+        logits = self._logits_of(request)
         readings = decode(logits, self.grammar, temperature=settings.temperature)
         threshold = settings.text_threshold
         return Plates(
             tuple(with_text(NOWHERE, reading, threshold, self.formats) for reading in readings)
         )
+
+    def _logits_of(self, request: Any) -> Array:
+        """Return the logits of the request, or those of the networks for its crop."""
+        (sent,) = request.inputs()
+        if sent.name() == contract.LOGITS:
+            return sent.as_numpy()
+        (crops,) = prepare_crop(sent.as_numpy())
+        infer = self.infer_for(request, heartbeat=self.heartbeat)
+        straight = infer(contract.RECTIFIER, {contract.INPUT: crops})[contract.OUTPUT]
+        return infer(contract.READER, {contract.INPUT: straight})[contract.OUTPUT]

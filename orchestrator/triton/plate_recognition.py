@@ -18,10 +18,10 @@ from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.triton.bls import infer_for
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.devices import choose_device
 from orchestrator.triton.failures import fail
+from orchestrator.triton.in_process import choose_infer
 from orchestrator.triton.memory_faults import end_process, free_memory, has_broken_context
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain
@@ -43,6 +43,7 @@ class TritonPythonModel:
         self.device = choose_device(args)
         with self.device.inference():
             warm_up(self.settings, self.formats, canary_beside(args).file, self.device.decode)
+        self.infer_for = choose_infer(args)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
 
@@ -90,7 +91,7 @@ class TritonPythonModel:
         watch.lap(UNPACKING)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
-        infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
+        infer = watch.time(self.infer_for(request, heartbeat=self.heartbeat))
         if is_crop:
             return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)

@@ -13,8 +13,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from orchestrator.networks.export import Networks
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import Tensors, recognize
 from tests.real_networks import far, large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from orchestrator.networks.export import Networks
+from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import Tensors, recognize
 from tests.real_networks import far, large, load_int8, turned
 from workshop.benchmarks.pictures import Picture, render

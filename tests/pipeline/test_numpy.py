@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from orchestrator.errors import PictureError
-from orchestrator.networks.export import Networks
+from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
 from tests.real_networks import large, load_int8, turned

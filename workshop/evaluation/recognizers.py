@@ -19,8 +19,9 @@ from orchestrator.contract import FROM_DETECTION
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.export import Networks, load_networks
+from orchestrator.networks.export import load_networks
 from orchestrator.networks.options import NetworkOptions
+from orchestrator.networks.runs import Networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates

@@ -25,6 +25,7 @@ class Capacity:
             go to the GPU.
         cuda_graphs: The detector runs as CUDA graphs.
         decode_on_gpu: The GPU decodes JPEG files.
+        is_one_model: `plate_recognition` runs the networks in its own workers.
     """
 
     threads: int
@@ -34,9 +35,17 @@ class Capacity:
     pictures_on_cpu: bool = False
     cuda_graphs: bool = False
     decode_on_gpu: bool = False
+    is_one_model: bool = False
 
 
-def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: int = 0) -> Capacity:
+def fitting(
+    cores: int = 0,
+    *,
+    threads: int = 0,
+    instances: int = 0,
+    pictures: int = 0,
+    is_one_model: bool = False,
+) -> Capacity:
     """Return the capacity that fits the cores, or the values that were asked for.
 
     The inference of a single client has several threads. Two instances use the time that one leaves
@@ -50,12 +59,17 @@ def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: i
         instances: Inferences of the detector, and of the reader, at once; 0 means as many as fit,
             and no more than pictures.
         pictures: Pictures processed at once; 0 means as many as fit.
+        is_one_model: Each picture at once has networks of its own, and a core.
     """
     cores = cores or usable_cores()
+    threads = threads or min(cores, MAX_THREADS)
+    if is_one_model:
+        pictures = pictures or cores
+        return Capacity(threads, pictures, pictures, is_one_model=True)
     fits = max(min(cores, 2), cores // 2)
     instances = instances or min(fits, pictures or fits)
     return Capacity(
-        threads=threads or min(cores, MAX_THREADS),
+        threads=threads,
         instances=instances,
         pictures=pictures or instances + 1,
     )

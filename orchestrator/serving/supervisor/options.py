@@ -136,7 +136,12 @@ class ServerOptions(CapacityOptions):
                 cuda_graphs=self.cuda_graphs,
                 decode_on_gpu=self.decode_on_gpu,
             )
-        return fitting(threads=self.threads, instances=self.instances, pictures=self.pictures)
+        return fitting(
+            threads=self.threads,
+            instances=self.instances,
+            pictures=self.pictures,
+            is_one_model=self.one_model,
+        )
 
     @property
     def is_made_here(self) -> bool:

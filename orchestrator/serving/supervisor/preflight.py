@@ -19,6 +19,7 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import find_installation
 from orchestrator.serving.supervisor.models.model_repository import check_distinct, count_workers
+from orchestrator.serving.supervisor.models.one_model import check_one_model
 from orchestrator.serving.supervisor.models.plate_models import REPOSITORY, count_ours, holds_plates
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import ListenAddress, address_of, check_listening
@@ -51,6 +52,7 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
             "--model-repository FOLDER"
         )
     check_as_it_lies(options)
+    check_one_model(options)
     check_distinct((options.repository, *options.beside))
     check_texts(options)
     check_device(options.device)

@@ -21,7 +21,7 @@ from orchestrator.serving.supervisor.launch.triton_process import (
     restore_priority,
 )
 from orchestrator.serving.supervisor.models.model_repository import list_models
-from orchestrator.serving.supervisor.models.plate_models import MODELS, holds_plates
+from orchestrator.serving.supervisor.models.plate_models import holds_plates, models_of
 from orchestrator.serving.supervisor.models.repository_writer import RepositoryWriter, choose_writer
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.preflight import check
@@ -104,7 +104,7 @@ def _launch(
 def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tuple[str, ...]:
     """Return the models that the server loads at its start."""
     if options.explicit:
-        return MODELS if holds_plates(options.repository) else ()
+        return models_of(options.repository) if holds_plates(options.repository) else ()
     return tuple(name for folder in repositories for name in list_models(folder))
 
 

@@ -15,7 +15,7 @@ from orchestrator.host.resources import MIB, keep_freed, usable_memory
 from orchestrator.host.subprocesses import without_secrets
 from orchestrator.serving.supervisor.gpu import VISIBLE, choose_gpu
 from orchestrator.serving.supervisor.installation import OUR_BACKENDS, Installation
-from orchestrator.serving.supervisor.models.plate_models import MODELS, holds_plates
+from orchestrator.serving.supervisor.models.plate_models import holds_plates, models_of
 from orchestrator.serving.supervisor.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
 from orchestrator.serving.supervisor.server_folder import ServerFolder
 
@@ -102,7 +102,7 @@ def _loading(options: ServerOptions) -> Iterator[str]:
     if not options.explicit:
         yield "--load-model=*"
     elif holds_plates(options.repository):
-        yield from (f"--load-model={name}" for name in MODELS)
+        yield from (f"--load-model={name}" for name in models_of(options.repository))
 
 
 def _restrictions(options: ServerOptions) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER
+from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER, READER, RECTIFIER
 from orchestrator.errors import SettingsError
+from orchestrator.networks.own_files import read_list
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.serving.supervisor.capacity import Capacity
 from orchestrator.serving.supervisor.models.model_repository import CONFIG
@@ -13,6 +14,13 @@ from orchestrator.serving.supervisor.models.model_repository import CONFIG
 REPOSITORY = Path(__file__).resolve().parents[4] / "model_repository"
 MODELS = (MODEL, *NETWORKS, *STEPS, DECODE, PLATE_READER)
 WORKERS = (MODEL, DECODE)  # Python models
+ONE_MODEL = {MODEL: (*NETWORKS,), PLATE_READER: (RECTIFIER, READER)}
+"""The models of `plates serve --one-model`, each with the networks that it runs itself."""
+
+
+def models_of(repository: Path) -> tuple[str, ...]:
+    """Return the names of our models in a repository of them, in either composition."""
+    return (*ONE_MODEL,) if read_list(repository / MODEL / "1") else MODELS
 
 
 def holds_plates(repository: Path) -> bool:
@@ -31,7 +39,7 @@ def check_models(repository: Path) -> None:
     Raises:
         SettingsError: A model has no config.pbtxt there.
     """
-    for name in MODELS:
+    for name in models_of(repository):
         config = repository / name / CONFIG
         if not config.is_file():
             raise SettingsError(f"model repository: no such file: {config}")
@@ -39,7 +47,8 @@ def check_models(repository: Path) -> None:
 
 def count_ours(capacity: Capacity) -> int:
     """Return how many worker processes our models take on a CPU; the ensemble takes none."""
-    return sum(count_instances(name, capacity) for name in (*WORKERS, *EXPORTED))
+    models = ONE_MODEL if capacity.is_one_model else (*WORKERS, *EXPORTED)
+    return sum(count_instances(name, capacity) for name in models)
 
 
 def count_instances(name: str, capacity: Capacity) -> int:

@@ -7,18 +7,29 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import DECODE, DETECTOR, FORMATS_FILE, INPUT, MODEL, READER
+from orchestrator.contract import (
+    DECODE,
+    DETECTOR,
+    FORMATS_FILE,
+    INPUT,
+    MODEL,
+    PLATE_READER,
+    READER,
+)
 from orchestrator.detection.tiles import MAX_TILES, TILE_WH
 from orchestrator.errors import SettingsError
 from orchestrator.host.canary import CANARY_FILES, has_canary
 from orchestrator.host.heartbeat import PARAMETER as HANG
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.own_files import write_list
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.serving.supervisor.capacity import Capacity, fitting_gpu
+from orchestrator.serving.supervisor.models import one_model
 from orchestrator.serving.supervisor.models.export_cache import ModelSource, files_of, find_exported
 from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
 from orchestrator.serving.supervisor.models.plate_models import (
     MODELS,
+    ONE_MODEL,
     WORKERS,
     check_models,
     count_instances,
@@ -82,12 +93,18 @@ def lay_out(
     """
     check_models(source.repository)
     _check_target(source, target)
-    for name in MODELS:
-        config = configure(source, name, capacity)
-        try:
-            _write_model(target / name, config, _choose_files(source, name, spare))
-        except OSError as error:
-            raise SettingsError(f"{target / name}: cannot be written: {error.strerror}") from error
+    names = ONE_MODEL if capacity.is_one_model else MODELS
+    try:
+        for name in MODELS:
+            shutil.rmtree(target / name, ignore_errors=True)
+        for name in names:
+            config = configure(source, name, capacity)
+            files = _choose_files(source, name, spare, is_one_model=capacity.is_one_model)
+            _write_model(target / name, config, files)
+            if capacity.is_one_model:
+                write_list(target / name / "1", one_model.list_networks(source, name))
+    except OSError as error:
+        raise SettingsError(f"{target}: cannot be written: {error.strerror}") from error
     return target
 
 
@@ -101,6 +118,9 @@ def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
     from google.protobuf import text_format
 
     config = read_config(source.repository / name / CONFIG)
+    if name == PLATE_READER and capacity.is_one_model:
+        one_model.configure_reader(config, read_config(source.repository / DECODE / CONFIG))
+        _copy_settings(read_config(source.repository / MODEL / CONFIG), config)
     if is_python(source, name):
         config.backend = "python"
     elif name in EXPORTED:
@@ -181,16 +201,22 @@ def _check_target(source: ModelSource, target: Path) -> None:
         raise SettingsError(f"{message} one with {added[0]}, which was added since and would go")
 
 
-def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:
+def _choose_files(
+    source: ModelSource, name: str, spare: Path | None, *, is_one_model: bool
+) -> dict[str, Path]:
     """Return the files of a model's version folder, by their names there."""
     if is_python(source, name):
         return {"model.py": source.repository / name / "1" / "model.py"}
     if name in EXPORTED:
         exported = files_of(find_exported(source, name, spare))
         return {f"model{file.suffix}": file for file in exported}
-    if name not in WORKERS:  # an ensemble
+    if is_one_model:
+        files = one_model.find_networks(source, name, spare)
+        files["model.py"] = one_model.find_code(source, name)
+    elif name in WORKERS:
+        files = {"model.py": source.repository / name / "1" / "model.py"}
+    else:  # an ensemble
         return {}
-    files = {"model.py": source.repository / name / "1" / "model.py"}
     files[FORMATS_FILE] = source.choose_formats()
     if name == MODEL and has_canary(source.weights):
         files |= {name: source.weights / name for name in CANARY_FILES}
@@ -198,7 +224,6 @@ def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[st
 
 
 def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
     (folder / "1").mkdir(parents=True)
     (folder / CONFIG).write_text(config, encoding="utf-8")
     for name, file in files.items():
