@@ -18,7 +18,7 @@ from orchestrator.serving.gateway.caller_options import CALLERS, CallerOptions
 from orchestrator.serving.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.serving.gateway.policy.api_keys import read_keys
 from orchestrator.serving.gateway.policy.memory_limits import fit
-from orchestrator.serving.supervisor.models.plate_models import count_ours, holds_plates
+from orchestrator.serving.supervisor.models.plate_models import holds_plates, weigh_ours
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import address_of, free_ports
 
@@ -110,7 +110,7 @@ class GatewayFlags(CallerOptions, AddressFlags):
         limits = Limits().updated(self.limits)
         if not limits.calls:
             limits = replace(limits, calls=CALLS_A_PICTURE * capacity.pictures)
-        workers, shared_bytes = count_ours(capacity), shared_bytes_of_call(triton)
+        workers, shared_bytes = weigh_ours(capacity), shared_bytes_of_call(triton)
         return fit(limits, usable_memory(), workers, self.processes, shared_bytes)
 
     def _find_addresses(self, triton: ServerOptions) -> tuple[Address, Address | None, Address]:

@@ -19,6 +19,7 @@ from orchestrator.serving.gateway.options import GatewayOptions
 from orchestrator.serving.protocol.gateway_events import Event, TritonMoved
 from orchestrator.serving.supervisor.local_server import keep_models
 from orchestrator.serving.supervisor.models.model_repository import list_models
+from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL
 from orchestrator.serving.supervisor.models.repository_writer import canary_folder
 from orchestrator.serving.supervisor.options import ServerOptions, fill_ports
 from orchestrator.serving.supervisor.ports import ListenAddress
@@ -111,7 +112,9 @@ def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
     Raises:
         SettingsError: No model was named, or one is in no repository.
     """
-    known = [name for folder in options.repositories for name in list_models(folder)]
+    left_out = {*MODELS} - {*ONE_MODEL} if options.one_model else set()
+    names = [name for folder in options.repositories for name in list_models(folder)]
+    known = [name for name in names if name not in left_out]
     unknown = [name for name in gateway.models if name not in known]
     if unknown:
         raise SettingsError(f"model: wanted some of {', '.join(known)}, got {unknown[0]}")

@@ -24,24 +24,35 @@ class BusyWorkers:
         prefix: Prefix of the paths of the heartbeats; None if no worker writes any.
         cores: Cores that all workers share.
         clock: Returns the time in seconds.
+        hold_s: Time for which cores that were once needed still count as needed. Workers under
+            load are idle for some milliseconds between two calls.
     """
 
     def __init__(
-        self, prefix: str | None, cores: int, clock: Callable[[], float] = time.monotonic
+        self,
+        prefix: str | None,
+        cores: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        hold_s: float = 0.0,
     ) -> None:
-        self._prefix, self._cores, self._clock = prefix, cores, clock
-        self._listed = float("-inf")
+        self._prefix, self._cores, self._clock, self._hold_s = prefix, cores, clock, hold_s
+        self._listed = self._needed = float("-inf")
         self._heartbeats: dict[str, mmap.mmap] = {}  # by process id
 
     @classmethod
-    def of_server(cls) -> BusyWorkers:
+    def of_server(cls, hold_s: float = 0.0) -> BusyWorkers:
         """Return the workers of the server that started this process."""
-        return cls(os.environ.get(VARIABLE), usable_cores())
+        return cls(os.environ.get(VARIABLE), usable_cores(), hold_s=hold_s)
 
     def need_cores_of(self, threads: int) -> bool:
         """Tell whether half of an inference's threads, or more, would have no core of their own."""
         free = self._cores - self.count()
-        return 2 * free <= min(threads, self._cores)
+        now = self._clock()
+        if 2 * free <= min(threads, self._cores):
+            self._needed = now
+            return True
+        return now - self._needed < self._hold_s
 
     def count(self) -> int:
         """Return how many other workers compute. A worker that waits for another does not."""

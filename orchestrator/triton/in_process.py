@@ -25,6 +25,11 @@ from orchestrator.triton.bls import check_wanted, error_of, infer_for
 from orchestrator.triton.busy_workers import BusyWorkers
 from orchestrator.triton.country import folder_of, formats_beside
 
+BUSY_S = 0.1
+"""Time for which a worker computes with one thread after it has seen another one compute. Without
+it, an inference that begins while the other worker fetches its next call takes all cores: on two
+cores a call then costs a tenth more CPU time."""
+
 
 class InferFor(Protocol):
     """Gives one of Triton's requests its `Infer`; the heartbeat is that of the worker."""
@@ -82,7 +87,7 @@ def infer_here(
 def _load(folder: Path, files: Mapping[str, OwnFile]) -> dict[str, Run]:
     """Load networks. A lone request is computed by all threads, one of many by one each."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
-    is_busy = partial(BusyWorkers.of_server().need_cores_of, threads)
+    is_busy = partial(BusyWorkers.of_server(BUSY_S).need_cores_of, threads)
     return {name: _load_one(folder / file.file, threads, is_busy) for name, file in files.items()}
 
 

@@ -129,6 +129,16 @@ def serve() -> Callable[..., str]:
             "plates: tritonserver: wanted a program that can be run, got /nowhere",
             id="no-such-triton",
         ),
+        pytest.param(
+            ["--one-model", "--model=yolo", "--http-port=0", "--grpc-port=0", "--metrics-port=0"],
+            "plates: model: wanted some of plate_reader, plate_recognition, got yolo",
+            id="a-network-in-one-model",
+        ),
+        pytest.param(
+            ["--one-model", "--device=gpu", "--http-port=0", "--grpc-port=0", "--metrics-port=0"],
+            "plates: wanted --one-model on a CPU, got a GPU",
+            id="one-model-on-a-gpu",
+        ),
     ],
 )
 def test_a_server_that_cannot_start_is_one_sentence(serve, flags: list[str], message: str) -> None:

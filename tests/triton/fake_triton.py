@@ -37,6 +37,8 @@ class Tensor:
         return [*self.as_numpy().shape]
 
     def __dlpack__(self, **_: object) -> object:
+        if isinstance(self._array, np.ndarray) and not self._array.flags.writeable:
+            self._array = self._array.copy()  # Triton's tensors have memory of their own
         return self._array.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -89,6 +89,11 @@ def find_notes(options: ServerOptions, machine: Machine) -> Iterator[str]:
         exports = []
     if exports:
         yield f"the first start exports {', '.join(exports)}, which takes up to a minute"
+    if not options.on_gpu():
+        yield (
+            "plates serve --one-model answers more pictures on a CPU; docs/compositions.md says "
+            "when to take it"
+        )
     if machine.gpus and not options.on_gpu():
         yield f"the CPU is used, not the GPU: {explain_cpu()}"
 

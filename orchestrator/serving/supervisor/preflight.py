@@ -20,7 +20,12 @@ from orchestrator.serving.supervisor.gpu import explain_no_gpu
 from orchestrator.serving.supervisor.installation import find_installation
 from orchestrator.serving.supervisor.models.model_repository import check_distinct, count_workers
 from orchestrator.serving.supervisor.models.one_model import check_one_model
-from orchestrator.serving.supervisor.models.plate_models import REPOSITORY, count_ours, holds_plates
+from orchestrator.serving.supervisor.models.plate_models import (
+    REPOSITORY,
+    count_ours,
+    holds_plates,
+    weigh_ours,
+)
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import ListenAddress, address_of, check_listening
 from orchestrator.serving.supervisor.server_folder import remove_leftovers
@@ -131,7 +136,7 @@ def check_memory(options: ServerOptions, memory_bytes: int) -> None:
     if capacity.on_gpu or not holds_plates(options.repository):
         return
     workers = count_ours(capacity)
-    required_bytes = least_bytes(workers)
+    required_bytes = least_bytes(weigh_ours(capacity))
     if memory_bytes < required_bytes:
         raise ServerError(
             f"memory: wanted {required_bytes // MIB} MiB for {workers} workers and their pictures, "

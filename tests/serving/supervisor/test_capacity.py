@@ -29,5 +29,12 @@ def test_a_gpu_has_one_instance_of_a_network_unless_more_are_asked_for() -> None
     assert fitting_gpu(threads=2, instances=2).instances == 2
 
 
+@pytest.mark.parametrize("cores", [1, 2, 16])
+def test_in_one_model_each_core_has_a_picture_with_networks_of_its_own(cores: int) -> None:
+    threads = min(cores, 4)
+    assert fitting(cores, is_one_model=True) == Capacity(threads, cores, cores, is_one_model=True)
+    assert fitting(cores, pictures=3, is_one_model=True).instances == 3
+
+
 def test_no_more_inferences_than_pictures() -> None:
     assert fitting(8, pictures=1).instances == 1

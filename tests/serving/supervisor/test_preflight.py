@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from orchestrator.host.resources import MIB
 from orchestrator.serving.supervisor import preflight
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
+from tests.samples import copy_of
 
 
 def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
@@ -67,6 +69,30 @@ def test_too_little_memory_is_told_before_the_start() -> None:
     with pytest.raises(ServerError, match=message):
         preflight.check_memory(options, 1024 * MIB)
     preflight.check_memory(options, 2048 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"device": "gpu"}, "wanted --one-model on a CPU, got a GPU: .*", id="gpu"),
+        pytest.param({"instances": 2}, "wanted --one-model or --instances, got both", id="counts"),
+        pytest.param({"explicit": True}, ".* is served as it lies, in the composition", id="made"),
+    ],
+)
+def test_the_networks_are_in_one_model_only_on_a_cpu_in_models_made_here(
+    options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    wanted = {"device": "cpu", "repository": copy_of("model_repository", tmp_path)}
+    preflight.check_one_model(ServerOptions(**wanted, one_model=True))
+    preflight.check_one_model(ServerOptions(**wanted | options))
+    with pytest.raises(SettingsError, match=f"^{message}"):
+        preflight.check_one_model(ServerOptions(**wanted | options, one_model=True))
+
+
+def test_the_networks_in_one_model_need_less_memory() -> None:
+    preflight.check_memory(ServerOptions(device="cpu", pictures=2, one_model=True), 1112 * MIB)
+    with pytest.raises(ServerError, match=r"^memory: wanted \d+ MiB for 9 workers"):
+        preflight.check_memory(ServerOptions(device="cpu", pictures=2, instances=2), 1112 * MIB)
 
 
 def test_fewer_pictures_at_once_need_less_memory_and_that_of_other_models_is_not_known(

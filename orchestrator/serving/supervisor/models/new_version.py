@@ -13,7 +13,7 @@ from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import NETWORKS, choose_engine
 from orchestrator.networks.weights import choose_formats
 from orchestrator.serving.supervisor.models.model_repository import CONFIG, read_config
-from orchestrator.serving.supervisor.models.plate_models import check_models
+from orchestrator.serving.supervisor.models.plate_models import check_models, models_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,11 @@ def add_version(repository: Path, new: NewVersion) -> Path:
             than the repository's texts.
     """
     check_models(repository)
+    if new.name not in models_of(repository) and new.name in NETWORKS:
+        raise SettingsError(
+            f"{repository}: wanted models of the networks to add a version to, got --one-model; "
+            "write it again with plates export --out"
+        )
     engine = _choose_engine(repository, new)
     if new.name == READER:
         _check_alphabet(repository, new.weights)

@@ -10,11 +10,14 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 from orchestrator.contract import DECODE, DETECTOR, INPUT, MODEL, PLATE_READER, PREPARE, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.own_files import read_list
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import list_sums
+from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.serving.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.serving.supervisor.models.export_cache import ModelSource, export_networks
-from orchestrator.serving.supervisor.models.plate_models import MODELS
+from orchestrator.serving.supervisor.models.model_repository import list_models
+from orchestrator.serving.supervisor.models.new_version import NewVersion, add_version
+from orchestrator.serving.supervisor.models.plate_models import MODELS, ONE_MODEL, models_of
 from orchestrator.serving.supervisor.models.repository_writer import (
     canary_folder,
     configure,
@@ -93,6 +96,35 @@ def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
     assert {configs[name].backend for name in NETWORKS} == {engine.backend}
     assert configs[MODEL].backend == configs[DECODE].backend == "python"
     assert configs[PREPARE].backend == ("python" if engine.is_openvino else "pytorch")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_one_model_has_the_networks_beside_its_code_and_replaces_the_other_composition(
+    source, engine: Engine, tmp_path
+) -> None:
+    source, target = replace(source, engine=engine), tmp_path / "out"
+    export_networks(source)
+    lay_out(source, target, Capacity(2, 3, 5))
+    lay_out(source, target, Capacity(2, 2, 2, is_one_model=True))
+    assert list_models(target) == tuple(sorted(models_of(target))) == (PLATE_READER, MODEL)
+    code = {"model.py", "formats.toml", "networks.json"}
+    suffixes = ("xml", "bin") if engine.is_openvino else ("pt",)
+    for name, networks in ONE_MODEL.items():
+        files = {path.name for path in (target / name / "1").iterdir()}
+        own = {f"{network}.{suffix}" for network in networks for suffix in suffixes}
+        assert files - {"canary.jpg", "canary.txt"} == code | own
+        assert read_list(target / name / "1").keys() == {*networks}
+    detector = read_list(target / MODEL / "1")[DETECTOR]
+    assert (detector.file, detector.hang_s) == (f"yolo.{suffixes[0]}", 7.0)
+    assert detector.warm_up[0] == (1, 544, 960, 3)
+    reader = read(target / PLATE_READER / "config.pbtxt")
+    assert (reader.backend, reader.platform) == ("python", "")
+    assert reader.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
+    assert reader.parameters["hang_s"].string_value == "2.5"
+    assert read(target / MODEL / "config.pbtxt").instance_group[0].count == 2
+    with pytest.raises(SettingsError, match="got --one-model; write it again"):
+        add_version(target, NewVersion(READER, WEIGHTS))
 
 
 @pytest.mark.usefixtures("quick")
