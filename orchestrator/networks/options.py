@@ -102,25 +102,11 @@ class CapacityOptions(LocalServerOptions):
             "more pictures, but the networks are no models of their own: docs/compositions.md.",
         ),
     ] = False
-    pictures_on_cpu: Annotated[
+    pictures_on_gpu: Annotated[
         bool,
         MACHINE(
-            "--pictures-on-cpu",
-            help="With a GPU: scale and cut pictures on the CPU, and only run networks on the GPU.",
-        ),
-    ] = False
-    cuda_graphs: Annotated[
-        bool,
-        MACHINE(
-            "--cuda-graphs",
-            help="With a GPU: launch the detector's kernels together, as one CUDA graph for each "
-            "size of its input.",
-        ),
-    ] = False
-    decode_on_gpu: Annotated[
-        bool,
-        MACHINE(
-            "--decode-on-gpu",
-            help="With a GPU: decode JPEG files there, with nvImageCodec (extra `gpu-decoding`).",
+            "--pictures-on-gpu",
+            help="With a GPU: scale and cut pictures there, too, and decode JPEG files there with "
+            "nvImageCodec where it is installed (extra `gpu-decoding`).",
         ),
     ] = False
