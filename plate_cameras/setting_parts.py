@@ -136,6 +136,7 @@ class Gate:
         url: Address of the relay.
         cameras: Names of the cameras whose passes may open it.
         lists: Names of the lists whose plates may open it.
+        blocked_lists: Names of the lists whose plates never open it, whatever other lists say.
         zones: Names of zones; the plate was seen in one of them.
         direction: `towards` or `away`; empty for any.
         lines: Names of lines; the plate has crossed one of them.
@@ -166,6 +167,7 @@ class Gate:
     open_s: float = 5.0
     pulse_s: float = 1.0
     stale_lists_s: float = DAY_S
+    blocked_lists: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

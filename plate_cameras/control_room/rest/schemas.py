@@ -109,6 +109,7 @@ class PassReading(Model):
 class Opening(Model):
     """A request to open a gate."""
 
+    id: str = Field(description="Its id")
     gate: str = Field(description="Name of the gate", examples=["barrier"])
     camera: str = Field(description="Name of the camera", examples=["gate"])
     pass_id: str = Field(description="Id of the pass")
@@ -117,9 +118,11 @@ class Opening(Model):
     entry_text: str = Field(description="Text of the entry", examples=["A123BC77"])
     outcome: str = Field(
         description="`opened`, `failed`, `refused`, or `unknown`: it may have opened, as the relay "
-        "gave no clear answer",
+        "gave no clear answer. A person's command is `requested` first",
         examples=["opened"],
     )
+    person: str = Field(description='Who opened it; "" if it was for a list', examples=["anna"])
+    remark: str = Field(description="The person's reason", examples=["courier"])
     reason: str = Field(description="A sentence about it")
     reason_code: str = Field(
         description='Code of the sentence; "" if it has none', examples=["hold_off"]
@@ -225,6 +228,7 @@ class GateAnswer(Model):
     type: str = Field(description="How it is opened", examples=["http"])
     cameras: tuple[str, ...] = Field(description="Cameras that open it")
     lists: tuple[str, ...] = Field(description="Lists that open it")
+    blocked_lists: tuple[str, ...] = Field(description="Lists whose plates never open it")
 
 
 class GatesAnswer(Model):
