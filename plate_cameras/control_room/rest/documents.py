@@ -99,7 +99,10 @@ def to_camera(
 
 
 def _fields(found_pass: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
-    return describe_row(vars(found_pass)) | {
+    shown = describe_row(vars(found_pass))
+    kept = {"part": found_pass.best.get("part"), "blur": found_pass.best.get("blur", "")}
+    return shown | {
+        "best": shown["best"] | kept,
         "stored": to_rfc3339(found_pass.stored_s),
         "lists": [vars(hit) for hit in hits],
         "crop": _picture(found_pass, "crop"),

@@ -25,6 +25,7 @@ from plate_cameras.control_room.rest import (
     people,
     plates,
     sessions,
+    sites,
 )
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.events import make_route
@@ -45,6 +46,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *list_imports.ROUTES,
         *cameras.ROUTES,
         *gates.ROUTES,
+        *sites.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,
         plates.list_searches,
@@ -58,6 +60,7 @@ TAGS = {
     "lists": "Lists of plates",
     "cameras": "Cameras and their areas",
     "gates": "Gates and their openings",
+    "sites": "Sites, and who is inside",
     "people": "People who log in, and their sessions",
     "operation": "For the operator: audit, and the data of one plate",
 }
@@ -69,6 +72,7 @@ NAMES = {
     "lists": ("Name of the list", "residents"),
     "cameras": ("Name of the camera", "gate"),
     "gates": ("Name of the gate", "barrier"),
+    "sites": ("Name of the site", "yard"),
     "people": ("Name of the person", "anna"),
 }
 """The meaning of `name` in a path, with an example, by the tag."""

@@ -47,6 +47,11 @@ class BestFrame(Model):
     xyxy: Xyxy
     width: int = Field(description="Width of the frame, pixels", examples=[1920])
     height: int = Field(description="Height of the frame, pixels", examples=[1080])
+    part: Xyxy | None = Field(description="Part that the kept picture shows; null for the whole")
+    blur: str = Field(
+        description="What is unrecognisable in it: `surroundings`, `plates` or `none`",
+        examples=["surroundings"],
+    )
 
 
 class ListHit(Model):

@@ -47,6 +47,7 @@ NAMES = {
     "/v1/passes/": ("zq7-1",),
     "/v1/gates/openings/": ("zq7-0",),
     "/v1/gates/": ("zq7-barrier",),
+    "/v1/sites/": ("zq7-site",),
 }
 """Names of existing things in zq7, by prefixes of paths."""
 QUERIES = {
@@ -60,6 +61,7 @@ QUERIES = {
     "by": ["camera"],
     "replace": ["true"],
     "entries": ["true"],
+    "overstays": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
     **dict.fromkeys(("accept_doubtful", "language", "time_zone"), ()),
