@@ -87,7 +87,7 @@ class PassFields(Model):
     best: BestFrame
     lists: tuple[ListHit, ...] = Field(description="Entries that it matched when it was stored")
     crop: str | None = Field(description="Path of the plate's picture; null without one")
-    frame: str | None = Field(description="Path of the whole frame; null without one")
+    frame: str | None = Field(description="Path of the picture of the vehicle or frame; null without one")
     stored: Time
 
 

@@ -30,7 +30,7 @@ def make_passes(story: str) -> list[PassEvent]:
         event = make_event(f"p{at}", text and f"{text}123BC77", camera=camera)
         seen_s = NOW_S - 500 + 10 * at
         changes: dict[str, Any] = {"first_seen_s": seen_s, "last_seen_s": seen_s + 1}
-        passed = replace(event.passed, direction=direction, **changes)
+        passed = replace(event.passed, **changes, **{"direction": direction})
         events.append(PassEvent("closed", passed))
     return events
 
