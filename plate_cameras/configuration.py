@@ -260,7 +260,7 @@ class Configuration:
         users: dict[str, Sequence[Sink | Gate | Site]] = {}
         users |= {"sink": self.sinks, "gate": self.gates, "site": self.sites}
         for what, parts in users.items():
-            _check_unique(what, [one.name for one in parts])
+            _check_unique(what, [part.name for part in parts])
             for at, one in enumerate(parts):
                 if unknown := sorted(set(one.cameras) - known):
                     message = f"{what} {one.name}: there is no camera {show(unknown[0])}"

@@ -132,7 +132,7 @@ def _find_obstacle(
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
     passed = present.passed
-    if any(one.match(passed.text, now.unix_s) for one in now.blocked):
+    if any(known.match(passed.text, now.unix_s) for known in now.blocked):
         return "blocked", {}
     if not is_watched(gate.schedule, now.local):
         return "schedule", {}

@@ -27,7 +27,7 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
-OF_A_RECORD = tuple(one.name for one in fields(GateOpening))
+OF_A_RECORD = tuple(attribute.name for attribute in fields(GateOpening))
 """Attributes of a request that its record has, too."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""

@@ -21,6 +21,7 @@ export function showSight(pass) {
 }
 
 const BLURRED = { blurred_surroundings: say("blurred_surroundings"), blurred_plates: say("blurred_plates") };
+const partOf = ({ part, width, height }) => part ?? [0, 0, width, height];
 const pathOf = (path) => address(path.replace(/^\//, ""));
 
 function pictureOf(path, alt, name) {
@@ -30,7 +31,7 @@ function pictureOf(path, alt, name) {
 // The outline is that of the plate, in pixels of the whole frame.
 function frameOf({ frame, best }, alt) {
   const stage = element("span", "", "frame");
-  const [left, top, right, bottom] = best.part ?? [0, 0, best.width, best.height];
+  const [left, top, right, bottom] = partOf(best);
   const outline = document.createElementNS(SVG, "svg");
   outline.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
   outline.setAttribute("preserveAspectRatio", "none");
@@ -59,7 +60,10 @@ function enlarge(pass, told) {
   close.addEventListener("click", () => dialog.close());
   const row = element("div", "", "row end");
   row.append(...savings(pass).children, close);
-  dialog.append(pass.frame ? frameOf(pass, told) : pictureOf(pass.crop, told, ""), row);
+  const shown = pass.frame ? frameOf(pass, told) : pictureOf(pass.crop, told, "");
+  const [left, top, right, bottom] = partOf(pass.best);
+  if (pass.frame) shown.style.setProperty("--ratio", (right - left) / (bottom - top)); // as large as the window allows
+  dialog.append(shown, row);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close()); // the ground
   document.body.append(dialog);

@@ -39,7 +39,7 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     return {
         name: to_camera(
             camera, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
-        )
+        ).model_copy(update={"still_blur": room.configuration.store.blur})
         for camera in room.configuration.cameras
         for name in [camera.name]
     }

@@ -42,13 +42,13 @@ async def list_all(request: RoomRequest) -> Response:
     page, cursor = page_of(gates_of(request), asked)
     answers = tuple(
         GateAnswer(
-            name=one.name,
-            type=one.type,
-            cameras=tuple(filter(scope.sees, one.cameras)),
-            lists=tuple(filter(scope.uses, one.lists)),
-            blocked_lists=tuple(filter(scope.uses, one.blocked_lists)),
+            name=gate.name,
+            type=gate.type,
+            cameras=tuple(filter(scope.sees, gate.cameras)),
+            lists=tuple(filter(scope.uses, gate.lists)),
+            blocked_lists=tuple(filter(scope.uses, gate.blocked_lists)),
         )
-        for one in page
+        for gate in page
     )
     return answer(GatesAnswer(gates=answers, cursor=cursor))
 
@@ -94,8 +94,10 @@ async def get_opening(request: RoomRequest) -> Response:
     """Return an opening as it is now."""
     scope = requester_of(request, query_of(request, Query)).scope
     id_, commands = path_value(request, "id"), request.room.store.commands
-    found = await request.room.threads.run(lambda: commands.find(id_, scope, to_sentence("nobody")))
-    return answer(to_opening(found))
+    opening = await request.room.threads.run(
+        lambda: commands.find(id_, scope, to_sentence("nobody"))
+    )
+    return answer(to_opening(opening))
 
 
 def gates_of(request: RoomRequest) -> list[Gate]:

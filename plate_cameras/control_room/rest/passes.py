@@ -75,7 +75,9 @@ async def crop(request: RoomRequest) -> Response:
     return await _picture(request, "crop")
 
 
-@Described("frameOfPass", "The picture of the vehicle, or the whole frame", "passes", media=JPEG_FILE)
+@Described(
+    "frameOfPass", "The picture of the vehicle, or the whole frame", "passes", media=JPEG_FILE
+)
 @route("GET", "/v1/passes/{id}/frame.jpg", Role.VIEWER, is_background=True)
 async def frame(request: RoomRequest) -> Response:
     """Return the picture of the vehicle, or the whole frame."""

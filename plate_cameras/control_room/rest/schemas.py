@@ -87,7 +87,9 @@ class PassFields(Model):
     best: BestFrame
     lists: tuple[ListHit, ...] = Field(description="Entries that it matched when it was stored")
     crop: str | None = Field(description="Path of the plate's picture; null without one")
-    frame: str | None = Field(description="Path of the picture of the vehicle or frame; null without one")
+    frame: str | None = Field(
+        description="Path of the picture of the vehicle or frame; null without one"
+    )
     stored: Time
 
 
@@ -216,6 +218,7 @@ class CameraAnswer(Model):
     masks: tuple[ZoneFields, ...] = Field(description="Its masks")
     areas_from: str = Field(description="`file`, or `page` if they were drawn")
     still: str | None = Field(description="Path of the last picture, or null")
+    still_blur: str = Field("", description="What is unrecognisable in it, see `blur` of the file")
     still_time: str | None = Field(description="Time of the last picture, RFC 3339, or null")
 
 

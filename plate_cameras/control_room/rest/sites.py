@@ -70,7 +70,7 @@ async def list_all(request: RoomRequest) -> Response:
     """Return a page of the sites of which the principal may see all cameras."""
     page, cursor = page_of(_sites_of(request), query_of(request, NamesQuery))
     names = SiteAnswer.model_fields
-    sites = tuple(SiteAnswer(**{name: getattr(one, name) for name in names}) for one in page)
+    sites = tuple(SiteAnswer(**{name: getattr(site, name) for name in names}) for site in page)
     return answer(SitesAnswer(sites=sites, cursor=cursor))
 
 
@@ -88,9 +88,9 @@ async def list_vehicles(request: RoomRequest) -> Response:
     def read() -> VehiclesPage:
         page = request.room.store.reader.inside(site, query, request.scope)
         vehicles = []
-        for one in page.passes:
-            stay_s = max(0.0, now_s - one.first_seen_s)
-            entry = to_pass(one, page.hits.get(one.number, ()))
+        for passed in page.passes:
+            stay_s = max(0.0, now_s - passed.first_seen_s)
+            entry = to_pass(passed, page.hits.get(passed.number, ()))
             is_overstay = 0 < limit_s < stay_s
             vehicles.append(VehicleInside(entry=entry, stay_s=stay_s, is_overstay=is_overstay))
         return VehiclesPage(vehicles=tuple(vehicles), cursor=page.cursor)

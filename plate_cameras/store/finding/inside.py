@@ -33,7 +33,9 @@ def find_inside(
 ) -> PassPage:
     """Return a page of the passes by which vehicles came in, the newest first."""
     later = passes.alias("later")
-    place, later_place = (sa.tuple_(one.c.first_seen_s, one.c.number) for one in (passes, later))
+    place, later_place = (
+        sa.tuple_(table.c.first_seen_s, table.c.number) for table in (passes, later)
+    )
     has_moved = sa.exists().where(
         later.c.text == passes.c.text, later_place > place, _moves(later, site, is_entry=None)
     )
@@ -49,15 +51,17 @@ def find_inside(
         statement = statement.where(place < sa.tuple_(*after))
     order = passes.c.first_seen_s.desc(), passes.c.number.desc()
     rows = connection.execute(statement.order_by(*order).limit(query.limit + 1)).mappings().all()
-    found = tuple(map(to_found, rows[: query.limit]))
-    cursor = found[-1].cursor if len(rows) > query.limit else ""
-    return PassPage(found, cursor, read_hits(connection, [one.number for one in found], scope))
+    entries = tuple(map(to_found, rows[: query.limit]))
+    cursor = entries[-1].cursor if len(rows) > query.limit else ""
+    return PassPage(
+        entries, cursor, read_hits(connection, [entry.number for entry in entries], scope)
+    )
 
 
 def _moves(table: sa.FromClause, site: Site, *, is_entry: bool | None) -> sa.ColumnElement[bool]:
     """Return the condition that a pass is an entry, or an exit; either for None."""
     both = {*site.entries} & {*site.exits}
-    exit_direction = next(one for one in DIRECTIONS[1:] if one != site.entry_direction)
+    exit_direction = next(name for name in DIRECTIONS[1:] if name != site.entry_direction)
     sides = [(site.entries, site.entry_direction), (site.exits, exit_direction)]
     if is_entry is not None:
         sides = sides[:1] if is_entry else sides[1:]

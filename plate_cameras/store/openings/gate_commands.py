@@ -140,8 +140,8 @@ def _find_vehicle(
     """Return the camera and the text of a pass; of none, the first camera and no text."""
     if not pass_id:
         return next(iter(cameras)), ""
-    found = sa.select(passes.c.camera, passes.c.text).where(passes.c.id == pass_id)
-    row = connection.execute(found).first()
+    statement = sa.select(passes.c.camera, passes.c.text).where(passes.c.id == pass_id)
+    row = connection.execute(statement).first()
     if row is None or row.camera not in cameras:
         raise UnknownName(f"the cameras of this gate have no pass {pass_id!r}")
     return row.camera, row.text

@@ -111,7 +111,6 @@ def take_command(room: RunningRoom) -> GateOpening:
     """Take a command as a watcher does."""
     taken: list[GateOpening] = []
 
-
     def is_taken() -> bool:
         taken.extend(room.store.commands.take(["barrier"], "late"))
         return bool(taken)

@@ -29,8 +29,9 @@ def make_passes(story: str) -> list[PassEvent]:
         camera, _, direction = where.partition("-")
         event = make_event(f"p{at}", text and f"{text}123BC77", camera=camera)
         seen_s = NOW_S - 500 + 10 * at
-        changes: dict[str, Any] = {"first_seen_s": seen_s, "last_seen_s": seen_s + 1}
-        passed = replace(event.passed, **changes, **{"direction": direction})
+        times_s = {"first_seen_s": seen_s, "last_seen_s": seen_s + 1}
+        changes: dict[str, Any] = {**times_s, "direction": direction}
+        passed = replace(event.passed, **changes)
         events.append(PassEvent("closed", passed))
     return events
 
