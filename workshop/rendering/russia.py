@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.formats.plate_formats import BREAK, lines_of
-from orchestrator.formats.transliteration import CYRILLIC, LATIN
+from orchestrator.plates import CYRILLIC, LATIN
 from workshop.rendering import painting
 from workshop.rendering.country import FlatPlate
 from workshop.rendering.glyphs import glyph_mask

@@ -91,12 +91,13 @@ class Entry:
 
 
 def _columns_of(plate: Plate, hit: Hit | None) -> Row:
+    rounded = plate.to_dict()
     columns: Row = {
-        name: getattr(plate, name)
+        name: rounded[name]
         for name in ("text", "text_score", "raw_text", "format", "detection_score")
     }
     if plate.region:
         columns |= {"region_code": plate.region.code, "region": plate.region.name}
     if hit:
         columns |= {"watchlist": hit.plate, "watchlist_distance": hit.distance}
-    return columns | dict(zip(SIDES, plate.xyxy, strict=True))
+    return columns | dict(zip(SIDES, rounded["xyxy"], strict=True))

@@ -15,8 +15,6 @@ from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
-DIGITS = 4
-"""Digits after the decimal point of scores and pixels in CSV files."""
 Kept = tuple[str, str]
 """The name of a picture with an answer in a file, and the text of that answer."""
 
@@ -67,7 +65,9 @@ class Csv:
         self.head = form.mark + form.separator.join(COLUMNS) + "\n"
 
     def to_text(self, entry: Entry) -> str:
-        return "".join(self._to_line(map(self._to_cell, row.values())) for row in entry.to_rows())
+        return "".join(
+            self._to_line(map(self._form.to_cell, row.values())) for row in entry.to_rows()
+        )
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         if next(lines, self.head) != self.head:
@@ -89,9 +89,6 @@ class Csv:
         Before Python 3.13, only the usual line ending quotes carriage returns.
         """
         return self._form.to_lines([row]).removesuffix("\r\n") + "\n"
-
-    def _to_cell(self, value: object) -> object:
-        return self._form.to_cell(round(value, DIGITS) if isinstance(value, float) else value)
 
 
 def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:

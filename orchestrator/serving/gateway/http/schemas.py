@@ -14,14 +14,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from orchestrator import plates
 from orchestrator.contract import OUTPUTS
 from orchestrator.formats.plate_formats import MAX_LENGTH
-from orchestrator.formats.transliteration import native_text
+from orchestrator.plates import PIXEL_DECIMALS, SCORE_DECIMALS, native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 
 FINE = AfterValidator(partial(round, ndigits=4))
 """Rounding to a tenth of a millisecond, or to a ten thousandth of a score."""
 DECIMALS = {
-    **{name: 4 for name, output in OUTPUTS.items() if output.dtype is np.float32},
-    **dict.fromkeys(("coordinates", "corners"), 1),
+    **{name: SCORE_DECIMALS for name, output in OUTPUTS.items() if output.dtype is np.float32},
+    **dict.fromkeys(("coordinates", "corners"), PIXEL_DECIMALS),
 }
 """Decimals of the numbers in an answer, by output: of scores, and of pixels. The numbers of an
 output are rounded together, before they are checked: four plates have a hundred of them."""
