@@ -66,9 +66,7 @@ def test_unread_plates_have_no_text_among_the_texts() -> None:
         pytest.param(Plates(), "Plates(0)", id="none"),
         pytest.param(Plates((READ,)), "Plates(1: M456OP199)", id="one"),
         pytest.param(Plates((UNREAD, READ)), "Plates(2: M456OP199, 1 without text)", id="unread"),
-        pytest.param(
-            Plates((READ,) * 500), f"Plates(500: {'M456OP199, ' * 5}...)", id="very many"
-        ),
+        pytest.param(Plates((READ,) * 500), f"Plates(500: {'M456OP199, ' * 5}...)", id="very many"),
         pytest.param(
             READ, "Plate('M456OP199', text_score=1.00, xyxy=(222, 337, 1426, 1380))", id="a plate"
         ),

@@ -11,8 +11,8 @@ from typing import Any
 
 from orchestrator.errors import PictureError
 from orchestrator.host.distribution import needs_told
-from orchestrator.imaging.headers import find_segment
-from orchestrator.imaging.segments import keep_pixels
+from orchestrator.imaging.headers import EXIF, EXIF_NAME, find_segment
+from orchestrator.imaging.segments import END_OF_JPEG, keep_pixels
 
 JPEG = b"\xff\xd8\xff"
 FRAMES = (0xC0, 0xC1, 0xC2)
@@ -20,7 +20,6 @@ FRAMES = (0xC0, 0xC1, 0xC2)
 BITS = 8
 COMPONENTS = (1, 3)
 """Numbers of components of a grey JPEG, and of one in colour. Decoders treat four differently."""
-END = b"\xff\xd9"
 VERBOSITY = "PYNVIMGCODEC_VERBOSITY"
 
 
@@ -76,8 +75,11 @@ class JpegDecoder:
 
 def _is_ordinary(encoded: bytes) -> bool:
     """Tell whether a file is a complete JPEG of an ordinary kind."""
-    if not encoded.startswith(JPEG) or not encoded.endswith(END):
+    if not encoded.startswith(JPEG) or not encoded.endswith(END_OF_JPEG):
         return False
+    first = find_segment(encoded, EXIF)
+    if first and not encoded.startswith(EXIF_NAME, first + 2):
+        return False  # EXIF data behind XMP, of which nvImageCodec may know nothing
     frame = next(filter(None, (find_segment(encoded, marker) for marker in FRAMES)), 0)
     fields = encoded[frame : frame + 8]  # the frame's length, bits, height, width and components
     return frame > 0 and len(fields) == 8 and fields[2] == BITS and fields[7] in COMPONENTS

@@ -33,6 +33,7 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
+from orchestrator.imaging.files import CUT_NOTE
 from orchestrator.imaging.orientation import upright_wh
 from orchestrator.serving.gateway.errors import (
     DeadlineExceeded,
@@ -211,6 +212,7 @@ async def _answer(
             assert isinstance(file, PictureFile)
             width, height = upright_wh(file.content, request.header)
             fields |= {"name": picture.filename, "width": width, "height": height}
+            fields |= {"note": CUT_NOTE if request.header.is_cut else ""}
             answers.append(validated(kind, **fields))
         except PlateError as error:
             if is_single and call.hint and isinstance(error, PictureError):

@@ -171,6 +171,14 @@ class Seconds(Model):
 
 
 Side = Annotated[int, Field(ge=1)]
+Note = Annotated[
+    str,
+    Field(
+        description="What is wrong with the picture, although it was read: the end of its file is "
+        "missing; left out where nothing is",
+        examples=["the end of the file is missing; what is there was read"],
+    ),
+]
 
 
 class RecognizedPicture(Model):
@@ -183,6 +191,7 @@ class RecognizedPicture(Model):
     seconds: Seconds = Field(
         description="By stage, without the waits before and after; 0 where nothing was to do"
     )
+    note: Note = ""
 
 
 class ReadPicture(Model):
@@ -192,6 +201,7 @@ class ReadPicture(Model):
     width: Side = Field(description=UPRIGHT.format("Width"), examples=[160])
     height: Side = Field(description=UPRIGHT.format("Height"), examples=[48])
     plate: Reading = Field(description="What was read")
+    note: Note = ""
 
 
 class FailedPicture(Model):
