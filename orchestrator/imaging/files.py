@@ -114,9 +114,10 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
         raise PictureError(f"encoded_image: damaged {name}") from error
     if bgr is None:
         raise PictureError(f"encoded_image: damaged {name}")
+    pixels = np.asarray(bgr, np.uint8)
     if header.is_cut:
-        _check_missing(bgr, name)
-    return turn_upright(np.asarray(bgr, np.uint8), encoded, header)
+        _check_missing(pixels, name)
+    return turn_upright(pixels, encoded, header)
 
 
 def _check_missing(bgr: Bgr, name: str) -> None:

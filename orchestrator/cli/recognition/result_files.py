@@ -15,6 +15,7 @@ from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
+STANDARD_OUTPUT = Path("-")
 Kept = tuple[str, str]
 """The name of a picture with an answer in a file, and the text of that answer."""
 
@@ -108,7 +109,7 @@ class ResultFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open_text(path, "a")
-            if not self._file.tell():
+            if path == STANDARD_OUTPUT or not self._file.tell():
                 self._file.write(layout.head)
         except OSError as error:
             raise _unwritable(path, error) from error
@@ -176,7 +177,7 @@ def check_new(path: Path) -> None:
     Raises:
         SettingsError: A file of that name exists and is not empty.
     """
-    if path.exists() and path.stat().st_size:
+    if path != STANDARD_OUTPUT and path.exists() and path.stat().st_size:
         raise SettingsError(
             f"{path} is there already: --resume goes on with it, another name begins anew"
         )
@@ -184,7 +185,10 @@ def check_new(path: Path) -> None:
 
 def open_text(path: Path, mode: str) -> TextIO:
     """Open a result file; file names that are not UTF-8 keep their bytes."""
-    return path.open(mode, encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[return-value]
+    options = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
+    if path == STANDARD_OUTPUT:
+        return os.fdopen(os.dup(1), "w", **options)  # type: ignore[call-overload,no-any-return]
+    return path.open(mode, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def _unwritable(path: Path, error: OSError) -> SettingsError:
