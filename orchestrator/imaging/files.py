@@ -28,12 +28,15 @@ MAX_MISSING = 0.1
 """Largest share of a JPEG's rows that may be missing at its end."""
 FILLER = 128
 """The grey with which a decoder fills missing rows."""
-BASE64_OF = (b"/9j/", b"iVBOR", b"UklGR", b"Qk", b"data:")
+BASE64_OF = (b"/9j/", b"_9j_", b"iVBOR", b"UklGR", b"Qk", b"data:")
 """Prefixes of the base64 text of a JPEG, PNG, WebP or BMP file, bare or as a data URL. No file of
 these formats itself begins so."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
 MAX_NAME_CHARACTERS = 100  # characters of a path in a message
 LINE_BREAKS = b"\r\n"
+FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+MIN_BASE64_CHARACTERS = 64
+"""Shorter texts are file names; the smallest picture file has more characters."""
 
 HEADER_BYTES = {b"\x89PNG": 33, b"\xff\xd8": 20}
 """Prefixes of PNG and JPEG files from OpenCV, and the position of our label in them. The label
@@ -70,8 +73,8 @@ def from_base64(encoded: bytes) -> bytes:
     JSON has no bytes, so clients without a library send base64 text.
 
     Args:
-        encoded: A picture file, or its base64 text. The text may have line breaks, and may begin
-            with `data:image/...;base64,`.
+        encoded: A picture file, or its base64 text, ordinary or safe for URLs. The text may have
+            line breaks, may lack its padding, and may begin with `data:image/...;base64,`.
 
     Raises:
         PictureError: The text is damaged.
@@ -80,13 +83,21 @@ def from_base64(encoded: bytes) -> bytes:
         return encoded
     prefix = DATA_URL.match(encoded)
     text = encoded[prefix.end() :] if prefix else encoded
+    text = text.translate(FROM_URL_SAFE, LINE_BREAKS)
     try:
-        return base64.b64decode(text.translate(None, LINE_BREAKS), validate=True)
+        return base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:
         raise PictureError(
             f"encoded_image: wanted the base64 text of a picture file, "
             f"got {len(encoded)} damaged characters ({error})"
         ) from error
+
+
+def is_base64(text: str) -> bool:
+    """Tell whether a text is a picture file in base64, and not the name of one."""
+    return len(text) >= MIN_BASE64_CHARACTERS and text.encode(errors="replace").startswith(
+        BASE64_OF
+    )
 
 
 def unpack(encoded: bytes, header: Header) -> Bgr:

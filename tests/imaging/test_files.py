@@ -35,6 +35,15 @@ def test_lines_of_base64_are_joined(line_break: bytes) -> None:
     assert from_base64(lines) == FILE
 
 
+def test_base64_may_be_safe_for_urls_and_lack_its_padding() -> None:
+    file = FILE + b"\xff\xfe\xfd\xfb"
+    text = base64.urlsafe_b64encode(file)
+    assert b"_" in text
+    assert text.endswith(b"=")
+    assert from_base64(text.rstrip(b"=")) == file
+    assert from_base64(base64.urlsafe_b64encode(b"\xff\xd8\xff\xe0")) == b"\xff\xd8\xff\xe0"
+
+
 def test_a_data_url_becomes_the_file() -> None:
     assert from_base64(b"data:image/png;base64," + TEXT) == FILE
 

@@ -188,7 +188,7 @@ class Output:
 
     def how_to_go_on(self) -> str:
         """Return instructions for continuing a run that ended early."""
-        if self.texts:
+        if any(path != STANDARD_OUTPUT for path, _ in self.texts):
             return "To go on, give the same command again with --resume."
         return "With --jsonl, --csv or --excel FILE, --resume could go on from here."
 
