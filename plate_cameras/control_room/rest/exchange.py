@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
+from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
 from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
@@ -56,7 +57,7 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        raise ParameterError(_first(error)) from error
+        raise ParameterError(describe_invalid(error.errors(include_url=False))) from error
 
 
 async def body_of(
@@ -86,7 +87,7 @@ async def body_of(
     try:
         return kind.model_validate_json(content or b"{}")
     except ValidationError as error:
-        told = _first(error, hides_values=hides_values)
+        told = describe_invalid(error.errors(include_url=False), hides_values=hides_values)
         raise ParameterError(f"body: {told}") from None  # the error holds all values
 
 
@@ -175,15 +176,6 @@ def _to_response(content: bytes, status: int = 200) -> Response:
 def attachment(name: str) -> dict[str, str]:
     """Return the headers of a file that browsers save."""
     return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-
-
-def _first(error: ValidationError, *, hides_values: bool = False) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"]))[:100]
-    if hides_values:
-        return f"{where}: {first['msg']}"
-    got = repr(first["input"])[:100]
-    return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"
 
 
 HEADER = "x-reason"

@@ -71,11 +71,11 @@ def test_pages_follow_one_another(filled: Room) -> None:
 @pytest.mark.parametrize(
     ("query", "detail"),
     [
-        pytest.param("?plate=A", "plate: extra inputs are not permitted", id="unknown"),
-        pytest.param("?limit=0", "limit: .* greater than or equal to 1, got '0'", id="limit"),
+        pytest.param("?plate=A", "plate: wanted no field of this name, got 'A'", id="unknown"),
+        pytest.param("?limit=0", "limit: wanted at least 1, got '0'", id="limit"),
         pytest.param("?limit=1&limit=2", "limit: wanted it once", id="twice"),
         pytest.param("?from=yesterday", "from: .*wanted an RFC 3339 time", id="time"),
-        pytest.param("?from=2025-02-30", "from: .*day is out of range", id="no such day"),
+        pytest.param("?from=2025-02-30", "from: wanted a day and a time that exist", id="no such day"),
         pytest.param("?cursor=1_x", "cursor: ", id="cursor"),
         pytest.param("?cursor=1e_5", "cursor: wanted one of a page", id="no number"),
         pytest.param("?text=A_1", "text: wanted at most 32 letters", id="text"),
