@@ -14,7 +14,7 @@ from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
 from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
-from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.endpoint import CURSOR, PagedResponse, RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_query import Requester
@@ -161,16 +161,32 @@ def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, .
 
 def answer(model: BaseModel, *, status: int = 200) -> Response:
     """Return a JSON answer, which may not be kept by caches between us and the caller."""
-    return _to_response(model.model_dump_json().encode(), status)
+    return _to_response(model.model_dump_json().encode(), getattr(model, CURSOR, ""), status)
 
 
 async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
     """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
-    return _to_response(await request.room.threads.run(lambda: read().to_json(), SEARCH))
+
+    def write() -> tuple[bytes, str]:
+        model = read()
+        return model.to_json(), getattr(model, CURSOR, "")
+
+    return _to_response(*await request.room.threads.run(write, SEARCH))
 
 
-def _to_response(content: bytes, status: int = 200) -> Response:
-    return Response(content, status, media_type=JSON, headers={"cache-control": "no-store"})
+def _to_response(content: bytes, cursor: str, status: int = 200) -> Response:
+    """Return a JSON answer.
+
+    Args:
+        content: The JSON.
+        cursor: Cursor of the next page; the endpoint makes a link of it. Empty for none.
+        status: HTTP status.
+    """
+    response = PagedResponse(
+        content, status, media_type=JSON, headers={"cache-control": "no-store"}
+    )
+    response.cursor = cursor
+    return response
 
 
 def attachment(name: str) -> dict[str, str]:
