@@ -44,7 +44,7 @@ def upright_wh(file: bytes, header: Header) -> tuple[int, int]:
         header: The file's header.
     """
     wh = (header.width, header.height)
-    return wh[::-1] if _orientation_in(file, header) in ON_ITS_SIDE else wh
+    return wh[::-1] if read_orientation(file, header) in ON_ITS_SIDE else wh
 
 
 def turn_upright(bgr: Bgr, file: bytes, header: Header) -> Bgr:
@@ -60,7 +60,7 @@ def turn_upright(bgr: Bgr, file: bytes, header: Header) -> Bgr:
     """
     import numpy as np
 
-    turn = TURNED.get(_orientation_in(file, header))
+    turn = TURNED.get(read_orientation(file, header))
     if turn is None:
         return bgr
     is_exchanged, along_rows, along_columns = turn
@@ -68,7 +68,13 @@ def turn_upright(bgr: Bgr, file: bytes, header: Header) -> Bgr:
     return np.ascontiguousarray(turned[::along_rows, ::along_columns])
 
 
-def _orientation_in(file: bytes, header: Header) -> int:
+def read_orientation(file: bytes, header: Header) -> int:
+    """Return the EXIF orientation of a picture file, 1 to 8; 1 when it tells none.
+
+    Args:
+        file: A JPEG, PNG, WebP or BMP file.
+        header: The file's header.
+    """
     return orientation_of(_exif_of(file, header.exif_at)) if header.exif_at else 1
 
 
