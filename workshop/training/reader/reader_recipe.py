@@ -37,6 +37,7 @@ class ReaderData:
         votes: Least number of votes of a drafted text, in files that have the column.
         font: TrueType font for some of the rendered plates.
         most_of_region: Greatest share of the real plates of a batch that one region has.
+        most_of_letter: The same of one first letter.
         new_codes: Share of the real plates of cars that get another region code, taken from
             another crop or rendered; for Russian plates whose corners are known.
         validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
@@ -51,6 +52,7 @@ class ReaderData:
     font: Path | None = None
     validation: Path | None = None
     most_of_region: Share = 0.05
+    most_of_letter: Share = 0.09
     new_codes: Share = 0.4
     small_share: Share = 0.0
     even_share: Share = 0.0

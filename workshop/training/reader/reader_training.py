@@ -71,7 +71,12 @@ class Material:
         """Return the source of cuts from real crops."""
         new_codes = self.chosen.new_codes if self.country else 0.0
         return RealPlates(
-            tuple(crops), self.file, self.chosen.most_of_region, new_codes, self.chosen.small_share
+            tuple(crops),
+            self.file,
+            self.chosen.most_of_region,
+            new_codes,
+            self.chosen.small_share,
+            self.chosen.most_of_letter,
         )
 
     def rendered(self) -> RenderedPlates:

@@ -6,7 +6,6 @@ reads it on other plates, too.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -34,7 +33,9 @@ INSET_MM = 4.0
 """Distance of the replaced field from the plate's edge."""
 
 
-def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
+def capped_shares(
+    groups: Sequence[str], most: float, items: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return the rate at which to draw each item, so that no group exceeds a share of the draws.
 
     Groups below the limit keep their proportions. With too few groups, all have equal shares.
@@ -42,15 +43,20 @@ def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
     Args:
         groups: The group of each item.
         most: Greatest share of a group, from 0 to 1.
+        items: Shares of the items before; equal ones when None. Items of a group keep their
+            proportions.
 
     Returns:
         Shares of the items; their sum is 1.
     """
-    sizes = Counter(groups)
+    items = np.full(len(groups), 1 / len(groups)) if items is None else items
+    sizes: dict[str, float] = {}
+    for group, share in zip(groups, items.tolist(), strict=True):
+        sizes[group] = sizes.get(group, 0.0) + share
     if len(sizes) * most <= 1:
         shares = dict.fromkeys(sizes, 1 / len(sizes))
     else:
-        shares = {group: size / len(groups) for group, size in sizes.items()}
+        shares = dict(sizes)
         while max(shares.values()) > most + 1e-9:
             full = {group for group, share in shares.items() if share >= most}
             rest = sum(share for group, share in shares.items() if group not in full)
@@ -58,12 +64,18 @@ def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
             shares = {
                 group: most if group in full else share * factor for group, share in shares.items()
             }
-    return np.array([shares[group] / sizes[group] for group in groups])
+    drawn: NDArray[np.float64] = items * [shares[group] / sizes[group] for group in groups]
+    return drawn
 
 
 def group_by_region(crops: Sequence[RealCrop], formats: Formats) -> list[str]:
     """Return the region code of each crop, `""` for those without one."""
     return [formats.code_of(crop.text) for crop in crops]
+
+
+def group_by_letter(crops: Sequence[RealCrop]) -> list[str]:
+    """Return the first letter of each crop's text, `""` for those that begin with a digit."""
+    return [crop.text[0] if crop.text[:1].isalpha() else "" for crop in crops]
 
 
 def can_replace(crop: RealCrop, formats: Formats) -> bool:

@@ -29,6 +29,7 @@ from workshop.training.reader.region_codes import (
     Donors,
     can_replace,
     capped_shares,
+    group_by_letter,
     group_by_region,
     group_donors,
     replace_code,
@@ -93,11 +94,13 @@ def check_font(font: Path) -> None:
 
 @dataclass(frozen=True)
 class RealPlates:
-    """Source of cuts from real crops; no region is drawn too often.
+    """Source of cuts from real crops; no region and no first letter is drawn too often.
 
     Attributes:
         formats: The country's file.
         most_of_region: Greatest share of the draws of one region.
+        most_of_letter: Greatest share of the draws of one first letter; it goes before the limit on
+            regions where both cannot hold.
         new_codes: Share of the cars' plates that get another region code, if it can be drawn.
         small_share: Share of the plates that have few pixels, beside those that have few by chance.
     """
@@ -107,6 +110,7 @@ class RealPlates:
     most_of_region: float = 1.0
     new_codes: float = 0.0
     small_share: float = 0.0
+    most_of_letter: float = 1.0
 
     def __call__(self, rng: np.random.Generator) -> Sample:
         return see_again(rng, self.draw(rng), self.small_share)
@@ -124,7 +128,9 @@ class RealPlates:
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
-        return capped_shares(group_by_region(self.crops, self._plates), self.most_of_region)
+        by_region = group_by_region(self.crops, self._plates)
+        shares = capped_shares(by_region, self.most_of_region)
+        return capped_shares(group_by_letter(self.crops), self.most_of_letter, shares)
 
     @cached_property
     def _donors(self) -> Donors:
