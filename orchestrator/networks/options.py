@@ -59,7 +59,7 @@ ThreadsOption = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NetworkOptions:
     """Options of the networks: the weights, and what runs them."""
 
@@ -69,7 +69,7 @@ class NetworkOptions:
     engine: EngineOption = Engine.AUTO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LocalServerOptions(NetworkOptions):
     """Options of a server that a command starts for its own time."""
 
@@ -77,7 +77,7 @@ class LocalServerOptions(NetworkOptions):
     repository: Annotated[Path | None, REPOSITORY_OPTION] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CapacityOptions(LocalServerOptions):
     """Options of a server whose share of the machine is chosen."""
 

@@ -39,7 +39,7 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """What is shown and written of the results."""
+    """Options of the results: those that are shown, and those that are written."""
 
     as_json: Annotated[
         bool,

@@ -47,7 +47,7 @@ CALLER_METADATA = f"triton-grpc-protocol-{CALLER_HEADER}"
 TRITON = partial(typer.Option, rich_help_panel="Triton")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ServerOptions(CapacityOptions):
     """The options of a server. Those with a help text are options of `plates serve`.
 

@@ -1,4 +1,4 @@
-"""What a browser sends: the cookie and CSRF token of its session, and the page that asks.
+"""Parts of a browser's request: the cookie and CSRF token of its session, and the page that asks.
 
 A browser that reaches the service over TLS gets a cookie with the prefix `__Host-`, which no other
 host and no page without TLS can set. The scheme comes from the connection, or behind a proxy that

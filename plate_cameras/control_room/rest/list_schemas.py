@@ -70,7 +70,7 @@ class DoubtfulRow(Model):
 
 
 class PreviewAnswer(Model):
-    """What an import would do. Lists of rows have at most 100 of them."""
+    """The effect that an import would have. Lists of rows have at most 100 of them."""
 
     rows: int = Field(description="Rows of the file that are not empty", examples=[3])
     added: int = Field(description="Number of new entries", examples=[2])

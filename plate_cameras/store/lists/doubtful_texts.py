@@ -14,7 +14,7 @@ LOOK_ALIKES = {
 }
 EXAMPLE = "A123BC77"
 ACCEPT = "accept doubtful texts to take it"
-"""What an error says about a text that could be taken."""
+"""Advice of an error about a text that could be taken."""
 
 
 def explain_doubt(text: str, written: str) -> str:

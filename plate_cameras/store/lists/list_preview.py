@@ -12,7 +12,7 @@ from plate_cameras.store.lists.list_lookup import ListEntry
 
 @dataclass(frozen=True)
 class ImportPreview:
-    """What an import would do.
+    """The effect that an import would have.
 
     Attributes:
         rows: The rows of the file, in order.

@@ -39,7 +39,7 @@ def operated(tmp_path_factory) -> Iterator[Server]:
     own = prepare(ServerOptions(pictures=1))
     folder = tmp_path_factory.mktemp("repository")
     lay_out(own.source(), folder, own.capacity())
-    options = prepare(ServerOptions(folder, explicit=True))
+    options = prepare(ServerOptions(repository=folder, explicit=True))
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PLATES_ADMIN_KEY", KEY)
         with run_server(replace(on_free_ports(options), admin_key=KEY)) as started:

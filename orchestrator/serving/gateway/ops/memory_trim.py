@@ -13,6 +13,7 @@ import ctypes
 import os
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 EVERY_S = 10.0
@@ -33,9 +34,15 @@ COPIES = 3
 STATM = Path("/proc/self/statm")
 
 
+@cache
+def _statm() -> int:
+    """Return the open file, which can be read when the process has no descriptor left."""
+    return os.open(STATM, os.O_RDONLY)
+
+
 def resident_bytes() -> int:
     """Return the resident memory of this process."""
-    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(os.pread(_statm(), 128, 0).split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def trim() -> None:

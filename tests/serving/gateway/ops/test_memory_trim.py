@@ -1,6 +1,8 @@
 """Memory after a burst of calls, and its return to the system."""
 
 import asyncio
+import errno
+import io
 import os
 import subprocess
 import sys
@@ -127,3 +129,15 @@ def test_memory_that_several_threads_have_freed_comes_back() -> None:
     flood = [sys.executable, "-c", FLOOD]
     answer = subprocess.run(flood, env=environment, capture_output=True, text=True, check=True)
     assert float(answer.stdout) < 1.5
+
+
+def test_memory_is_measured_when_no_descriptor_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look that fails would end the gateway, as any task of its own that fails does."""
+    trimming = MemoryTrim(trim=lambda: None)
+
+    def refuse(*_arguments: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(io, "open", refuse)
+    trimming.look(0.0)
