@@ -31,6 +31,12 @@ RENDERED_CODES = 0.4
 """Share of the new region codes that are drawn by the renderer; the others are from real crops."""
 INSET_MM = 4.0
 """Distance of the replaced field from the plate's edge."""
+PAPER_AND_INK = (88, 6)
+"""Percentiles of a field's grey levels that are its paper and its ink."""
+Painted = tuple[Bgr, Quad]
+"""A picture, and the corners of the plate in it."""
+FieldMm = tuple[float, float]
+"""Left and right edge of a field of a long plate."""
 
 
 def capped_shares(
@@ -114,20 +120,13 @@ def replace_code(
         donor = _choose(rng, donors[code])
         picture, quad = donor.picture, donor.quad
     else:
-        regions = country.formats.region
-        code = _choose(
-            rng,
-            [
-                code_of_region
-                for of in regions
-                for code_of_region in of.codes
-                if len(code_of_region) == digits
-            ],
-        )
+        codes = [known for region in country.formats.region for known in region.codes]
+        code = _choose(rng, [known for known in codes if len(known) == digits])
         picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
         quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)
-    painted = _paint(crop.picture, crop.quad, picture, quad, BORDER_MM[digits])
+    field_mm = (BORDER_MM[digits] + INSET_MM, LONG_MM[0] - INSET_MM)
+    painted = paint_field((crop.picture, crop.quad), field_mm, (picture, quad), field_mm)
     return replace(crop, picture=painted, text=number + code)
 
 
@@ -139,28 +138,49 @@ def _rectangle(left: float, top: float, right: float, bottom: float) -> Quad:
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
 
 
-def _paint(onto: Bgr, onto_quad: Quad, donor: Bgr, donor_quad: Quad, border_mm: float) -> Bgr:
-    """Paint the region field of one plate over that of another."""
+def paint_field(onto: Painted, field_mm: FieldMm, donor: Painted, donor_mm: FieldMm) -> Bgr:
+    """Paint a field of one long plate over that of another, in its colours and its contrast.
+
+    Args:
+        onto: Picture of the plate to change, and the plate's corners.
+        field_mm: Left and right edge of the field that is covered.
+        donor: Picture of the other plate, and its corners.
+        donor_mm: Left and right edge of the field that is taken.
+
+    Returns:
+        The changed picture, a copy.
+    """
+    (target, onto_quad), (source, donor_quad) = onto, donor
     factor = float(np.ptp(onto_quad[:, 0]) / max(np.ptp(donor_quad[:, 0]), 1.0))
     if factor < 0.8:
-        donor, donor_quad = shrink(donor, factor), donor_quad * factor
-    width_mm, height_mm = LONG_MM
-    plate = _rectangle(0, 0, width_mm, height_mm).astype(np.float32)
-    to_onto = cv2.getPerspectiveTransform(plate, onto_quad.astype(np.float32))
-    to_donor = cv2.getPerspectiveTransform(plate, donor_quad.astype(np.float32))
-    size_wh = (onto.shape[1], onto.shape[0])
-    to_moved = to_onto @ np.linalg.inv(to_donor)
-    moved = cv2.warpPerspective(donor, to_moved, size_wh, borderMode=cv2.BORDER_REPLICATE)
-    field = _rectangle(border_mm + INSET_MM, INSET_MM, width_mm - INSET_MM, height_mm - INSET_MM)
-    corners = cv2.perspectiveTransform(field[None], to_onto)[0]
-    mask = np.zeros(onto.shape[:2], np.uint8)
+        source, donor_quad = shrink(source, factor), donor_quad * factor
+    field, taken = _field(*field_mm), _field(*donor_mm)
+    corners = _seen(field, onto_quad)
+    matrix = cv2.getPerspectiveTransform(_seen(taken, donor_quad), corners)
+    size_wh = (target.shape[1], target.shape[0])
+    moved = cv2.warpPerspective(source, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    mask = np.zeros(target.shape[:2], np.uint8)
     cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
     inside = mask > 127
     if not inside.any():
-        return onto
-    old, new = onto[inside].astype(np.float32), moved[inside].astype(np.float32)
-    contrast = (old.std(axis=0) / new.std(axis=0).clip(4)).clip(0.3, 2.5)
-    matched = (moved - new.mean(axis=0)) * contrast + old.mean(axis=0)
+        return target
+    old, new = (np.percentile(of[inside], PAPER_AND_INK, axis=0) for of in (target, moved))
+    contrast = ((old[0] - old[1]) / (new[0] - new[1]).clip(8)).clip(0.3, 2.5)
+    matched = (moved - new[0]) * contrast + old[0]
     alpha = mask[:, :, None].astype(np.float32) / 255
-    painted: Bgr = (onto * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
+    painted: Bgr = (target * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
     return painted
+
+
+def _field(left_mm: float, right_mm: float) -> Quad:
+    return _rectangle(left_mm, INSET_MM, right_mm, LONG_MM[1] - INSET_MM)
+
+
+def _seen(field: Quad, quad: Quad) -> NDArray[np.float32]:
+    """Return the corners of a field, mm, in a picture of the plate with these corners."""
+    plate = _rectangle(0, 0, *LONG_MM).astype(np.float32)
+    to_picture = cv2.getPerspectiveTransform(plate, quad.astype(np.float32))
+    seen: NDArray[np.float32] = cv2.perspectiveTransform(
+        field[None].astype(np.float32), to_picture
+    )[0]
+    return seen
