@@ -25,7 +25,7 @@ class Machine:
         system: The operating system.
         python: The version of Python.
         triton: The version of the server; None without one.
-        packages: The versions of packages, by name.
+        packages: The versions of those packages that are installed, by name.
     """
 
     cpu: str
@@ -54,5 +54,14 @@ def describe_machine(triton: str = "") -> Machine:
         system=platform.platform(),
         python=platform.python_version(),
         triton=triton or None,
-        packages={name: metadata.version(name) for name in PACKAGES},
+        packages={name: metadata.version(name) for name in PACKAGES if _is_installed(name)},
     )
+
+
+def _is_installed(package: str) -> bool:
+    """Tell whether a package is there; a machine for training alone has no OpenVINO."""
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True

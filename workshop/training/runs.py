@@ -173,6 +173,22 @@ def _is_copy(path: Path) -> bool:
     return own.exists() and path.exists() and filecmp.cmp(path, own, shallow=False)
 
 
+class Stopwatch:
+    """Counts the seconds of a run.
+
+    Attributes:
+        before_s: Seconds of the run before its checkpoint, if it is resumed.
+    """
+
+    def __init__(self) -> None:
+        self.before_s = 0.0
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return self.before_s + time.monotonic() - self._began
+
+
 class Progress:
     """Logs the progress of a training at intervals."""
 
@@ -188,17 +204,29 @@ class Progress:
         self._began = self._told = time.monotonic()
         self._losses: list[float] = []
 
-    def log(self, step: int, loss: float) -> None:
-        """Count one step; at intervals, log the mean loss, the time per step and the time left."""
+    def plan(self, steps: int) -> None:
+        """Set the number of steps of the whole run anew."""
+        self._steps = steps
+
+    def log(self, step: int, loss: float, left_s: float | None = None) -> None:
+        """Count one step; at intervals, log the mean loss, the time per step and the time left.
+
+        Args:
+            step: Number of steps made.
+            loss: Loss of the last one.
+            left_s: Seconds that are left of a run that ends by the clock; None: it ends by steps.
+        """
         self._losses.append(loss)
         now = time.monotonic()
-        if now - self._told < self._every_s and step < self._steps:
+        is_last = step >= self._steps if left_s is None else left_s <= 0
+        if now - self._told < self._every_s and not is_last:
             return
         pace_s = (now - self._began) / (step - self._done)
         log.info(
-            "step %d of %d, loss %.3f, %.2f s a step, %s left",
-            step, self._steps, sum(self._losses) / len(self._losses), pace_s,
-            format_duration((self._steps - step) * pace_s),
+            "step %s, loss %.3f, %.2f s a step, %s left",
+            f"{step} of {self._steps}" if left_s is None else step,
+            sum(self._losses) / len(self._losses), pace_s,
+            format_duration((self._steps - step) * pace_s if left_s is None else max(0, left_s)),
         )  # fmt: skip
         self._losses.clear()
         self._told = now

@@ -74,14 +74,19 @@ def _mean(states: Sequence[dict[str, Tensor]], parts: Sequence[Part]) -> dict[st
     for state, part in zip(grown, parts, strict=True):
         if {key: t.shape for key, t in state.items()} != {key: t.shape for key, t in first.items()}:
             raise WeightsError(f"{part.folder}: wanted weights that fit those of {parts[0].folder}")
+    return mean_of(grown, [part.share for part in parts])
+
+
+def mean_of(states: Sequence[dict[str, Tensor]], shares: Sequence[float]) -> dict[str, Tensor]:
+    """Return the weighted mean of state dicts; integers are taken from the first one."""
     return {
         key: sum(
-            (part.share * state[key] for state, part in zip(grown, parts, strict=True)),
+            (share * state[key] for state, share in zip(states, shares, strict=True)),
             start=torch.zeros_like(tensor),
         )
         if tensor.is_floating_point()
         else tensor
-        for key, tensor in first.items()
+        for key, tensor in states[0].items()
     }
 
 

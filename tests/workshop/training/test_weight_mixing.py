@@ -11,7 +11,7 @@ from orchestrator.formats.plate_formats import RUSSIA, russian
 from orchestrator.networks.export import load
 from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.weights import list_sums
-from workshop.training.reader.reader_trainer import Reader, plain_weights, save_lprnet
+from workshop.training.reader.reader_trainer import Reader, save_reader
 from workshop.training.weight_mixing import Part, main, mix
 
 ALPHABET = russian().alphabet
@@ -21,8 +21,7 @@ def write_reader(folder: Path, seed: int, *, width: int = 1, alphabet: str = ALP
     folder.mkdir()
     torch.manual_seed(seed)
     reader = Reader(len(alphabet) + 1, width=width).eval()
-    torch.save(plain_weights(reader.stn), folder / "stn.pth")
-    save_lprnet(reader.lprnet, alphabet, folder)
+    save_reader(reader, alphabet, folder)
     shutil.copyfile(RUSSIA, folder / "formats.toml")
     list_sums(folder)
     return reader
