@@ -16,7 +16,6 @@ from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.host.toml_files import read_table, to_toml
-from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, list_sums
 
@@ -160,9 +159,8 @@ def complete(folder: Path) -> None:
 
 def _copy_quantized(name: str, folder: Path) -> None:
     """Copy the 8-bit form of one of the project's networks, if the folder does not have it."""
-    file = quantized.file_of(name, WEIGHTS)
-    for own in (file, file.with_suffix(".bin")):
-        if own.exists() and not (folder / own.name).exists():
+    for own in sorted(WEIGHTS.glob(f"{name}.int8.*")):
+        if not (folder / own.name).exists():
             shutil.copyfile(own, folder / own.name)
             log.info("copied %s with it", own.name)
 
