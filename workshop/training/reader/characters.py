@@ -33,7 +33,7 @@ GAP_MM = 3
 """Width of a gap between characters over which brightness is averaged."""
 MIN_CONTRAST = 35.0
 """Least difference of paper and ink, in grey levels, of plates whose characters are exchanged."""
-MIN_GAP = 0.66
+MIN_GAP = 0.75
 """Least brightness of the darkest gap between characters; 0 is the ink and 1 the paper."""
 TRIED = 4
 """Number of donors of a character that are compared; the one of the most similar size gives it."""

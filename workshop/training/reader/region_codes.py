@@ -33,6 +33,8 @@ INSET_MM = 4.0
 """Distance of the replaced field from the plate's edge."""
 PAPER_AND_INK = (88, 6)
 """Percentiles of a field's grey levels that are its paper and its ink."""
+MIN_SPAN, CONTRASTS = 8.0, (0.3, 2.5)
+"""Least difference of paper and ink that is believed; least and greatest change of contrast."""
 Painted = tuple[Bgr, Quad]
 """A picture, and the corners of the plate in it."""
 FieldMm = tuple[float, float]
@@ -154,22 +156,34 @@ def paint_field(onto: Painted, field_mm: FieldMm, donor: Painted, donor_mm: Fiel
     factor = float(np.ptp(onto_quad[:, 0]) / max(np.ptp(donor_quad[:, 0]), 1.0))
     if factor < 0.8:
         source, donor_quad = shrink(source, factor), donor_quad * factor
-    field, taken = _field(*field_mm), _field(*donor_mm)
-    corners = _seen(field, onto_quad)
-    matrix = cv2.getPerspectiveTransform(_seen(taken, donor_quad), corners)
-    size_wh = (target.shape[1], target.shape[0])
-    moved = cv2.warpPerspective(source, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
-    mask = np.zeros(target.shape[:2], np.uint8)
-    cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
-    inside = mask > 127
-    if not inside.any():
+    corners = _seen(_field(*field_mm), onto_quad)
+    low = np.floor(corners.min(axis=0)).astype(int).clip(0)
+    high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 1, target.shape[1::-1])
+    if (high - low < 2).any():
         return target
-    old, new = (np.percentile(of[inside], PAPER_AND_INK, axis=0) for of in (target, moved))
-    contrast = ((old[0] - old[1]) / (new[0] - new[1]).clip(8)).clip(0.3, 2.5)
-    matched = (moved - new[0]) * contrast + old[0]
+    corners = (corners - low).astype(np.float32)
+    painted = target.copy()
+    part = painted[low[1] : high[1], low[0] : high[0]]
+    mask = np.zeros(part.shape[:2], np.uint8)
+    cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
+    matrix = cv2.getPerspectiveTransform(_seen(_field(*donor_mm), donor_quad), corners)
+    size_wh = (part.shape[1], part.shape[0])
+    moved = cv2.warpPerspective(source, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    matched = _match(moved.astype(np.uint8), part, mask > 127)
     alpha = mask[:, :, None].astype(np.float32) / 255
-    painted: Bgr = (target * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
+    part[:] = (part * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
     return painted
+
+
+def _match(picture: Bgr, onto: Bgr, inside: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Give a picture the paper's colour and the contrast of another one, (H, W, 3) float32."""
+    if not inside.any():
+        return picture.astype(np.float32)
+    old, new = (np.percentile(of[inside], PAPER_AND_INK, axis=0) for of in (onto, picture))
+    spans = [max(MIN_SPAN, float((of[0] - of[1]).mean())) for of in (old, new)]
+    contrast = np.clip(spans[0] / spans[1], *CONTRASTS)  # one for all colours: no coloured rims
+    matched: NDArray[np.float32] = ((picture - new[0]) * contrast + old[0]).astype(np.float32)
+    return matched
 
 
 def _field(left_mm: float, right_mm: float) -> Quad:
