@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
-FREE = {"formats", "training.workers"}
+FREE = {"formats", "training.workers", "training.means"}
 """Settings that may differ when a run is resumed.
 
 The path of the plate formats may differ, since their content is compared instead. The number of
-processes that make the samples does not change the samples.
+processes that make the samples does not change the samples. Means are made after the last step.
 """
 
 
