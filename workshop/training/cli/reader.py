@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import Device, DeviceOption, ThreadsOption
+from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import read_table
 from workshop.training.cli.recipe_flags import (
     MinutesOption,
@@ -73,6 +74,9 @@ def train_reader(
                 asked.training, steps=steps, minutes=minutes, seed=seed, workers=workers
             ),
         )
+        if steps is not None and asked.training.minutes is not None:
+            raise SettingsError(f"length: wanted --steps or minutes, got {steps} steps and "
+                                f"{asked.training.minutes} minutes")  # fmt: skip
         asked = asked.rehearsal() if rehearse else asked
         place = prepare_device(device, threads)
 
