@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from orchestrator.arrays import Array, Infer, namespace
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT
 from orchestrator.detection.boxes import clip
@@ -143,9 +145,7 @@ def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -
     """
     height, width = picture.shape[:2]
     cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
-    nearby = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
-    kept = [index for index, box in enumerate(nearby) if box is not None]
-    if not kept:
-        return Detections(cut.xyxy[:0], cut.scores[:0])
-    wholes = namespace(cut.xyxy).stack([nearby[index] for index in kept])
-    return Detections(clip(wholes, (width, height)), cut.scores[kept])
+    found = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
+    wholes = {index: box for index, box in enumerate(found) if box is not None}
+    xyxy = np.array([*wholes.values()], np.float32).reshape(-1, 4)
+    return Detections(clip(xyxy, (width, height)), cut.scores[[*wholes]])

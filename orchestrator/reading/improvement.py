@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from orchestrator.arrays import Array, namespace
 from orchestrator.reading.affine_crops import compose
 from orchestrator.reading.reader import PlateReadings, Reader
@@ -105,8 +107,8 @@ def _cut_anew(
 
 def _look(cuts: Sequence[Cut], reader: Reader) -> PlateReadings:
     """Straighten and read cuts as if each were a plate, without decoding."""
-    xp = namespace(cuts[0].crop)
-    straight, theta = reader.stn(xp.concatenate([cut.crop for cut in cuts]))
+    crops = namespace(cuts[0].crop).concatenate([cut.crop for cut in cuts])
+    straight, theta = reader.stn(crops)
     logits = reader.lprnet(straight)
-    frames = compose(xp.stack([cut.frame for cut in cuts]), theta)
-    return PlateReadings(xp.stack([cut.xyxy for cut in cuts]), frames, logits)
+    frames = compose(np.stack([cut.frame for cut in cuts]), theta)
+    return PlateReadings(np.stack([cut.xyxy for cut in cuts]), frames, logits)

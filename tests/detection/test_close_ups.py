@@ -1,5 +1,6 @@
 """Close-ups: the pictures that need the second detection, and the boxes that it replaces."""
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -9,7 +10,7 @@ from orchestrator.detection.postprocessing import Detections
 
 
 def detections(*rows: tuple[float, float, float, float, float]) -> Detections:
-    boxes = torch.tensor(rows).reshape(-1, 5)
+    boxes = np.array(rows, np.float32).reshape(-1, 5)
     return Detections(boxes[:, :4], boxes[:, 4])
 
 
@@ -81,4 +82,4 @@ def test_a_detection_that_is_surer_than_the_close_up_around_it_stays() -> None:
 
 def test_without_a_close_up_every_detection_stays() -> None:
     found = detections(WIDE, (0, 0, 40, 10, 0.4))
-    assert torch.equal(drop_parts(found, NONE).xyxy, found.xyxy)
+    assert np.array_equal(drop_parts(found, NONE).xyxy, found.xyxy)
