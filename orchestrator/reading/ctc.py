@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 
@@ -50,7 +51,7 @@ class Reading:
     candidates: Candidates
     lines: int = 1
 
-    @property
+    @cached_property
     def score(self) -> float:
         """The score of the best candidate; 0 without candidates."""
         return self.candidates[0][1] if self.candidates else 0.0
@@ -127,25 +128,18 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         grammar's regions and rare formats are part of it.
     """
     likeliest = np.argsort(-lattices[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED].tolist()
-    return [
-        _search(zip(*steps, strict=True), grammar, width)
-        for steps in zip(lattices.tolist(), likeliest, strict=True)
-    ]
-
-
-def _search(
-    steps: Iterable[tuple[list[float], list[int]]], grammar: Grammar, width: int
-) -> Candidates:
-    """Find the likeliest texts of one plate; see `_extend` for a step."""
-    beams: list[Beam] = [(1.0, "", -1, grammar.start, 1.0, 0.0)]
-    for probs, likeliest in steps:
-        beams = _extend(beams, probs, likeliest, grammar)[:width]
-    texts = (
-        (total, text, layouts)
-        for total, text, _, alive, _, _ in beams
-        if (layouts := alive & grammar.complete[len(text)])
-    )
-    return weigh([*texts], grammar)[:CANDIDATES]
+    found = []
+    for steps in zip(lattices.tolist(), likeliest, strict=True):
+        beams: list[Beam] = [(1.0, "", -1, grammar.start, 1.0, 0.0)]
+        for probs, classes in zip(*steps, strict=True):
+            beams = _extend(beams, probs, classes, grammar)[:width]
+        texts = [
+            (total, text, layouts)
+            for total, text, _, alive, _, _ in beams
+            if (layouts := alive & grammar.complete[len(text)])
+        ]
+        found.append(weigh(texts, grammar)[:CANDIDATES])
+    return found
 
 
 def weigh(texts: Sequence[tuple[float, str, int]], grammar: Grammar) -> Candidates:

@@ -13,8 +13,9 @@ from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.reading.affine_crops import sizes_of
-from orchestrator.reading.ctc import Reading
-from orchestrator.reading.readings import join_readings, read_lines
+from orchestrator.reading.ctc import Reading, decode
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.readings import join_readings
 from orchestrator.settings import Settings
 
 MAX_THETA = 1000.0
@@ -113,17 +114,23 @@ class Reader:
         """Return the reading of each of the logits [N, classes, 18].
 
         Args:
-            logits: On the CPU.
+            logits: Arrays of NumPy.
             lines: Lines of each plate, 1 or 2; one each if not given.
 
         Raises:
             ModelError: The logits have another number of classes or are not finite.
         """
         self.lap(CROPS)
-        counts = [1] * len(logits) if lines is None else lines
-        readings = tuple(read_lines(to_numpy(logits), counts, self.formats, self.temperature))
+        counts = np.ones(len(logits), int) if lines is None else np.array(lines)
+        readings: dict[int, Reading] = {}
+        for count in (1, 2):
+            (chosen,) = np.nonzero(counts == count)
+            if len(chosen):
+                grammar = Grammar.of(self.formats, count)
+                read = decode(logits[chosen], grammar, temperature=self.temperature, lines=count)
+                readings |= zip(chosen.tolist(), read, strict=True)
         self.lap(TEXTS)
-        return readings
+        return tuple([readings[index] for index in range(len(logits))])
 
 
 @dataclass(frozen=True)

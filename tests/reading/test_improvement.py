@@ -22,7 +22,6 @@ from orchestrator.reading.affine_crops import (
 from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.ctc import Reading
 from orchestrator.reading.reader import PlateReadings, Reader
-from orchestrator.reading.readings import read_lines
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.skew import RATIOS
 from orchestrator.reading.third_pass import TWO_LINE_MARGINS_XY, UPPER_LINE
@@ -55,7 +54,7 @@ def seen(
     frames: np.ndarray, text: str, logit: float = 20.0, formats: Formats = FLAT
 ) -> PlateReadings:
     logits = logits_of(text, logit)[None].numpy()
-    readings = tuple(read_lines(logits, [1], formats, 1.0))
+    readings = reader_of(ScriptedInfer(rows()), formats).decode(logits)
     return PlateReadings(BOX, frames, logits, readings)
 
 
