@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
+import numpy as np
+
 from orchestrator.arrays import Array
 from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.gpu_decoding import JpegDecoder
 from orchestrator.imaging.headers import Header
 from orchestrator.settings import DECODE_ON_GPU
-from orchestrator.triton.bls import to_numpy, to_torch
+from orchestrator.triton.bls import to_torch
 
 
 class Device(Protocol):
@@ -31,14 +33,9 @@ class Device(Protocol):
 class Cpu:
     """The CPU. It needs no PyTorch, which would cost each worker 130 MB."""
 
-    def read(self, tensor: Any) -> Array:
-        return to_numpy(tensor)
-
-    def decode(self, file: bytes, header: Header) -> Array:
-        return unpack_bgr(file, header)
-
-    def inference(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+    read = staticmethod(np.from_dlpack)
+    decode = staticmethod(unpack_bgr)
+    inference = staticmethod(nullcontext)
 
 
 class Gpu:
