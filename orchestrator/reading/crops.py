@@ -17,6 +17,8 @@ __all__ = [
     "crop_boxes", "crop_plates", "cut_boxes", "normalize_crops", "resize_crop", "unfold",
 ]  # fmt: skip
 
+BRIGHTEST = np.float32(127.5 / 128)
+"""The value of 255 in the reader's input, and the negative value of 0."""
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
 
 
@@ -84,11 +86,9 @@ def normalize_crops(crops: Array) -> Array:
         from orchestrator.reading import torch_crops
 
         return torch_crops.normalize_crops(crops)
-    normal = crops[:, ::-1].copy()
-    normal.clip(0, 255, out=normal)
-    normal -= np.float32(127.5)
-    normal /= np.float32(128)
-    return normal
+    normal = crops[:, ::-1] - np.float32(127.5)
+    normal *= np.float32(1 / 128)
+    return normal.clip(-BRIGHTEST, BRIGHTEST, out=normal)
 
 
 def crop_boxes(
