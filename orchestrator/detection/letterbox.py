@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from orchestrator.arrays import Array, empty_like, is_on_gpu, to_numpy
+from orchestrator.arrays import Array, empty_like, to_numpy
 
 STRIDE = 32
 PAD_GREY = 114  # the padding value that YOLOv5 is trained with
@@ -75,7 +75,7 @@ def resize_into(picture: Array, out: Array) -> None:
     twice as fast as bilinear sampling with antialiasing. Only the last row or column of an odd side
     is skipped: with it, the means of PyTorch would blur the picture.
     """
-    resize = resize_by_pytorch if is_on_gpu(picture) else resize_by_opencv
+    resize = resize_by_pytorch if getattr(picture, "is_cuda", False) else resize_by_opencv
     height, width = out.shape[:2]
     while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
         half = empty_like(picture, (picture.shape[0] // 2, picture.shape[1] // 2, 3))

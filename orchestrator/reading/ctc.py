@@ -187,7 +187,7 @@ def _extend(
         likeliest: The classes to grow by, the likeliest first.
         grammar: The allowed texts.
     """
-    least = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0
+    least, alphabet = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0, grammar.alphabet
     grown: dict[str, tuple[float, int, int]] = {}
     for total, text, last, alive, blank, _ in beams:
         after = grammar.after[len(text)]
@@ -197,12 +197,13 @@ def _extend(
                 break
             if allowed := alive & after[char]:
                 longer = (blank if char == last else total) * prob
-                grown[text + grammar.alphabet[char]] = longer, char, allowed
+                grown[text + alphabet[char]] = longer, char, allowed
     extended: list[Beam] = []
     for total, text, last, alive, _, in_char in beams:
         merged, *_ = grown.pop(text, (0.0,))
         blank, in_char = total * probs[-1], in_char * probs[last] + merged
         extended.append((blank + in_char, text, last, alive, blank, in_char))
     extended += [(p, text, last, alive, 0.0, p) for text, (p, last, alive) in grown.items()]
-    extended.sort(reverse=True)
-    return [beam for beam in extended if beam[0] > least]
+    kept = [beam for beam in extended if beam[0] > least]
+    kept.sort(reverse=True)
+    return kept

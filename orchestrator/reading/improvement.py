@@ -80,7 +80,12 @@ def improve(
             finite.
     """
     for improvement in improvements:
-        cuts = _cut_anew(picture, read, reader, improvement, most)
+        cuts: list[Cut] = []
+        for plate, counts in improvement.choose(read, reader).items():
+            more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
+            if len(cuts) + len(more) > most:
+                break
+            cuts += more
         if not cuts:
             continue
         most -= len(cuts)
@@ -90,19 +95,6 @@ def improve(
             again = improve(picture, again, reader, improvement.then, most)
         read = improvement.join(read, cuts, again, reader)
     return read
-
-
-def _cut_anew(
-    picture: Array, read: PlateReadings, reader: Reader, improvement: Improvement, most: int
-) -> list[Cut]:
-    """Cut the plates that may gain from an improvement, up to the limit on cuts."""
-    cuts: list[Cut] = []
-    for plate, counts in improvement.choose(read, reader).items():
-        more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
-        if len(cuts) + len(more) > most:
-            break
-        cuts += more
-    return cuts
 
 
 def _look(cuts: Sequence[Cut], reader: Reader) -> PlateReadings:

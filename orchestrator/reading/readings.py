@@ -43,7 +43,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
     """Add the reading; the best candidate becomes the text when its score is high enough."""
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
-    name = formats.format_of(text, reading.lines)
+    name, _ = formats.match(text, reading.lines)
     return Plate(  # made anew: `replace` takes three times as long
         plate.xyxy,
         plate.detection_score,
