@@ -61,6 +61,10 @@ class InferAsync(Protocol):
     ) -> Awaitable[dict[str, Any]]: ...
 
 
+to_numpy = np.from_dlpack
+"""Returns a Triton tensor's memory, which is the CPU's, as an array of NumPy."""
+
+
 def to_torch(tensor: Any) -> Array:
     """Return a Triton tensor's memory as a torch tensor, on the same device."""
     from torch.utils.dlpack import from_dlpack
@@ -103,7 +107,7 @@ def infer_for(
         with heartbeat.wait():
             answer = child.exec()
         answered = _outputs_of(model, answer, request.request_id())
-        read = np.from_dlpack if is_numpy else to_torch
+        read = to_numpy if is_numpy else to_torch
         outputs = {name: read(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):

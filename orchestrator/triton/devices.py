@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
-import numpy as np
-
 from orchestrator.arrays import Array
 from orchestrator.errors import ExtraError
 from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.gpu_decoding import JpegDecoder
 from orchestrator.imaging.headers import Header
-from orchestrator.triton.bls import to_torch
+from orchestrator.triton.bls import to_numpy, to_torch
 
 
 class Device(Protocol):
@@ -32,7 +30,7 @@ class Device(Protocol):
 class Cpu:
     """The CPU. It needs no PyTorch, which would cost each worker 130 MB."""
 
-    read = staticmethod(np.from_dlpack)
+    read = staticmethod(to_numpy)
     decode = staticmethod(unpack_bgr)
     inference = staticmethod(nullcontext)
 
