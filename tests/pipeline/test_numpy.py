@@ -52,7 +52,7 @@ def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:
     assert [plate.xyxy for plate in got] == [plate.xyxy for plate in wanted]
     for plate, other in zip(got, wanted, strict=True):
         assert plate.text_score == pytest.approx(other.text_score, abs=IN_8_BITS)
-        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=1e-3)
+        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=5e-3)
 
 
 @pytest.mark.parametrize("height", [25, 60], ids=["one line", "two lines"])
