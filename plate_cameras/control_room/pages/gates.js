@@ -3,9 +3,9 @@
 import { address, get, getAll } from "./api.js";
 import { showHeader, tell } from "./header.js";
 import { outcomeOf, reasonOf } from "./openings.js";
-import { clockOf, dayOf, secondsTold } from "./times.js";
+import { secondsTold, whenOf } from "./times.js";
 import { lookOf } from "./tones.js";
-import { element, find, pair, say } from "../page/words.js";
+import { element, find, pair, say, spell } from "../page/words.js";
 
 const PAGE = 50;
 const FRESH_MS = 5000;
@@ -42,20 +42,18 @@ async function showOpenings(from = "") {
 
 function rowOf(opening) {
   const row = element("tr");
-  const time = element("td", "", "when");
-  time.append(element("b", clockOf(opening.time)), " ", element("span", dayOf(opening.time), "faint"));
   const outcome = element("td");
   outcome.append(outcomeOf(opening));
   outcome.classList.toggle("long", Boolean(opening.reason));
   if (opening.reason) outcome.append(reasonOf(opening));
   const plate = element("td");
-  const link = element("a", opening.text, "code");
+  const link = element("a", spell(opening.text), "code");
   link.href = address(`passes/${encodeURIComponent(opening.pass_id)}`);
   plate.append(link);
   const list = element("td");
   if (opening.list) list.append(element("span", opening.list, `chip tone-${lookOf(opening.list).tone}`));
-  if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: opening.entry_text })}`, "faint"));
-  row.append(time, plate, element("th", opening.gate), outcome, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
+  if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: spell(opening.entry_text) })}`, "faint"));
+  row.append(whenOf(opening.time), plate, element("th", opening.gate), outcome, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
   row.querySelector("th").scope = "row";
   return row;
 }

@@ -5,7 +5,7 @@ import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
 import { MIN_PASSWORD_CHARACTERS } from "./own_password.js";
 import { may, session } from "./session.js";
-import { clockOf, dateTimeOf, dayOf } from "./times.js";
+import { dateTimeOf, whenOf } from "./times.js";
 import { announce, element, find, notify, say, words } from "../page/words.js";
 
 const ROLES = ["viewer", "editor", "administrator"];
@@ -99,11 +99,9 @@ async function showAudit() {
 
 function searchOf({ time, who, why, kind, query, count }) {
   const row = element("tr");
-  const when = element("td", "", "when");
-  when.append(element("b", clockOf(time)), " ", element("span", dayOf(time), "faint"));
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
   const asked = Object.entries(query ?? {}).filter(([, value]) => `${value}`).map(([name, value]) => `${name.replace(/_s$/, "")}: ${valueOf(name, value)}`);
-  row.append(when, element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
+  row.append(whenOf(time), element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
   return row;
 }
 

@@ -2,7 +2,7 @@
 
 import { weigh } from "./evidence.js";
 import { secondsTold, timesOf } from "./times.js";
-import { element, percent, say } from "../page/words.js";
+import { element, numberOf, percent, say, spell } from "../page/words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [640, 180];
@@ -50,12 +50,12 @@ function label(text, x, y, anchor) {
 function rowOf({ text, score, weight, sharpness, xyxy, is_best }, { when, tone, most }) {
   const row = element("tr", "", is_best ? "best" : "");
   const read = element("td");
-  read.append(element("span", "", `dot ${tone}`), element("code", text || say("unread")));
+  read.append(element("span", "", `dot ${tone}`), element("code", text ? spell(text) : say("unread")));
   if (is_best) read.append(" ", element("span", say("best_frame"), "tag"));
   const share = element("td", "", "number");
   const bar = element("span", "", "mini-bar");
   bar.style.setProperty("--share", weight / most);
-  share.append(bar, weight.toFixed(2));
+  share.append(bar, numberOf(weight));
   const [x0, y0, x1, y1] = xyxy.map(Math.round);
   row.append(element("td", when), read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
   return row;

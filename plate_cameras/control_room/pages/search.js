@@ -7,7 +7,7 @@ import { showHeader, tell } from "./header.js";
 import { keepQuery } from "./language.js";
 import { rowOf } from "./passes.js";
 import { fromAddress, fromForm, hasMore, toAddress, toForm } from "./query.js";
-import { find, notify, say, words } from "../page/words.js";
+import { find, notify, numberOf, say, sayCount, words } from "../page/words.js";
 
 const PAGE = 50;
 
@@ -40,8 +40,8 @@ function showPage(page) {
   cursor = page.cursor;
   find("rows").append(...page.passes.map((pass) => rowOf(pass)));
   const count = find("rows").children.length;
-  const form = new Intl.PluralRules(words.language).select(count);
-  find("told").textContent = say(cursor ? "found_more" : count ? `found_${form}` : "found_none", { count });
+  const told = cursor ? say("found_more", { count: numberOf(count) }) : sayCount("found", count);
+  find("told").textContent = count ? told : "";
   find("more").hidden = !cursor;
   find("none").hidden = count > 0;
   find("none").textContent = say(Object.values(query).some(Boolean) ? "nothing_found" : "no_passes");
