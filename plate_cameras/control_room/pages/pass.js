@@ -18,7 +18,7 @@ const SVG = "http://www.w3.org/2000/svg";
 async function show() {
   const id = decodeURIComponent(location.pathname.split("/").at(-1));
   try {
-    const pass = await get(`v1/passes/${encodeURIComponent(id)}`);
+    const pass = await get(`v1/passes/${encodeURIComponent(id)}`, { neighbours: true });
     find("pass").hidden = false;
     document.title = `${nameOf(pass)} · ${document.title}`;
     document.querySelector("h1").textContent = say("pass_title", { text: nameOf(pass), camera: pass.camera });
@@ -30,7 +30,7 @@ async function show() {
     showEvidence(find("evidence"), pass);
     showReadings(find("chart"), find("readings"), pass);
     connectRequests(pass);
-    await showNeighbours(pass);
+    showNeighbours(pass);
   } catch (problem) {
     tell(problem.status === 404 ? new Error(say("no_pass")) : problem);
   }

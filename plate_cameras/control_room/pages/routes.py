@@ -161,7 +161,7 @@ def _words(texts: RoomTexts) -> dict[str, Any]:
         **{name: shared.script[name] for name in SHARED_WORDS},
         **texts.script,
         "problems": {**shared.problems, **texts.problems},
-        "details": {**shared.details, **texts.details},
+        "sentences": {**shared.details, **texts.details},
         "formats": dict(shared.formats),
         "regions": dict(shared.regions),
         "language": texts.language,

@@ -15,14 +15,15 @@ let query = fromAddress();
 let cursor = "";
 let round = 0; // grows with each search: late answers then belong to nothing
 
-async function search() {
+// At first, and without conditions, the page asks by itself.
+async function search({ auto = false } = {}) {
   const current = (round += 1);
   notify("");
   cursor = "";
   find("told").textContent = say("searching");
   find("rows").classList.add("old");
   try {
-    const page = await get("v1/passes", { ...query, limit: PAGE });
+    const page = await get("v1/passes", { ...query, limit: PAGE }, { auto });
     if (current !== round) return;
     find("rows").replaceChildren();
     showPage(page);
@@ -111,6 +112,6 @@ window.addEventListener("popstate", () => {
   keepQuery();
   search();
 });
-document.addEventListener("reason", search);
+document.addEventListener("reason", () => search());
 fillChoices().catch(tell);
-search();
+search({ auto: !Object.keys(query).length });

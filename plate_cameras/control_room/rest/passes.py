@@ -21,7 +21,7 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
+from plate_cameras.control_room.rest.queries import CountsQuery, PassAsked, PassesQuery, Query
 from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage, PassWithReadings
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_query import PassQuery
@@ -55,17 +55,22 @@ async def search(request: RoomRequest) -> Response:
     return await answer_in_thread(request, read)
 
 
-@Described("pass", "A pass with all its readings", "passes", answer=PassWithReadings)
+@Described(
+    "pass", "A pass with all its readings", "passes", answer=PassWithReadings, query=PassAsked
+)
 @route("GET", "/v1/passes/{id}", Role.VIEWER)
 async def get(request: RoomRequest) -> Response:
     """Return a pass with its readings and openings."""
-    requester = requester_of(request, query_of(request, Query))
+    asked = query_of(request, PassAsked)
+    requester = requester_of(request, asked)
     pass_id, store = path_value(request, "id"), request.room.store
-    details = await request.room.threads.run(lambda: store.get(pass_id, requester))
-    openings = await request.room.threads.run(
-        lambda: store.openings.page(requester.scope, pass_id=pass_id)
-    )
-    return answer(to_details(details, openings.openings))
+
+    def read() -> PassWithReadings:
+        details = store.get(pass_id, requester, neighbours=asked.neighbours)
+        openings = store.openings.page(requester.scope, pass_id=pass_id)
+        return to_details(details, openings.openings)
+
+    return await answer_in_thread(request, read)
 
 
 @Described("cropOfPass", "The crop of a pass", "passes", media=JPEG_FILE)

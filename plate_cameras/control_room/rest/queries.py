@@ -137,6 +137,14 @@ class PassesQuery(Period):
     )
 
 
+class PassAsked(Query):
+    """What is wanted beside a pass."""
+
+    neighbours: bool = Field(
+        False, description="Also other passes of the same plate, before and after", examples=[True]
+    )
+
+
 class CountsQuery(Period):
     """The wanted counts."""
 

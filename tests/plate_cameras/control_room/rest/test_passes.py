@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message
 from plate_cameras.control_room.rest import csv_export
 from plate_cameras.passes import describe_pass
 from tests.plate_cameras.control_room.rest.rooms import VIEWER, Room
-from tests.plate_cameras.store.stored_events import make_event
+from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 
 def ids(room: Room, query: str = "") -> list[str]:
@@ -221,6 +221,33 @@ def test_every_search_stands_in_the_audit_with_who_and_why(filled: Room) -> None
         ("local", "case 8", "search", 1),
         ("local", "case 7", "search", 1),
     ]
+
+
+def test_one_look_is_one_record(filled: Room) -> None:
+    by_page = {"x-automatic": "true"}
+    for _ in range(2):
+        filled.get("/v1/passes", **by_page)  # as a page asks when it is opened
+    first = filled.get("/v1/passes?limit=1")
+    filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
+    filled.get("/v1/passes/gate-1?neighbours=true")
+    assert filled.kinds() == [
+        ("local", "-", "get", 1),
+        ("local", "-", "search", 2),
+        ("local", "-", "search", 2),
+    ]
+    searches = filled.get("/v1/audit")["searches"]
+    assert [one["query"].get("automatic", False) for one in searches] == [False, False, True]
+
+
+def test_a_pass_has_its_neighbours(filled: Room) -> None:
+    times = {f"gate-{number}": NOW_S + 60 * number for number in range(2, 20)}
+    events = [make_event(name, first_seen_s=at_s) for name, at_s in times.items()]
+    filled.store.write(events, [])
+    shown = filled.get("/v1/passes/gate-12?neighbours=true")["neighbours"]
+    assert [one["id"] for one in shown] == [
+        f"gate-{number}" for number in (*range(17, 12, -1), *range(11, 2, -1))
+    ]
+    assert filled.get("/v1/passes/gate-12")["neighbours"] == []
 
 
 def test_a_reason_may_be_required(filled: Room) -> None:

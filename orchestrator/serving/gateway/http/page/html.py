@@ -131,7 +131,7 @@ def _words(texts: Texts, limits: Limits) -> dict[str, Any]:
     return {
         **texts.script,
         "problems": dict(texts.problems),
-        "details": dict(texts.details),
+        "sentences": dict(texts.details),
         "stages": dict(texts.stages),
         "formats": dict(texts.formats),
         "regions": dict(texts.regions),

@@ -81,7 +81,7 @@ export function sayProblem(problem) {
 // Returns "" for a detail that the catalogue does not have.
 export function sayDetail(detail = "") {
   if (words.language === "en") return detail;
-  for (const [sentence, told] of Object.entries(words.details)) {
+  for (const [sentence, told] of Object.entries(words.sentences)) {
     const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     const pattern = sentence.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^$()|[\]\\]/g, "\\$&")).join("(.+?)");
     const match = new RegExp(`(?:^|: )${pattern}(?:$|; )`, "s").exec(detail);
