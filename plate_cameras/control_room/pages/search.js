@@ -2,7 +2,7 @@
 
 import { get, getAll } from "./api.js";
 import { showCounts } from "./counts.js";
-import { saveAnswer, savePasses } from "./downloads.js";
+import { savePasses, saveTable } from "./downloads.js";
 import { showHeader, tell } from "./header.js";
 import { keepQuery } from "./language.js";
 import { rowOf } from "./passes.js";
@@ -104,7 +104,7 @@ find("reset").addEventListener("click", () => {
   go({});
 });
 find("more").addEventListener("click", showMore);
-download(find("save-csv"), () => saveAnswer("v1/passes", { ...query, format: "csv" }, "passes.csv"));
+download(find("save-csv"), () => saveTable(query));
 download(find("save-json"), () => savePasses(query, (count) => (find("told").textContent = say("saving", { count }))));
 window.addEventListener("popstate", () => {
   query = fromAddress();

@@ -11,7 +11,7 @@ from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
 from plate_cameras.control_room.operations import JPEG as JPEG_FILE
 from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.csv_export import csv_response
+from plate_cameras.control_room.rest.csv_export import FileStyle, csv_response
 from plate_cameras.control_room.rest.documents import to_details, to_pass
 from plate_cameras.control_room.rest.exchange import (
     answer,
@@ -43,9 +43,10 @@ async def search(request: RoomRequest) -> Response:
     """Return a page of passes, or all of them as a CSV file."""
     asked = query_of(request, PassesQuery)
     requester = requester_of(request, asked, must_tell=True)
-    query = PassQuery(**asked.model_dump(exclude={"format", "reason"}))
+    query = PassQuery(**asked.model_dump(exclude={"format", "reason", "language", "time_zone"}))
     if form := csv_form_of(request, asked.format):
-        return await csv_response(request, query, requester, form)
+        style = FileStyle(form, asked.language or "", asked.time_zone)
+        return await csv_response(request, query, requester, style)
 
     def read() -> PassesPage:
         page = request.room.store.search(query, requester)

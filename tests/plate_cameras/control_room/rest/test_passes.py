@@ -6,6 +6,8 @@ import asyncio
 import csv
 import io
 import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from starlette.types import ASGIApp, Message
@@ -205,6 +207,26 @@ def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(room: Room) -
     assert row["zones"] == "x;'=1+1 y,'@SUM(1) z\t'-1 v\n'+1"
     assert float(row["text_score"].replace(",", ".")) <= 1
     assert "." not in row["text_score"]
+
+
+def test_a_file_for_people_has_their_times_and_regions(room: Room) -> None:
+    events = [
+        make_event("gate-1", first_seen_s=NOW_S),
+        make_event("clip-1", first_seen_s=3672.0, clock="file"),
+    ]
+    room.store.write(events, [])
+    answer = room.client.get("/v1/passes?format=excel&language=ru&time_zone=Europe/Moscow")
+    lines = csv.reader(io.StringIO(answer.content.decode("utf-8-sig")), delimiter=";")
+    _, first, second = lines
+    local = datetime.fromtimestamp(NOW_S, ZoneInfo("Europe/Moscow"))
+    assert first[2] == f"{local:%Y-%m-%d %H:%M:%S}"
+    assert second[2] == "1:01:12"
+    assert (first[7], first[9], first[10]) == (
+        "\u0421\u0442\u0430\u043d\u0434\u0430\u0440\u0442\u043d\u044b\u0439 "
+        "\u043d\u043e\u043c\u0435\u0440",
+        "\u041c\u043e\u0441\u043a\u0432\u0430",
+        "\u043a \u043a\u0430\u043c\u0435\u0440\u0435",
+    )
 
 
 def test_a_csv_file_that_cannot_be_made_is_told_before_it_begins(room: Room) -> None:
