@@ -24,6 +24,7 @@ export function shownRow(entry, actions) {
   const row = element("tr", "", stateOf(entry));
   row.dataset.text = entry.text;
   const head = Object.assign(element("th"), { scope: "row" });
+  if (actions) head.append(Object.assign(element("input"), { type: "checkbox", ariaLabel: say("choose", { text: spell(entry.text) }) }), " ");
   head.append(element("code", spell(entry.text)));
   const until = element("td", entry.valid_until ? endOf(entry.valid_until) : say("for_ever"));
   if (stateOf(entry) !== "valid") until.append(" ", element("span", say(stateOf(entry)), "tag"));

@@ -5,28 +5,30 @@ import { secondsTold, timesOf } from "./times.js";
 import { element, numberOf, percent, say, spell } from "../page/words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT] = [640, 180];
-const ROOM = { left: 44, right: 14, top: 12, bottom: 26 };
+const HEIGHT = 180;
+const WIDTHS = [240, 640]; // as wide as its place, so that its letters are never small
+const ROOM = { left: 60, right: 14, top: 12, bottom: 26 };
 const RADII = [3.5, 11];
 
 export function showReadings(chart, table, pass) {
   if (!pass.readings.length) return;
   const tones = new Map(weigh(pass).map(({ text, tone }) => [text, tone]));
   const most = Math.max(...pass.readings.map(({ weight }) => weight), 1e-9);
-  chart.append(draw(pass, tones, most));
+  const width = Math.min(Math.max(chart.clientWidth || WIDTHS[1], WIDTHS[0]), WIDTHS[1]);
+  chart.append(draw(pass, tones, most, width));
   const { clockOf } = timesOf(pass);
   table.append(...pass.readings.map((reading) => rowOf(reading, { when: clockOf(reading.time), tone: tones.get(reading.text), most })));
 }
 
-function draw({ readings }, tones, most) {
+function draw({ readings }, tones, most, width) {
   const times = readings.map(({ time }) => Date.parse(time));
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const x = (time) => ROOM.left + ((WIDTH - ROOM.left - ROOM.right) * (Date.parse(time) - first)) / Math.max(last - first, 1);
+  const x = (time) => ROOM.left + ((width - ROOM.left - ROOM.right) * (Date.parse(time) - first)) / Math.max(last - first, 1);
   const y = (score) => HEIGHT - ROOM.bottom - (HEIGHT - ROOM.top - ROOM.bottom) * score;
   const told = say("chart_told", { count: readings.length, least: percent(Math.min(...readings.map(({ score }) => score))), most: percent(Math.max(...readings.map(({ score }) => score))) });
-  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": told });
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": told });
   for (const score of [0, 0.5, 1]) {
-    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${WIDTH - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
+    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${width - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
   }
   chart.append(svg("path", { class: "score-line", d: `M${readings.map(({ time, score }) => `${x(time).toFixed(1)} ${y(score).toFixed(1)}`).join("L")}` }));
   for (const { time, score, text, weight, is_best } of readings) {
@@ -37,7 +39,7 @@ function draw({ readings }, tones, most) {
     dot.append(title);
     chart.append(dot);
   }
-  chart.append(label("0", ROOM.left, HEIGHT - 6, "start"), label(secondsTold((last - first) / 1000), WIDTH - ROOM.right, HEIGHT - 6, "end"));
+  chart.append(label("0", ROOM.left, HEIGHT - 6, "start"), label(secondsTold((last - first) / 1000), width - ROOM.right, HEIGHT - 6, "end"));
   return chart;
 }
 
