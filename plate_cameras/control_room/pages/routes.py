@@ -7,7 +7,6 @@ the reader by a session or a key.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,55 +17,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.host.toml_files import read_table
 from orchestrator.serving.gateway.extension import (
     LANGUAGES,
     PAGE_FILES,
     PAGE_FOLDER,
     GatewayOptions,
-    Texts,
     answer_page,
     file_routes,
-    read_texts,
     render_footer,
 )
-
-
-@dataclass(frozen=True)
-class OwnTexts:
-    """The sentences of the control room in one language, as their file has them.
-
-    Attributes:
-        script: Texts of the scripts. The scripts replace each `{name}` in them.
-        problems: Texts about failed requests, by the reason of the problem.
-        details: See `Texts`.
-    """
-
-    language: str
-    titles: Mapping[str, str]
-    page: Mapping[str, str]
-    script: Mapping[str, str]
-    problems: Mapping[str, str]
-    details: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class RoomTexts(OwnTexts):
-    """The texts of the control room in one language, together with those of the first page."""
-
-    shared: Texts
-
-
-def read_room_texts() -> dict[str, RoomTexts]:
-    """Return the texts by language.
-
-    Raises:
-        SettingsError: A text in a file is missing or wrong.
-    """
-    shared, folder = read_texts(), Path(__file__).parent
-    files = {name: read_table(OwnTexts, folder / f"{name}.toml") for name in LANGUAGES}
-    return {name: RoomTexts(**vars(own), shared=shared[name]) for name, own in files.items()}
-
+from plate_cameras.control_room.room_texts import RoomTexts, read_room_texts
 
 SHARED_WORDS = ("latin", "cyrillic", "copy", "copy_text", "copy_done", "copied", "select")
 """Texts of the first page's script whose modules these pages use, too."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
-from functools import cache, partial
+from functools import partial
 
 import anyio
 from starlette.responses import Response
@@ -14,11 +14,11 @@ from starlette.responses import Response
 from orchestrator.host.csv_cells import CsvForm
 from orchestrator.serving.gateway.extension import ServiceFull
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
-from plate_cameras.control_room.pages.routes import RoomTexts, read_room_texts
 from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.exchange import CSV, attachment
 from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery, Requester
@@ -99,7 +99,7 @@ class FileStyle:
             told = {name: self._to_local(values[name], shown.clock) for name in TIMES[:-1]}
             values |= told | {"stored": self._to_local(shown.stored)}
         if self.language:
-            texts = _texts()[self.language]
+            texts = read_room_texts()[self.language]
             values["region"] = texts.shared.regions.get(shown.region, shown.region)
             values["format"] = texts.shared.formats.get(shown.format, shown.format)
             values["direction"] = texts.script.get(shown.direction, "")
@@ -113,11 +113,6 @@ class FileStyle:
         if clock == FILE_CLOCK:
             return str(timedelta(seconds=int(at.timestamp())))
         return f"{at.astimezone(self.zone):%Y-%m-%d %H:%M:%S}"
-
-
-@cache
-def _texts() -> Mapping[str, RoomTexts]:
-    return read_room_texts()
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from starlette.routing import Route
 from orchestrator.serving.gateway.data_plane import DataPlane, Identify
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http import rest
-from orchestrator.serving.gateway.http.api_docs.api_page import page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
+from orchestrator.serving.gateway.http.api_docs.page_languages import pages
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
-from orchestrator.serving.gateway.http.page.routes import GUARDED
+from orchestrator.serving.gateway.http.page.routes import answer_page
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.schemas import Model
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Limits
 
-JSON, HTML = "application/json", "text/html"
+JSON = "application/json"
 
 Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
 
@@ -64,17 +64,17 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
     """
 
     @cache
-    def render() -> tuple[bytes, str]:
+    def render() -> tuple[bytes, dict[str, str]]:
         described = document(service.options.wants_keys, service.limits, describe_more())
-        return orjson.dumps(described), page(described)
+        return orjson.dumps(described), pages(described, service.options)
 
     async def openapi(_request: Request) -> Response:
         api, _ = await asyncio.to_thread(render)
         return Response(api, media_type=JSON)
 
-    async def docs(_request: Request) -> Response:
+    async def docs(request: Request) -> Response:
         _, html = await asyncio.to_thread(render)
-        return Response(html, media_type=HTML, headers=GUARDED)
+        return answer_page(request, html)
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.errors import PlateError
 from orchestrator.imaging.headers import check_file, check_pixels
 from plate_cameras.control_room.access.passwords import check_password
-from plate_cameras.control_room.pages.routes import read_room_texts
+from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.store.finding.text_patterns import check_edits, clean_text
 from plate_cameras.store.lists.file_contents import decode
 from plate_cameras.store.lists.list_file import parse_csv

@@ -12,7 +12,8 @@ import pytest
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES
 from orchestrator.serving.gateway.options import GatewayOptions
 from plate_cameras.control_room.pages import routes as html
-from plate_cameras.control_room.pages.routes import PAGES, Page, read_room_texts, render_page
+from plate_cameras.control_room.pages.routes import PAGES, Page, render_page
+from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.gates.reasons import REASONS
 from tests.serving.gateway.http.html_reader import Reader
 

@@ -20,12 +20,18 @@ UNNAMED = "about:blank"
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
 
 
-def page(document: Json) -> str:
-    """Return the HTML page of an OpenAPI document."""
+def page(document: Json, *, links: str = "", footer: str = "") -> str:
+    """Return the HTML page of an OpenAPI document.
+
+    Args:
+        document: The document.
+        links: HTML of more links of the header.
+        footer: HTML of the footer.
+    """
     operations = [*_operations(document)]
     body = "\n".join(
         [
-            _head(document, operations),
+            _head(document, operations, links),
             *(_operation(document, *operation) for operation in operations),
             _keys(document),
             _schemas(document),
@@ -48,6 +54,7 @@ def page(document: Json) -> str:
 {body}
 </main>
 </div>
+{footer}
 </body>
 </html>
 """
@@ -59,7 +66,7 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+def _head(document: Json, operations: Iterable[tuple[str, str, Json]], links: str) -> str:
     info = document["info"]
     return f"""<a class="skip" href="#main">To the text</a>
 <header class="site">
@@ -70,6 +77,7 @@ def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
 <nav aria-label="Site">
 <a href="./">Page</a>
 <a href="openapi.json">openapi.json</a>
+{links}
 </nav>
 </header>
 <div class="columns">

@@ -26,6 +26,7 @@ class Texts:
         problems: Texts about failed calls, by the reason of the problem.
         details: What problems say in detail, by the service's English sentences, in which `{name}`
             stands for a value.
+        docs: Texts of the API's documentation, by the English ones.
         stages: Names of the stages of processing.
         formats: The kinds of vehicles with such a plate, by the name of the format.
         regions: Names of regions, by their English names. Others keep those.
@@ -36,6 +37,7 @@ class Texts:
     script: Mapping[str, str]
     problems: Mapping[str, str]
     details: Mapping[str, str]
+    docs: Mapping[str, str]
     stages: Mapping[str, str]
     formats: Mapping[str, str]
     regions: Mapping[str, str]
