@@ -141,9 +141,9 @@ def test_an_empty_file_is_saved(open_quiet: Open, room: RunningRoom) -> None:
 
 
 def test_entries_that_were_removed_together_come_back(open_quiet: Open, room: RunningRoom) -> None:
-    room.store.lists.create("guests", "")
-    room.store.lists.import_csv("guests", "text,note\nB456OP77,flat 7\nC777CC177,\nA001AA77,\n")
-    page = open_quiet("lists?list=guests")
+    room.store.lists.create("visitors", "")
+    room.store.lists.import_csv("visitors", "text,note\nB456OP77,flat 7\nC777CC177,\nA001AA77,\n")
+    page = open_quiet("lists?list=visitors")
     for text in ("B456OP77", "C777CC177"):
         page.get_by_label(f"Choose {text}").check()
     page.get_by_role("button", name="Remove the chosen: 2").click()
