@@ -16,6 +16,7 @@ from plate_cameras.store.lists.file_contents import decode
 from plate_cameras.store.lists.list_file import parse_csv
 from plate_cameras.store.lists.list_lookup import ListEntry
 from plate_cameras.store.lists.plate_entries import check_entries
+from plate_cameras.store.people.people import Person
 
 RUSSIAN = read_room_texts()["ru"]
 HOLE = re.compile(r"{\w+}")
@@ -52,6 +53,7 @@ def knows(detail: str) -> bool:
         pytest.param(lambda: decode(b"\xd0\xcf\x11\xe0"), id="old workbook"),
         pytest.param(lambda: decode(b"PK\x03\x04"), id="damaged workbook"),
         pytest.param(lambda: decode(b"A\0B"), id="no text"),
+        pytest.param(lambda: Person("Anna", "viewer"), id="name of a person"),
         pytest.param(lambda: check_password("short", "anna"), id="short password"),
         pytest.param(lambda: check_password("anna and more", "anna"), id="name in a password"),
     ],
