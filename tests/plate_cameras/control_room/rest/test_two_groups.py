@@ -57,6 +57,7 @@ QUERIES = {
     "format": ["csv"],
     "by": ["camera"],
     "replace": ["true"],
+    "neighbours": ["true"],
     "entries": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
