@@ -40,13 +40,13 @@ def translate(html: str, texts: Texts) -> str:
     meanings = {kind.meaning: texts.problems[reason] for reason, kind in KINDS.items()}
     known = {**meanings, **texts.docs}
 
-    def say(found: re.Match[str]) -> str:
-        said = unescape(found[1])
+    def say(match: re.Match[str]) -> str:
+        said = unescape(match[1])
         text = said.strip()
         if start := STARTS.fullmatch(text):
-            told = f"{known[start[1]]} {known.get(start[2], start[2])}"
+            translation = f"{known[start[1]]} {known.get(start[2], start[2])}"
         else:
-            told = known.get(text, text)
-        return f">{escape(said.replace(text, told))}<"
+            translation = known.get(text, text)
+        return f">{escape(said.replace(text, translation))}<"
 
     return TEXT.sub(say, html).replace('<html lang="en">', f'<html lang="{texts.language}">', 1)

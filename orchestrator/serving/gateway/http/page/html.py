@@ -108,15 +108,15 @@ def render_missing(texts: Texts, options: GatewayOptions, reason: str, root: str
         f'<li><a href="{f"{root}{path}" or "./"}">{escape(texts.page[name])}</a></li>'
         for name, path in links.items()
     )
-    told = [texts.problems.get(reason, texts.problems["not served"])]
+    sentences = [texts.problems.get(reason, texts.problems["not served"])]
     if not options.cameras:
-        told.append(texts.page["no_cameras"])
+        sentences.append(texts.page["no_cameras"])
     template = Template(Path(__file__).with_name("missing.html").read_text(encoding="utf-8"))
     return template.substitute(
         language=texts.language,
         root=root,
-        title=escape(told[0]),
-        told="".join(f"<p>{escape(one)}</p>" for one in told[1:]),
+        title=escape(sentences[0]),
+        told="".join(f"<p>{escape(sentence)}</p>" for sentence in sentences[1:]),
         links=shown,
         footer=render_footer(texts, options, root),
     )

@@ -92,7 +92,7 @@ def missing_page(scope: Scope, options: GatewayOptions, outcome: Outcome) -> Res
     """Return the page for people at an address that has none, with the status of the problem."""
     root = "../" * max(0, scope["path"].count("/") - 1)
     texts = read_texts().items()
-    pages = {name: render_missing(told, options, outcome.reason, root) for name, told in texts}
+    pages = {name: render_missing(words, options, outcome.reason, root) for name, words in texts}
     return answer_page(Request(scope), pages, outcome.status)
 
 
