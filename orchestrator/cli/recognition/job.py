@@ -20,6 +20,7 @@ from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.recognition_run import RecognitionRun
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import (
+    STANDARD_OUTPUT,
     Csv,
     JsonLines,
     Layout,
@@ -151,6 +152,7 @@ class Output:
             SettingsError: A file exists already, or cannot be continued.
             ExtraError: A package is missing.
         """
+        self._check_streams()
         if self.options.parquet:
             load_packages()  # a missing package is reported before a server is started
         if not self.options.resume:
@@ -163,6 +165,21 @@ class Output:
             raise SettingsError("--resume: wanted --jsonl, --csv or --excel FILE to go on with")
         return find_done(self.texts)
 
+    def _check_streams(self) -> None:
+        """Check that standard output gets only one thing, and one that it can hold.
+
+        Raises:
+            SettingsError: It does not.
+        """
+        options = self.options
+        named = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
+        if named.count(STANDARD_OUTPUT) > 1:
+            raise SettingsError("standard output: wanted one kind of results on it, got two")
+        if options.resume and STANDARD_OUTPUT in named and not options.as_json:
+            raise SettingsError("--resume: wanted a file to go on with, got standard output")
+        if options.parquet == STANDARD_OUTPUT:
+            raise SettingsError("--parquet: wanted a file, got -, which is standard output")
+
     def open(self, stack: ExitStack) -> list[Results]:
         """Open the files; the stack closes them."""
         opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
@@ -172,7 +189,7 @@ class Output:
 
     def how_to_go_on(self) -> str:
         """Return instructions for continuing a run that ended early."""
-        if self.texts:
+        if any(path != STANDARD_OUTPUT for path, _ in self.texts):
             return "To go on, give the same command again with --resume."
         return "With --jsonl, --csv or --excel FILE, --resume could go on from here."
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from html import escape, unescape
 from typing import Any
+from urllib.parse import urlencode
 
 from orchestrator.serving.gateway.http.api_docs.api_page import page
 from orchestrator.serving.gateway.http.page.html import render_footer
@@ -22,16 +23,18 @@ STARTS = re.compile(r"(Open|Example:) (.+)", re.DOTALL)
 """Texts that begin with a word of the page and go on with a name."""
 
 
-def pages(document: Mapping[str, Any], options: GatewayOptions) -> dict[str, str]:
-    """Return the page of an OpenAPI document by language."""
-    return {name: _render(document, options, texts) for name, texts in read_texts().items()}
+def pages(document: Mapping[str, Any], options: GatewayOptions, part: str = "") -> dict[str, str]:
+    """Return the page of one part of an OpenAPI document by language, see `page`."""
+    texts = read_texts().items()
+    return {language: _render(document, options, words, part) for language, words in texts}
 
 
-def _render(document: Mapping[str, Any], options: GatewayOptions, texts: Texts) -> str:
+def _render(document: Mapping[str, Any], options: GatewayOptions, texts: Texts, part: str) -> str:
     other = texts.page["other"]
-    links = f'<a href="?lang={other}" hreflang="{other}" lang="{other}">'
+    query = urlencode({"part": part, "lang": other} if part else {"lang": other})
+    links = f'<a href="?{escape(query)}" hreflang="{other}" lang="{other}">'
     links += f"{texts.page['other_name']}</a>"
-    html = page(dict(document), links=links, footer=render_footer(texts, options))
+    html = page(dict(document), part, links=links, footer=render_footer(texts, options))
     return html if texts.language == "en" else translate(html, texts)
 
 

@@ -18,6 +18,7 @@ from starlette.types import Scope
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http.page.html import CSP, SCRIPTS, render, render_missing
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES, choose_language, read_texts
+from orchestrator.serving.gateway.http.problem_details import DESCRIBED
 from orchestrator.serving.gateway.options import GatewayOptions
 
 FOLDER = Path(__file__).parent
@@ -57,7 +58,9 @@ def routes(options: GatewayOptions) -> list[Route]:
     pages = {name: render(texts, options) for name, texts in read_texts().items()}
 
     async def home(request: Request) -> Response:
-        return answer_page(request, pages)
+        response = answer_page(request, pages)
+        response.headers.update(DESCRIBED)
+        return response
 
     return [Route("/", home), *file_routes("/page/", FOLDER, FILES)]
 
