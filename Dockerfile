@@ -115,7 +115,7 @@ COPY orchestrator orchestrator
 COPY plate_cameras plate_cameras
 # Without its packages, the one for cameras is not there at all.
 RUN ls .venv/lib/python3*/site-packages/plates_cameras-*.dist-info >/dev/null 2>&1 || rm -rf plate_cameras/*
-RUN .venv/bin/plates export --engine torchscript
+RUN .venv/bin/plates export --engine torchscript-fp16
 
 
 FROM ${TRITON_IMAGE} AS gpu
@@ -138,7 +138,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
 # As above, with NGC's Triton, and on GPUs alone: without one the service ends with a sentence. NGC's own entrypoint
 # comes first: it checks the driver, and then becomes the command.
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \
-    "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript", \
+    "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript-fp16", \
     "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
 ARG VERSION=1.0.0
 ARG REVISION=unknown

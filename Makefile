@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light image-check before-release workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -29,6 +29,7 @@ help:
 	@echo "make example-bls, -digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
+	@echo "make gpu-quick   the most telling of these steps, in eight minutes"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
 	@echo "make before-release  as root, an hour or two: all checks that make test leaves out, and a table of them"
 	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
@@ -104,6 +105,9 @@ gpu-check: .venv/.workshop
 # OPTIONS=--rehearse does the same on a CPU, in a small way.
 gpu-first-light: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.first_light $(OPTIONS)
+
+gpu-quick: .venv/.workshop
+	$(BIN)/python -m workshop.benchmarks.first_light --quick --out reports/gpu-quick $(OPTIONS)
 
 soak: .venv/.workshop
 	$(BIN)/plates soak

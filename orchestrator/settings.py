@@ -19,8 +19,6 @@ REQUEST_PARAMETERS = (
 )  # fmt: skip
 READER_PARAMETERS = ("text_threshold",)
 """Parameters of a request to `plate_reader`; an ensemble passes them to its steps."""
-DECODE_ON_GPU = "decode_on_gpu"
-"""Parameter of config.pbtxt, no setting of a call: a worker on a GPU decodes JPEG files there."""
 MAX_PLATES, MAX_SIDE_PX = 1000, 4096
 """Upper limits of the limits that an operator may set."""
 
@@ -74,7 +72,7 @@ class Settings:
     def from_config(cls, parameters: Mapping[str, Mapping[str, str]]) -> Settings:
         """Parse the `parameters` of a Triton model; upper-case names are Triton's own.
 
-        The supervisor's parameters, for the time of a step and the decoder, are no settings.
+        The supervisor's parameter, for the time of a step, is no setting.
 
         Raises:
             SettingsError: A name is unknown, or a value does not parse or is out of range.
@@ -82,7 +80,7 @@ class Settings:
         values = {
             name: value["string_value"]
             for name, value in parameters.items()
-            if not name.isupper() and name not in (HANG_PARAMETER, DECODE_ON_GPU)
+            if not name.isupper() and name != HANG_PARAMETER
         }
         try:
             return cls()._parsed(values, [field.name for field in fields(cls)])

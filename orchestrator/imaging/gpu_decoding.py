@@ -7,20 +7,35 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from orchestrator.errors import PictureError
 from orchestrator.host.distribution import needs_told
-from orchestrator.imaging.headers import find_segment
-from orchestrator.imaging.segments import keep_pixels
+from orchestrator.imaging.headers import Header, find_segment
+from orchestrator.imaging.orientation import read_orientation
+from orchestrator.imaging.segments import JPEG, keep_pixels
 
-JPEG = b"\xff\xd8\xff"
 FRAMES = (0xC0, 0xC1, 0xC2)
 """JPEG markers of the frames that are decoded: baseline, extended and progressive."""
 BITS = 8
 COMPONENTS = (1, 3)
 """Numbers of components of a grey JPEG, and of one in colour. Decoders treat four differently."""
+RGB = b"RGB"
+"""Names of components that are no YCbCr."""
+ADOBE = 0xEE
+"""JPEG marker of Adobe's segment, APP14."""
+TRANSFORM = 13
+"""Position of the colour transform in Adobe's segment; 0 means none, so the components are RGB."""
 END = b"\xff\xd9"
+START, LAST = slice(64), slice(-64, None)
+LAST_PIXELS = {
+    1: (-1, LAST), 2: (-1, START), 3: (0, START), 4: (0, LAST),
+    5: (LAST, -1), 6: (LAST, 0), 7: (START, 0), 8: (START, -1),
+}  # fmt: skip
+"""Where the last 64 pixels of a file are, by its EXIF orientation."""
 VERBOSITY = "PYNVIMGCODEC_VERBOSITY"
 
 
@@ -28,7 +43,8 @@ class JpegDecoder:
     """Decodes JPEG files to the memory of a GPU.
 
     It decodes no files whose answer may differ from OpenCV's: other formats, kinds of JPEG that
-    OpenCV rejects, four components, and files without an end, of which a GPU may show a part.
+    OpenCV rejects, components other than grey and YCbCr, and files that were cut off, of which a
+    GPU may show other parts. A cut-off file has no end, or its last pixels have one colour.
 
     Args:
         gpu: The number of the GPU; None decodes on the CPU.
@@ -43,8 +59,12 @@ class JpegDecoder:
             self._library: Any = importlib.import_module("nvidia.nvimgcodec")
         library = self._library
         kinds = [library.CPU_ONLY]
+        self._as_array: Callable[[Any], Any] = np.asarray
         if gpu is not None:
+            from torch.utils.dlpack import from_dlpack
+
             kinds = [library.HW_GPU_ONLY, library.GPU_ONLY, library.HYBRID_CPU_GPU]
+            self._as_array = from_dlpack
         self._decoder = library.Decoder(
             device_id=library.NVIMGCODEC_DEVICE_CPU_ONLY if gpu is None else gpu,
             max_num_cpu_threads=1,
@@ -54,11 +74,12 @@ class JpegDecoder:
             apply_exif_orientation=True, sample_format=library.I_BGR
         )
 
-    def decode(self, encoded: bytes) -> Any | None:
+    def decode(self, encoded: bytes, header: Header) -> Any | None:
         """Decode a file.
 
         Args:
-            encoded: The file's bytes. `check_file` has found it to be no larger than allowed.
+            encoded: The file's bytes.
+            header: The header that `check_file` returned: the picture is no larger than allowed.
 
         Returns:
             uint8 [H, W, 3] BGR, EXIF orientation applied. It is an object with `__dlpack__` on a
@@ -69,9 +90,15 @@ class JpegDecoder:
             return None
         try:
             file = self._library.CodeStream(keep_pixels(encoded))
-            return self._decoder.decode(file, params=self._params)
+            picture = self._decoder.decode(file, params=self._params)
         except (PictureError, RuntimeError):  # OpenCV's decoding gives the reason
             return None
+        return None if self._may_be_cut(picture, read_orientation(encoded, header)) else picture
+
+    def _may_be_cut(self, picture: Any, orientation: int) -> bool:
+        """Tell whether the last pixels have one colour, as where a file's data end too early."""
+        last = self._as_array(picture)[LAST_PIXELS[orientation]]
+        return bool((last == last[:1]).all())
 
 
 def _is_ordinary(encoded: bytes) -> bool:
@@ -79,5 +106,8 @@ def _is_ordinary(encoded: bytes) -> bool:
     if not encoded.startswith(JPEG) or not encoded.endswith(END):
         return False
     frame = next(filter(None, (find_segment(encoded, marker) for marker in FRAMES)), 0)
-    fields = encoded[frame : frame + 8]  # the frame's length, bits, height, width and components
-    return frame > 0 and len(fields) == 8 and fields[2] == BITS and fields[7] in COMPONENTS
+    fields = encoded[frame : frame + 17]  # length, bits, height, width, components: 3 bytes each
+    if not frame or len(fields) < 11 or fields[2] != BITS or fields[7] not in COMPONENTS:
+        return False
+    adobe = find_segment(encoded, ADOBE)
+    return fields[8::3] != RGB and not (adobe and encoded[adobe + TRANSFORM] == 0)

@@ -29,9 +29,17 @@ def upright_wh(file: bytes, header: Header) -> tuple[int, int]:
         header: The file's header.
     """
     wh = (header.width, header.height)
-    if header.exif_at and orientation_of(_exif_of(file, header.exif_at)) in ON_ITS_SIDE:
-        return wh[::-1]
-    return wh
+    return wh[::-1] if read_orientation(file, header) in ON_ITS_SIDE else wh
+
+
+def read_orientation(file: bytes, header: Header) -> int:
+    """Return the EXIF orientation of a picture file, 1 to 8; 1 when it tells none.
+
+    Args:
+        file: A JPEG, PNG, WebP or BMP file.
+        header: The file's header.
+    """
+    return orientation_of(_exif_of(file, header.exif_at)) if header.exif_at else 1
 
 
 def orientation_of(exif: bytes) -> int:

@@ -71,7 +71,7 @@ def explain(engine: Engine, *, on_gpu: bool) -> Choice:
     if engine is not Engine.AUTO:
         return Choice(engine, "it was asked for")
     if on_gpu:
-        return Choice(Engine.TORCHSCRIPT, "there is a GPU")
+        return Choice(Engine.TORCHSCRIPT_FP16, "there is a GPU")
     if importlib.util.find_spec("openvino") is None:
         return Choice(Engine.TORCHSCRIPT, "OpenVINO is not installed")
     flags = sorted(VNNI.intersection(read_flags()))

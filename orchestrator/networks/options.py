@@ -94,25 +94,11 @@ class CapacityOptions(LocalServerOptions):
         int,
         MACHINE(min=0, max=64, help="Pictures processed at once; 0: as many as fit the machine."),
     ] = 0
-    pictures_on_cpu: Annotated[
+    pictures_on_gpu: Annotated[
         bool,
         MACHINE(
-            "--pictures-on-cpu",
-            help="With a GPU: scale and cut pictures on the CPU, and only run networks on the GPU.",
-        ),
-    ] = False
-    cuda_graphs: Annotated[
-        bool,
-        MACHINE(
-            "--cuda-graphs",
-            help="With a GPU: launch the detector's kernels together, as one CUDA graph for each "
-            "size of its input.",
-        ),
-    ] = False
-    decode_on_gpu: Annotated[
-        bool,
-        MACHINE(
-            "--decode-on-gpu",
-            help="With a GPU: decode JPEG files there, with nvImageCodec (extra `gpu-decoding`).",
+            "--pictures-on-gpu",
+            help="With a GPU: scale and cut pictures there, too, and decode JPEG files there with "
+            "nvImageCodec where it is installed (extra `gpu-decoding`).",
         ),
     ] = False

@@ -85,7 +85,7 @@ def infer_for(
 
     The calls inherit the request's id, deadline and trace. A request that its client has cancelled
     is not continued. A caller with arrays of NumPy works on the CPU, so Triton writes every answer
-    there, also if the networks are on a GPU (`plates serve --pictures-on-cpu`).
+    there, also if the networks are on a GPU.
 
     Args:
         request: Triton's request to the calling model.

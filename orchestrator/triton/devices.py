@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from orchestrator.arrays import Array
+from orchestrator.errors import ExtraError
 from orchestrator.imaging.decoding import unpack_bgr
 from orchestrator.imaging.gpu_decoding import JpegDecoder
 from orchestrator.imaging.headers import Header
-from orchestrator.settings import DECODE_ON_GPU
 from orchestrator.triton.bls import to_numpy, to_torch
 
 
@@ -61,7 +60,7 @@ class Gpu:
         return to_torch(tensor).to(self._device)
 
     def decode(self, file: bytes, header: Header) -> Array:
-        if self._decoder and (there := self._decoder.decode(file)) is not None:
+        if self._decoder and (there := self._decoder.decode(file, header)) is not None:
             return to_torch(there)
         return self._torch.from_numpy(unpack_bgr(file, header)).to(self._device)
 
@@ -74,5 +73,7 @@ def choose_device(args: Mapping[str, str]) -> Device:
     if args["model_instance_kind"] != "GPU":
         return Cpu()
     number = args["model_instance_device_id"]
-    decodes = DECODE_ON_GPU in json.loads(args["model_config"]).get("parameters", {})
-    return Gpu(number, JpegDecoder(int(number)) if decodes else None)
+    try:
+        return Gpu(number, JpegDecoder(int(number)))
+    except ExtraError:  # nvImageCodec is an extra
+        return Gpu(number)

@@ -88,12 +88,11 @@ def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
 def test_what_is_asked_for_on_a_gpu_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[ServerOptions] = []
     monkeypatch.setattr(startup, "run_services", lambda options, _: given.append(options))
-    flags = ["--pictures-on-cpu", "--cuda-graphs", "--instances=2"]
+    flags = ["--pictures-on-gpu", "--instances=3"]
     assert CliRunner().invoke(app, ["serve", *flags]).exit_code == 0
     (options,) = given
-    assert options.pictures_on_cpu
-    assert options.cuda_graphs
-    assert options.instances == 2
+    assert options.pictures_on_gpu
+    assert options.instances == 3
 
 
 @pytest.fixture

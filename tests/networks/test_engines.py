@@ -96,8 +96,8 @@ def test_only_the_reader_runs_in_bfloat16(name, engine, precision, tmp_path, mon
     assert precision_of(tmp_path / "model.xml", monkeypatch, has_bfloat16=True) == precision
 
 
-def test_a_gpu_gets_torchscript_and_what_is_asked_for_is_kept() -> None:
-    assert choose(Engine.AUTO, on_gpu=True) is Engine.TORCHSCRIPT
+def test_a_gpu_gets_float16_and_what_is_asked_for_is_kept() -> None:
+    assert choose(Engine.AUTO, on_gpu=True) is Engine.TORCHSCRIPT_FP16
     assert choose(Engine.OPENVINO, on_gpu=True) is Engine.OPENVINO
 
 

@@ -1,6 +1,6 @@
 """The device and the decoder of a worker's pictures."""
 
-import json
+import sys
 from importlib import import_module
 from types import ModuleType
 
@@ -10,7 +10,7 @@ import torch
 
 from orchestrator.host.canary import read_canary
 from orchestrator.imaging.decoding import decode_bgr
-from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.headers import Header, check_file
 
 FILE = read_canary(None).file
 HEADER = check_file(FILE, 10**7)
@@ -22,7 +22,7 @@ class Decoder:
     def __init__(self, gpu: int | None = None) -> None:
         self.gpu, self.files = gpu, []
 
-    def decode(self, encoded: bytes) -> torch.Tensor | None:
+    def decode(self, encoded: bytes, _: Header) -> torch.Tensor | None:
         self.files.append(encoded)
         return torch.full((2, 3, 3), 7, dtype=torch.uint8)
 
@@ -32,17 +32,12 @@ def devices(triton) -> ModuleType:
     return import_module("orchestrator.triton.devices")
 
 
-def arguments(kind: str, **parameters: str) -> dict[str, str]:
-    config = {"parameters": {name: {"string_value": one} for name, one in parameters.items()}}
-    return {
-        "model_instance_kind": kind,
-        "model_instance_device_id": "1",
-        "model_config": json.dumps(config),
-    }
+def arguments(kind: str) -> dict[str, str]:
+    return {"model_instance_kind": kind, "model_instance_device_id": "1"}
 
 
 def test_a_cpu_gives_an_array_of_numpy(devices: ModuleType) -> None:
-    picture = devices.choose_device(arguments("CPU", decode_on_gpu="true")).decode(FILE, HEADER)
+    picture = devices.choose_device(arguments("CPU")).decode(FILE, HEADER)
     np.testing.assert_array_equal(picture, decode_bgr(FILE))
 
 
@@ -53,12 +48,19 @@ def test_a_gpu_takes_the_memory_that_its_decoder_gives(devices: ModuleType) -> N
     assert decoder.files == [FILE]
 
 
-def test_the_config_chooses_the_decoder_of_the_same_gpu(
+def test_the_decoder_is_that_of_the_same_gpu(
     devices: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
     monkeypatch.setattr(devices, "JpegDecoder", made.append)
     devices.choose_device(arguments("GPU"))
-    assert made == []
-    devices.choose_device(arguments("GPU", decode_on_gpu="true"))
     assert made == [1]
+
+
+def test_without_nvimagecodec_opencv_decodes_for_a_gpu(
+    devices: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nvidia.nvimgcodec", None)
+    monkeypatch.setattr(torch.Tensor, "to", lambda self, _: self)
+    picture = devices.choose_device(arguments("GPU")).decode(FILE, HEADER)
+    np.testing.assert_array_equal(picture.numpy(), decode_bgr(FILE))

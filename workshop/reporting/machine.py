@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 
@@ -25,7 +26,7 @@ class Machine:
         system: The operating system.
         python: The version of Python.
         triton: The version of the server; None without one.
-        packages: The versions of packages, by name.
+        packages: The versions of the packages that are installed, by name.
     """
 
     cpu: str
@@ -36,6 +37,12 @@ class Machine:
     python: str
     triton: str | None
     packages: Mapping[str, str]
+
+
+def _find_packages() -> Iterator[tuple[str, str]]:
+    for name in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
 def describe_machine(triton: str = "") -> Machine:
@@ -54,5 +61,5 @@ def describe_machine(triton: str = "") -> Machine:
         system=platform.platform(),
         python=platform.python_version(),
         triton=triton or None,
-        packages={name: metadata.version(name) for name in PACKAGES},
+        packages=dict(_find_packages()),
     )

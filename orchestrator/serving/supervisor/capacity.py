@@ -8,8 +8,10 @@ from orchestrator.host.resources import usable_cores
 
 MAX_THREADS = 4
 """Largest number of threads of one inference; more make one picture hardly faster."""
+MAX_PICTURES = 64
+"""Largest number of pictures processed at once, of the option `--pictures`."""
 PICTURES_ON_A_GPU = 4
-"""Pictures processed at once on a GPU, unless another number is asked for."""
+"""Pictures processed at once where pictures lie on a GPU: each worker has a CUDA context there."""
 
 
 @dataclass(frozen=True)
@@ -20,20 +22,15 @@ class Capacity:
         threads: CPU threads of one inference.
         instances: Inferences of the detector, and of the reader, at once.
         pictures: Pictures processed at once; the rest wait in the queue.
-        on_gpu: The networks run on a GPU.
-        pictures_on_cpu: Pictures stay on the CPU all the same, and only the inputs of the networks
-            go to the GPU.
-        cuda_graphs: The detector runs as CUDA graphs.
-        decode_on_gpu: The GPU decodes JPEG files.
+        on_gpu: The networks run on a GPU, and the detector as CUDA graphs.
+        pictures_on_gpu: Pictures lie on it, too, and are decoded, scaled and cut there.
     """
 
     threads: int
     instances: int
     pictures: int
     on_gpu: bool = False
-    pictures_on_cpu: bool = False
-    cuda_graphs: bool = False
-    decode_on_gpu: bool = False
+    pictures_on_gpu: bool = False
 
 
 def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: int = 0) -> Capacity:
@@ -62,23 +59,32 @@ def fitting(cores: int = 0, *, threads: int = 0, instances: int = 0, pictures: i
 
 
 def fitting_gpu(
-    *, threads: int = 0, instances: int = 0, pictures: int = 0, **places: bool
+    cores: int = 0,
+    *,
+    threads: int = 0,
+    instances: int = 0,
+    pictures: int = 0,
+    pictures_on_gpu: bool = False,
 ) -> Capacity:
     """Return the capacity of a GPU, or the values that were asked for.
 
-    One instance of a network takes all calls, in batches. A second one overlaps its launches with
-    the first one's kernels; it takes another CUDA context of some 0.5 GB.
+    An H200 with 16 cores waits for Python (docs/why/capacity.md). So half as many pictures again as
+    there are cores are in work, and while one instance of a network launches its kernels, those of
+    the other one run.
 
     Args:
+        cores: Cores to use; 0 means all cores that this process may use.
         threads: CPU threads of one inference; 0 means one for each core.
-        instances: Inferences of the detector, and of the reader, at once; 0 means one.
-        pictures: Pictures processed at once; 0 means as many as usual.
-        places: `pictures_on_cpu`, `cuda_graphs` and `decode_on_gpu` of `Capacity`.
+        instances: Inferences of the detector, and of the reader, at once; 0 means two.
+        pictures: Pictures processed at once; 0 means as many as fit.
+        pictures_on_gpu: As in `Capacity`.
     """
+    cores = cores or usable_cores()
+    fits = min(max(PICTURES_ON_A_GPU, cores * 3 // 2), MAX_PICTURES)
     return Capacity(
-        threads or usable_cores(),
-        instances or 1,
-        pictures or PICTURES_ON_A_GPU,
+        threads or cores,
+        instances or 2,
+        pictures or (PICTURES_ON_A_GPU if pictures_on_gpu else fits),
         on_gpu=True,
-        **places,
+        pictures_on_gpu=pictures_on_gpu,
     )

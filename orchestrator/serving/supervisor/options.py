@@ -132,9 +132,7 @@ class ServerOptions(CapacityOptions):
                 threads=self.threads,
                 instances=self.instances,
                 pictures=self.pictures,
-                pictures_on_cpu=self.pictures_on_cpu,
-                cuda_graphs=self.cuda_graphs,
-                decode_on_gpu=self.decode_on_gpu,
+                pictures_on_gpu=self.pictures_on_gpu,
             )
         return fitting(threads=self.threads, instances=self.instances, pictures=self.pictures)
 

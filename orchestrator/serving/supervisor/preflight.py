@@ -12,7 +12,6 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.host.distribution import check_packages
 from orchestrator.host.loopback import reach
 from orchestrator.host.resources import MIB, least_bytes, usable_memory
 from orchestrator.networks.weights import WEIGHTS
@@ -54,7 +53,6 @@ def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> Serve
     check_distinct((options.repository, *options.beside))
     check_texts(options)
     check_device(options.device)
-    check_decoding(options)
     if options.tritonserver:
         find_installation(options.tritonserver)
     options = replace(options, host=address_of(options.host))
@@ -149,7 +147,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
     workers = sum(map(count_workers, options.served_as_they_lie))
     if holds_plates(options.repository):
         capacity = options.capacity()
-        if capacity.on_gpu:
+        if capacity.pictures_on_gpu:
             return
         workers += count_ours(capacity)
     required_bytes, free = workers * SHM_PER_WORKER, _free_bytes(folder)
@@ -172,7 +170,7 @@ def shared_bytes_of_call(options: ServerOptions, folder: Path = SHM) -> int:
     capacity = options.capacity()
     left = _free_bytes(folder) - count_ours(capacity) * SHM_PER_WORKER
     left_for_one = max(0, left) / max(1, capacity.pictures)
-    return sys.maxsize if capacity.on_gpu else int(left_for_one / SHM_COPIES)
+    return sys.maxsize if capacity.pictures_on_gpu else int(left_for_one / SHM_COPIES)
 
 
 def _free_bytes(folder: Path) -> int:
@@ -195,21 +193,6 @@ def check_texts(options: ServerOptions) -> None:
         raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
     if not re.fullmatch(r"[\w.-]+", options.admin_key):  # a secret: not repeated
         raise ServerError("admin key: wanted letters, digits, - and ., got other characters")
-
-
-def check_decoding(options: ServerOptions) -> None:
-    """Check that nothing hinders the decoding on a GPU, if it is asked for.
-
-    Raises:
-        SettingsError: Pictures shall stay on the CPU, too.
-        ExtraError: nvImageCodec is not installed.
-    """
-    if not options.decode_on_gpu:
-        return
-    if options.pictures_on_cpu:
-        raise SettingsError("wanted --decode-on-gpu or --pictures-on-cpu, got both")
-    if options.on_gpu():
-        check_packages("nvidia-nvimgcodec-cu13", "nvidia-nvjpeg")
 
 
 def check_device(device: str) -> None:

@@ -12,7 +12,7 @@ from orchestrator.cli.doctor.diagnosis import plan_server
 from orchestrator.cli.doctor.machine import check_port, describe_machine, find_gpus
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.resources import MIB
-from orchestrator.serving.supervisor.capacity import PICTURES_ON_A_GPU
+from orchestrator.serving.supervisor.capacity import fitting_gpu
 from orchestrator.serving.supervisor.installation import Installation
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import ListenAddress, free_ports
@@ -134,8 +134,8 @@ class TestGpu:
     def test_it_is_what_a_server_would_use(self, monkeypatch) -> None:
         monkeypatch.setattr("orchestrator.serving.supervisor.options.has_gpu", lambda: True)
         plan = plan_server(ServerOptions())
-        assert (plan.device, plan.engine, plan.reason) == ("gpu", "torchscript", "there is a GPU")
-        assert plan.pictures == PICTURES_ON_A_GPU
+        assert (plan.device, plan.reason) == ("gpu", "there is a GPU")
+        assert (plan.engine, plan.pictures) == ("torchscript-fp16", fitting_gpu().pictures)
 
     def test_names_and_drivers_come_from_its_program(self, write, monkeypatch) -> None:
         program = write("nvidia-smi", "echo 'NVIDIA H100, 80GB, 550.54'; echo 'NVIDIA T4, 550.54'")

@@ -24,9 +24,11 @@ def test_what_is_asked_for_is_kept() -> None:
     assert fitting(2, instances=4) == Capacity(threads=2, instances=4, pictures=5)
 
 
-def test_a_gpu_has_one_instance_of_a_network_unless_more_are_asked_for() -> None:
-    assert fitting_gpu(threads=2).instances == 1
-    assert fitting_gpu(threads=2, instances=2).instances == 2
+def test_a_gpu_gets_more_pictures_than_there_are_cores() -> None:
+    fits = fitting_gpu(16)
+    assert (fits.pictures, fits.instances, fits.threads) == (24, 2, 16)
+    assert [fitting_gpu(cores).pictures for cores in (1, 8, 256)] == [4, 12, 64]
+    assert fitting_gpu(16, pictures_on_gpu=True).pictures == 4
 
 
 def test_no_more_inferences_than_pictures() -> None:

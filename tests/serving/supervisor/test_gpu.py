@@ -99,7 +99,7 @@ def test_of_several_gpus_a_server_uses_the_first(
     ("options", "pools"),
     [
         pytest.param(ServerOptions(device="cpu"), [], id="cpu"),
-        pytest.param(ServerOptions(device="gpu"), [256 * 2**20], id="gpu"),
+        pytest.param(ServerOptions(device="gpu", pictures=4), [256 * 2**20], id="gpu"),
         pytest.param(ServerOptions(device="gpu", pictures=24), [384 * 2**20], id="many pictures"),
     ],
 )
@@ -112,7 +112,7 @@ def test_triton_keeps_memory_of_a_gpu_for_tensors(options: ServerOptions, pools:
 def test_a_server_of_a_gpu_gets_as_many_pictures_and_threads_as_asked_for() -> None:
     fits = ServerOptions(device="gpu", pictures=7, threads=3, instances=2).capacity()
     assert (fits.on_gpu, fits.pictures, fits.instances, fits.threads) == (True, 7, 2, 3)
-    assert ServerOptions(device="gpu", cuda_graphs=True).capacity().cuda_graphs
+    assert ServerOptions(device="gpu", pictures_on_gpu=True).capacity().pictures_on_gpu
     folder = ServerFolder.make()
     try:
         variables = environment(ServerOptions(device="gpu", threads=3), find_installation(), folder)

@@ -3,13 +3,11 @@
 import shutil
 import socket
 from dataclasses import replace
-from importlib import metadata
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import ExtraError, ServerError, SettingsError
+from orchestrator.errors import ServerError, SettingsError
 from orchestrator.host.resources import MIB
 from orchestrator.serving.supervisor import preflight
 from orchestrator.serving.supervisor.options import ServerOptions
@@ -138,19 +136,3 @@ def test_a_repository_with_its_networks_in_it_takes_no_others(tmp_path: Path, na
     preflight.check_as_it_lies(options)
     with pytest.raises(SettingsError, match="is served as it lies: wanted neither weights nor"):
         preflight.check_as_it_lies(replace(options, **named))
-
-
-def test_files_are_decoded_on_a_gpu_only_with_the_packages_for_it(monkeypatch) -> None:
-    def find(package: str) -> str:
-        raise PackageNotFoundError(package)
-
-    monkeypatch.setattr(metadata, "version", find)
-    preflight.check_decoding(ServerOptions(device="gpu"))
-    preflight.check_decoding(ServerOptions(device="cpu", decode_on_gpu=True))
-    with pytest.raises(ExtraError, match=r"nvidia-nvimgcodec-cu13 .* '\.\[gpu-decoding\]'"):
-        preflight.check_decoding(ServerOptions(device="gpu", decode_on_gpu=True))
-
-
-def test_pictures_are_decoded_on_a_gpu_or_stay_on_the_cpu() -> None:
-    with pytest.raises(SettingsError, match="wanted --decode-on-gpu or --pictures-on-cpu, got"):
-        preflight.check_decoding(ServerOptions(decode_on_gpu=True, pictures_on_cpu=True))

@@ -52,10 +52,10 @@ def test_a_step_that_ends_early_has_failed(
     monkeypatch.setattr(first_light, "subprocess", SimpleNamespace(
         run=run, TimeoutExpired=TimeoutExpired
     ))  # fmt: skip
-    assert not first_light._run_step("machine", tmp_path, rehearse=True, again=False)
+    assert not first_light._run_step("machine", tmp_path, ["--rehearse"], again=False)
     (tmp_path / "machine.json").touch()
-    assert first_light._run_step("machine", tmp_path, rehearse=True, again=False)
-    assert not first_light._run_step("machine", tmp_path, rehearse=True, again=True)
+    assert first_light._run_step("machine", tmp_path, ["--rehearse"], again=False)
+    assert not first_light._run_step("machine", tmp_path, ["--rehearse"], again=True)
 
 
 def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
@@ -80,10 +80,10 @@ def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
 def test_settings_are_lines_by_pictures_at_once_and_way() -> None:
     steps = (
         (
-            ("2", "all on the device", "1", "10.5", "9"),
-            ("2", "all on the device", "4", "20.0", "9"),
+            ("2", "as plates serve does", "1", "10.5", "9"),
+            ("2", "as plates serve does", "4", "20.0", "9"),
         ),
-        (("2", "pictures on the CPU", "1", "11.0", "9"),),
+        (("2", "detector in float32", "1", "11.0", "9"),),
     )
     drawn = draw_throughput([StepResult("A server", ("",) * 5, rows) for rows in steps])
     assert [(line.x, line.y) for line in drawn.marks] == [([1, 4], [10.5, 20]), ([1], [11])]
@@ -116,7 +116,7 @@ class Decoder:
     def __init__(self, gpu: int | None) -> None:
         self.gpu = gpu
 
-    def decode(self, encoded: bytes) -> np.ndarray:
+    def decode(self, encoded: bytes, _: object) -> np.ndarray:
         return np.full((481, 641, 3), 128, np.uint8)
 
 

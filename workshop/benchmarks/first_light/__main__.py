@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -23,22 +23,25 @@ from workshop.benchmarks.first_light.machine_step import look_at_machine
 from workshop.benchmarks.first_light.networks_step import measure_networks
 from workshop.benchmarks.first_light.page import SETTINGS, write_page
 from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
-from workshop.benchmarks.first_light.steps import REHEARSAL, WHOLE, Scope, StepResult
+from workshop.benchmarks.first_light.steps import QUICK, REHEARSAL, WHOLE, Scope, StepResult
 from workshop.reporting.files import prepare_folder, read_report, write_report
 
 Step = Callable[[Scope], StepResult]
 
 
 def list_steps(scope: Scope) -> Mapping[str, Step]:
-    """Return the steps of a run. Each way to run a server is a step of its own."""
+    """Return the steps of a run, the most telling ones first.
+
+    Each way to run a server is a step of its own.
+    """
     return {
         "machine": look_at_machine,
-        "answers": compare_answers,
-        "decoding": compare_decoding,
-        "networks": measure_networks,
         "tensors": check_tensors,
         **{f"{SETTINGS}-{way}": partial(measure_settings, way) for way in scope.ways},
         "faults": break_workers,
+        "answers": compare_answers,
+        "decoding": compare_decoding,
+        "networks": measure_networks,
     }
 
 
@@ -52,10 +55,12 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = OUT,
     *,
     rehearse: Annotated[bool, typer.Option("--rehearse", help="Small, on a CPU.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="In some eight minutes.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Repeat the steps done before.")] = False,
 ) -> None:
     """Look at a GPU from all sides; go on where an earlier run ended."""
-    scope = REHEARSAL if rehearse else WHOLE
+    scope = REHEARSAL if rehearse else QUICK if quick else WHOLE
+    size = ["--rehearse"] if rehearse else ["--quick"] if quick else []
     steps = list_steps(scope)
     try:
         prepare_folder(out)
@@ -64,7 +69,7 @@ def main(
                 torch.set_num_threads(1)  # several would wait for cores that other tests use
             write_report(steps[step](scope), out / f"{step}.json")
             return
-        done = [name for name in steps if _run_step(name, out, rehearse=rehearse, again=again)]
+        done = [name for name in steps if _run_step(name, out, size, again=again)]
         failed = [name for name in steps if name not in done]
         results = {name: read_report(StepResult, out / f"{name}.json") for name in done}
         is_right = write_page(results, failed, out)
@@ -74,7 +79,7 @@ def main(
     raise typer.Exit(0 if is_right else 1)
 
 
-def _run_step(name: str, out: Path, *, rehearse: bool, again: bool) -> bool:
+def _run_step(name: str, out: Path, size: Sequence[str], *, again: bool) -> bool:
     """Run a step in a process of its own, unless it was done; return whether its file is there."""
     file = out / f"{name}.json"
     if again:
@@ -82,8 +87,7 @@ def _run_step(name: str, out: Path, *, rehearse: bool, again: bool) -> bool:
     if file.exists():
         return True
     typer.echo(f"{name} ...", err=True)
-    line = [sys.executable, "-m", __package__, f"--step={name}", f"--out={out}"]
-    line += ["--rehearse"] if rehearse else []
+    line = [sys.executable, "-m", __package__, f"--step={name}", f"--out={out}", *size]
     try:
         done = subprocess.run(line, timeout=MAX_DURATION_S, check=False)
     except subprocess.TimeoutExpired:

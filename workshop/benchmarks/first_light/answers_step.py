@@ -1,4 +1,4 @@
-"""The second step: the same pictures through the networks on the GPU and on the CPU, in process."""
+"""The step `answers`: the same pictures on the GPU and on the CPU, in one process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last step: faults inside workers under load, the service's recovery, and its probes."""
+"""The step `faults`: faults inside workers under load, the service's recovery, and its probes."""
 
 from __future__ import annotations
 

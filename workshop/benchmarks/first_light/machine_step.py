@@ -1,4 +1,4 @@
-"""The first step: the GPU, its driver, and the time of a first context."""
+"""The step `machine`: the GPU, its driver, and the time of a first context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The third step: the forms in which a server can run each network, by shape and batch."""
+"""The step `networks`: the forms in which a server can run each network, by shape and batch."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _serve(engine: Engine, name: str, device: str) -> Run:
 
 
 def _graph(engine: Engine, name: str, device: str) -> Run:
-    """The network as the server runs it with `--cuda-graphs`; a failed capture is an error."""
+    """The network as the server runs it; a failed capture is an error."""
     if device != "cuda":
         raise RuntimeError("CUDA graphs need a GPU")
     network, capture = _serve(engine, name, device), CudaCapture()

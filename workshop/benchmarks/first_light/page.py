@@ -15,7 +15,7 @@ from workshop.reporting.tables import format_markdown
 
 SETTINGS = "settings"
 """The beginning of the names of the steps that measure a server in one way each."""
-STYLES = dict(zip(WAYS.values(), ("o-", "o--", "o:", "o-.", "s-", "s--"), strict=True))
+STYLES = dict(zip(WAYS.values(), ("o-", "o--", "o:", "o-."), strict=True))
 COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
 
 

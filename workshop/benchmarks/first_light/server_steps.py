@@ -28,12 +28,10 @@ NVIDIA_SMI = "nvidia-smi"
 QUERY = ("--query-gpu=memory.used", "--format=csv,noheader,nounits")
 LOOK_S = 0.5
 OPTIONS = {
-    "default": ("--engine=torchscript",),
-    "decoding": ("--engine=torchscript", "--decode-on-gpu"),
-    "pictures-on-cpu": ("--engine=torchscript", "--pictures-on-cpu"),
-    "float16": ("--engine=torchscript-fp16",),
-    "graphs": ("--engine=torchscript-fp16", "--cuda-graphs"),
-    "instances": ("--engine=torchscript", "--instances=2"),
+    "default": (),
+    "pictures-on-gpu": ("--pictures-on-gpu",),
+    "float32": ("--engine=torchscript",),
+    "instance": ("--instances=1",),
 }
 """Options of the ways to run a server, by the names of the ways."""
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Row = tuple[str, ...]
 WAYS = {
-    "default": "all on the device",
-    "decoding": "files decoded on the device, too",
-    "pictures-on-cpu": "pictures on the CPU",
-    "float16": "detector in float16",
-    "graphs": "detector in float16, CUDA graphs",
-    "instances": "two instances of detector and reader",
+    "default": "as plates serve does",
+    "pictures-on-gpu": "pictures on the device, too",
+    "float32": "detector in float32",
+    "instance": "one instance of detector and reader",
 }
 """The ways to run a server, by the names of their steps."""
 
@@ -80,10 +78,23 @@ WHOLE = Scope(
     runs=30,
     batches=(1, 2, 4, 8, 16),
     shapes=((544, 960), (736, 960), (960, 736), (288, 288), (96, 128)),
-    workers=(2, 4, 8),
+    workers=(8, 16, 24),
     calls=(1, 4, 16, 64),
     seconds=10.0,
 )
+QUICK = replace(
+    WHOLE,
+    pictures=60,
+    runs=10,
+    batches=(1, 8),
+    shapes=((736, 960), (288, 288)),
+    workers=(24,),
+    calls=(1, 48),
+    seconds=5.0,
+    ways=("default", "pictures-on-gpu"),
+    faults=("access-plate_recognition",),
+)
+"""A run of some eight minutes."""
 REHEARSAL = Scope(
     device="cpu",
     pictures=2,

@@ -26,7 +26,6 @@ from orchestrator.serving.supervisor.models.plate_models import (
     is_laid_out,
 )
 from orchestrator.serving.supervisor.options import ServerOptions
-from orchestrator.settings import DECODE_ON_GPU
 
 GPU = fitting_gpu()
 HANG_ON_A_GPU = "30"
@@ -119,7 +118,7 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
     from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
 
     for group in config.instance_group:  # an ensemble has none
-        if engine.is_openvino or (name == MODEL and capacity.pictures_on_cpu):
+        if engine.is_openvino or (name == MODEL and not capacity.pictures_on_gpu):
             group.kind = ModelInstanceGroup.KIND_CPU
         elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
             group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
@@ -130,11 +129,8 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
         config.ClearField("dynamic_batching")
     if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
-    if name == MODEL and capacity.decode_on_gpu:
-        config.parameters[DECODE_ON_GPU].string_value = "true"
     if name == DETECTOR and capacity.on_gpu:
         _warm_batches(config, max(capacity.pictures, MAX_TILES))
-    if name == DETECTOR and capacity.cuda_graphs:
         config.optimization.cuda.graphs = True
 
 

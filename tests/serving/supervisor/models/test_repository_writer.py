@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 from google.protobuf import text_format
-from google.protobuf.json_format import MessageToDict
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
 from orchestrator.contract import DECODE, DETECTOR, INPUT, MODEL, PLATE_READER, PREPARE, READER
@@ -20,7 +19,6 @@ from orchestrator.serving.supervisor.models.repository_writer import (
     configure,
     lay_out,
 )
-from orchestrator.settings import Settings
 from tests.samples import copy_of
 
 TINY = """alphabet = "01A"
@@ -145,37 +143,32 @@ def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> No
     assert policy.default_queue_policy.max_queue_size
 
 
-@pytest.mark.parametrize("name", [MODEL, *NETWORKS, PREPARE])
+@pytest.mark.parametrize("name", [*NETWORKS, PREPARE])
 def test_what_is_for_gpus_takes_nothing_else(source, name) -> None:
     config = config_of(configure(source, name))
     assert [group.kind for group in config.instance_group] == [ModelInstanceGroup.KIND_GPU]
 
 
-def test_pictures_may_stay_on_the_cpu_beside_a_gpu(source) -> None:
-    capacity = fitting_gpu(pictures=6, pictures_on_cpu=True)
-    (pictures,) = config_of(configure(source, MODEL, capacity)).instance_group
-    assert (pictures.kind, pictures.count) == (ModelInstanceGroup.KIND_CPU, 6)
-    networks = [config_of(configure(source, name, capacity)) for name in NETWORKS]
-    assert {config.instance_group[0].kind for config in networks} == {ModelInstanceGroup.KIND_GPU}
+def test_pictures_lie_on_a_gpu_on_request_alone(source) -> None:
+    def kinds_of(capacity: Capacity) -> dict[str, int]:
+        groups = [
+            (name, config_of(configure(source, name, capacity))) for name in (MODEL, *NETWORKS)
+        ]
+        return {name: config.instance_group[0].kind for name, config in groups}
+
+    cpu, gpu = ModelInstanceGroup.KIND_CPU, ModelInstanceGroup.KIND_GPU
+    assert kinds_of(fitting_gpu()) == {MODEL: cpu, **dict.fromkeys(NETWORKS, gpu)}
+    on_gpu = fitting_gpu(pictures_on_gpu=True)
+    assert kinds_of(on_gpu) == dict.fromkeys((MODEL, *NETWORKS), gpu)
 
 
-def test_the_detector_alone_runs_as_cuda_graphs_on_request(source) -> None:
+def test_the_detector_alone_runs_as_cuda_graphs_on_a_gpu(source) -> None:
     def list_graphed(capacity: Capacity) -> list[str]:
         configs = {name: config_of(configure(source, name, capacity)) for name in MODELS}
         return [name for name, config in configs.items() if config.optimization.cuda.graphs]
 
-    assert list_graphed(fitting_gpu(cuda_graphs=True)) == [DETECTOR]
-    assert list_graphed(fitting_gpu()) == []
-
-
-def test_files_are_decoded_on_a_gpu_on_request_alone(source) -> None:
-    config = config_of(configure(source, MODEL, fitting_gpu(decode_on_gpu=True)))
-    assert config.parameters["decode_on_gpu"].string_value == "true"
-    assert (
-        Settings.from_config(MessageToDict(config, preserving_proto_field_name=True)["parameters"])
-        == Settings()
-    )
-    assert "decode_on_gpu" not in config_of(configure(source, MODEL, fitting_gpu())).parameters
+    assert list_graphed(fitting_gpu()) == [DETECTOR]
+    assert list_graphed(fitting(2)) == []
 
 
 def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:

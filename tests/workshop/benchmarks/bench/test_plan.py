@@ -91,6 +91,10 @@ def test_peers_take_the_place_of_transports_and_every_server_gets_every_load() -
 
 
 def test_a_report_has_the_options_that_are_not_the_usual_ones() -> None:
-    plan = Plan(out=OUT, server=CapacityOptions(device="cpu", weights=OUT, cuda_graphs=True))
-    assert plan.conditions.options == {"weights": "bench", "device": "cpu", "cuda_graphs": "True"}
+    plan = Plan(out=OUT, server=CapacityOptions(device="cpu", weights=OUT, pictures_on_gpu=True))
+    assert plan.conditions.options == {
+        "weights": "bench",
+        "device": "cpu",
+        "pictures_on_gpu": "True",
+    }
     assert Plan(out=OUT).conditions.options == {}
