@@ -1,6 +1,6 @@
 """Random histories of a gate: no vehicle without permission enters, whatever happens.
 
-HISTORIES=20000 tries 20,000 histories instead of 50, and shortens a failing one.
+HISTORIES=20000 tries 20,000 histories instead of 150, and shortens a failing one.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class GateMachine(RuleBasedStateMachine):
 
 TestGateMachine = GateMachine.TestCase
 TestGateMachine.settings = settings(
-    max_examples=HISTORIES or 50,
+    max_examples=HISTORIES or 150,
     stateful_step_count=30,
     phases=SHORTENED if HISTORIES else SHORTENED[:-1],
     deadline=None,
