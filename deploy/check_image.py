@@ -123,8 +123,8 @@ def check_rights(image: Container) -> None:
     uid, capabilities, is_final, _, shm = (line.split()[-1] for line in said.splitlines())
     report("runs as an ordinary user", f"{uid}:{uid}" == image.config["User"] != "0:0", uid)
     report("no rights, and no way to any", (int(capabilities, 16), is_final) == (0, "1"), "")
-    wanted = SERVICE["shm_size"]
-    report("its shared memory", int(shm) == int(wanted[:-1]) * MIB[wanted[-1]], f"{shm} MB")
+    size = SERVICE["shm_size"]
+    report("its shared memory", int(shm) == int(size[:-1]) * MIB[size[-1]], f"{shm} MB")
     _, said = image.run("touch", "/opt/plates/x")
     report("the root is read-only", "Read-only" in said, said.partition("\n")[0])
     for folder in ("/tmp", "/dev/shm"):
