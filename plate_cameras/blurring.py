@@ -39,8 +39,37 @@ A plate of 52 cm hangs at 50 cm: this is the car's front up to 0.9 m. Faces of d
 who stand beside the car are higher.
 """
 
+VEHICLE = (1.75, 2.25, 1.75, 1.0)
+"""The part of a frame that shows a vehicle, in plate widths as those of `FRONT`: 2.3 m across."""
+VEHICLE_WIDTH = 480
+"""Largest width of a vehicle's picture, in pixels: make and colour are seen, and the plate."""
+FACE = 0.4
+"""Width of a mean colour in a vehicle's picture, in plate widths: 20 cm, more than a face has."""
 
-def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:
+
+def cut_vehicle(
+    bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str
+) -> tuple[Bgr, tuple[int, int, int, int]]:
+    """Return a small picture of the vehicle round a plate, and the part of the frame that it shows.
+
+    It is made unrecognisable as a whole frame, see `blur_frame`.
+    """
+    rows, columns = _inside(_around(plate, VEHICLE), bgr)
+    x0, y0 = columns.start, rows.start
+    own, *more = ((a - x0, b - y0, c - x0, d - y0) for a, b, c, d in (plate, *others))
+    part = bgr[rows, columns]
+    cells = max(1, round(part.shape[1] / (FACE * max(1.0, plate[2] - plate[0]))))
+    shown = blur_frame(part, own, more, blur, columns=cells)
+    height, width = shown.shape[:2]
+    if width > VEHICLE_WIDTH:
+        size_wh = (VEHICLE_WIDTH, max(1, round(height * VEHICLE_WIDTH / width)))
+        shown = cv2.resize(shown, size_wh, interpolation=cv2.INTER_AREA).astype(np.uint8)
+    return shown, (x0, y0, columns.stop, rows.stop)
+
+
+def blur_frame(
+    bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str, *, columns: int = COLUMNS
+) -> Bgr:
     """Return a frame that may be kept for the pass of one plate.
 
     Args:
@@ -49,6 +78,7 @@ def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:
         others: Boxes of all other plates in the frame.
         blur: `surroundings`: other plates are hidden, and only the vehicle's front stays sharp.
             `plates`: other plates are hidden. `none`: the frame stays as it is.
+        columns: Mean colours in a row of what is not sharp.
 
     Returns:
         A new array of the same shape.
@@ -58,8 +88,8 @@ def blur_frame(bgr: Bgr, plate: Xyxy, others: Sequence[Xyxy], blur: str) -> Bgr:
     hidden = hide_others(bgr, plate, others)
     if blur == PLATES:
         return hidden
-    coarse = coarsen(hidden, COLUMNS)
-    front = _inside(_front_of(plate), bgr)
+    coarse = coarsen(hidden, columns)
+    front = _inside(_around(plate, FRONT), bgr)
     coarse[front] = hidden[front]
     return coarse
 
@@ -137,9 +167,10 @@ def _grown(box: Xyxy, margin: float) -> Xyxy:
     return (x0 - room, y0 - room, x1 + room, y1 + room)
 
 
-def _front_of(plate: Xyxy) -> Xyxy:
+def _around(plate: Xyxy, widths: tuple[float, float, float, float]) -> Xyxy:
+    """Return a box round a plate: plate widths to the left, above, to the right and below it."""
     x0, y0, x1, y1 = plate
-    left, above, right, below = (share * (x1 - x0) for share in FRONT)
+    left, above, right, below = (share * (x1 - x0) for share in widths)
     return (x0 - left, y0 - above, x1 + right, y1 + below)
 
 

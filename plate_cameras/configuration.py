@@ -19,6 +19,7 @@ from plate_cameras import setting_parts as sizes
 from plate_cameras.camera_urls import check_url, encode_login
 from plate_cameras.setting_parts import Gate as Gate
 from plate_cameras.setting_parts import Schedule as Schedule
+from plate_cameras.setting_parts import Site as Site
 from plate_cameras.setting_parts import at_most, check_name, check_sizes
 
 RETENTION_DAYS = 30
@@ -143,7 +144,8 @@ class Store:
             configuration.
         retention_days: Days after which passes are deleted.
         audit_days: Days after which the records of searches and exports are deleted.
-        keep_frames: True if the whole frame is kept beside the plate's crop.
+        keep_vehicles: True if a small picture of the vehicle is kept beside the plate's crop.
+        keep_frames: True if the whole frame is kept in its place.
         blur: The choice of what is made unrecognisable in kept frames and stills: `surroundings`
             (all but the vehicle's front, and other plates), `plates` (other plates), or `none`.
     """
@@ -153,6 +155,7 @@ class Store:
     spool: Path | None = None
     retention_days: float = RETENTION_DAYS
     audit_days: float = AUDIT_DAYS
+    keep_vehicles: bool = True
     keep_frames: bool = False
     blur: str = SURROUNDINGS
 
@@ -226,6 +229,7 @@ class Configuration:
         cameras: The cameras.
         sinks: The receivers of events.
         gates: Barriers and doors that open for plates of lists.
+        sites: Yards and car parks, to see who is inside.
         control_room: Settings of the control room.
         cameras_per_watcher: Most cameras that one of several watchers takes; 0 for no limit.
         metrics_port: Port of the Prometheus metrics; 0 for none.
@@ -238,6 +242,7 @@ class Configuration:
     store: Store = field(default_factory=Store)
     sinks: tuple[Sink, ...] = field(default=(), metadata=at_most(sizes.MAX_SINKS))
     gates: tuple[Gate, ...] = field(default=(), metadata=at_most(sizes.MAX_GATES))
+    sites: tuple[Site, ...] = field(default=(), metadata=at_most(sizes.MAX_SITES))
     control_room: ControlRoomSettings = field(default_factory=ControlRoomSettings)
     cameras_per_watcher: int = 0
     metrics_port: int = 0
@@ -249,13 +254,13 @@ class Configuration:
         if not self.cameras:
             raise SettingsError("cameras: wanted at least one, got none")
         _check_unique("camera", [camera.name for camera in self.cameras])
-        _check_unique("sink", [sink.name for sink in self.sinks])
-        _check_unique("gate", [gate.name for gate in self.gates])
         check_range("cameras_per_watcher", self.cameras_per_watcher, 0, 10_000)
         check_range("metrics_port", self.metrics_port, 0, 65535)
         known = {camera.name for camera in self.cameras}
-        users: dict[str, Sequence[Sink | Gate]] = {"sink": self.sinks, "gate": self.gates}
+        users: dict[str, Sequence[Sink | Gate | Site]] = {}
+        users |= {"sink": self.sinks, "gate": self.gates, "site": self.sites}
         for what, parts in users.items():
+            _check_unique(what, [part.name for part in parts])
             for at, one in enumerate(parts):
                 if unknown := sorted(set(one.cameras) - known):
                     message = f"{what} {one.name}: there is no camera {show(unknown[0])}"

@@ -46,6 +46,8 @@ class BestFrame:
         crop_jpeg: The plate with a margin, as a JPEG file.
         frame_jpeg: The whole frame, as it was sent to the service; in the store, as it is kept.
         others: Boxes of all other plates in the frame.
+        part: The part of the frame that a kept picture shows; None for the whole.
+        blur: The choice of what is unrecognisable in a kept picture; empty before it is kept.
     """
 
     observation: Observation
@@ -53,6 +55,8 @@ class BestFrame:
     crop_jpeg: bytes = field(repr=False)
     frame_jpeg: bytes = field(repr=False)
     others: tuple[Xyxy, ...] = ()
+    part: tuple[int, int, int, int] | None = None
+    blur: str = ""
 
     @property
     def pictures(self) -> tuple[bytes, ...]:
@@ -205,6 +209,8 @@ def flatten(passed: Pass) -> dict[str, Any]:
             "time_s": best.time_s,
             "box": round_box(best.plate),
             "size_wh": [*passed.best.size_wh],
+            "part": passed.best.part and [*passed.best.part],
+            "blur": passed.best.blur,
         },
     }
 

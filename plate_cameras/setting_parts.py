@@ -15,6 +15,7 @@ from orchestrator.host.toml_files import check_range, show
 MAX_CAMERAS = 2000
 MAX_GATES = 200
 MAX_SINKS = 100
+MAX_SITES = 20
 MAX_AREAS = 100
 """Largest number of zones, lines or masks of a camera."""
 MAX_POINTS = 1000
@@ -136,6 +137,7 @@ class Gate:
         url: Address of the relay.
         cameras: Names of the cameras whose passes may open it.
         lists: Names of the lists whose plates may open it.
+        blocked_lists: Names of the lists whose plates never open it, whatever other lists say.
         zones: Names of zones; the plate was seen in one of them.
         direction: `towards` or `away`; empty for any.
         lines: Names of lines; the plate has crossed one of them.
@@ -166,6 +168,7 @@ class Gate:
     open_s: float = 5.0
     pulse_s: float = 1.0
     stale_lists_s: float = DAY_S
+    blocked_lists: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -190,3 +193,44 @@ class Gate:
         check_range(f"{where}open_s", self.open_s, 0, 600)
         check_range(f"{where}pulse_s", self.pulse_s, 0.1, 60)
         check_range(f"{where}stale_lists_s", self.stale_lists_s, 5, 365 * DAY_S)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A yard or car park, whose cameras see vehicles come and go.
+
+    A camera that sees both is in both lists; then the direction decides.
+
+    Attributes:
+        name: Unique name of the site.
+        entries: Names of the cameras at its entries.
+        exits: Names of the cameras at its exits.
+        entry_direction: Direction of vehicles that come, where a camera sees both.
+        max_stay_hours: Hours after which a vehicle stays too long; 0 for no limit.
+        forget_days: Days after which a vehicle counts as gone, because its exit was missed.
+    """
+
+    name: str
+    entries: tuple[str, ...] = field(metadata=at_most(MAX_CAMERAS))
+    exits: tuple[str, ...] = field(metadata=at_most(MAX_CAMERAS))
+    entry_direction: str = "towards"
+    max_stay_hours: float = 0.0
+    forget_days: float = 30.0
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """All of its cameras."""
+        return tuple(dict.fromkeys((*self.entries, *self.exits)))
+
+    def __post_init__(self) -> None:
+        check_sizes(self)
+        check_name(self.name)
+        where = f"site {self.name}: "
+        for name in ("entries", "exits"):
+            if not getattr(self, name):
+                raise SettingsError(f"{where}{name}: wanted at least one camera, got none")
+        if self.entry_direction not in DIRECTIONS[1:]:
+            wanted, got = " or ".join(DIRECTIONS[1:]), show(self.entry_direction)
+            raise SettingsError(f"{where}entry_direction: wanted {wanted}, got {got}")
+        check_range(f"{where}max_stay_hours", self.max_stay_hours, 0, 24 * 365)
+        check_range(f"{where}forget_days", self.forget_days, 1, 365)

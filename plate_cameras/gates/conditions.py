@@ -23,6 +23,9 @@ OLDEST_FRAME_S = 10.0
 """Greatest age of the last frame that shows the vehicle. It may have left since an older one. A
 camera whose picture stands still is looked at every 10 seconds."""
 
+MAX_COMMAND_WAIT_S = 10.0
+"""Longest time that a person's command waits for its turn."""
+
 
 @dataclass
 class PresentPass:
@@ -52,6 +55,7 @@ class Circumstances:
         unix_s: The Unix time, for the validity of entries.
         local: The local time, for schedules.
         lists: The gate's lists.
+        blocked: The lists whose plates never open it.
         lists_age_s: Time since the lists were read.
         hold_offs: The last openings.
     """
@@ -62,6 +66,7 @@ class Circumstances:
     lists: Iterable[LoadedList]
     lists_age_s: float
     hold_offs: HoldOffs
+    blocked: Iterable[LoadedList] = ()
 
 
 @dataclass(frozen=True)
@@ -111,11 +116,24 @@ def decide(gate: Gate, present: PresentPass, now: Circumstances) -> Decision:
     return Decision(code, values, hit)
 
 
+def decide_command(request: OpeningRequest, steady_s: float) -> Decision:
+    """Decide whether a gate may open for a person's command now.
+
+    The person sees the vehicle, so no other condition counts. But a command is for this moment:
+    somebody else may stand before the gate soon.
+    """
+    if steady_s - request.taken_s > MAX_COMMAND_WAIT_S:
+        return Decision("late")
+    return Decision()
+
+
 def _find_obstacle(
     gate: Gate, present: PresentPass, hit: ListHit, now: Circumstances
 ) -> tuple[str, Mapping[str, str]]:
     """Return the reason why a gate does not open for a vehicle of its lists; empty if it does."""
     passed = present.passed
+    if any(known.match(passed.text, now.unix_s) for known in now.blocked):
+        return "blocked", {}
     if not is_watched(gate.schedule, now.local):
         return "schedule", {}
     if now.lists_age_s > gate.stale_lists_s:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 from plate_cameras.background_tasks import BackgroundTasks
@@ -17,6 +18,7 @@ from plate_cameras.gates.conditions import (
     GateSurroundings,
     PresentPass,
     decide,
+    decide_command,
     first_readable_s,
     is_settled,
 )
@@ -29,7 +31,7 @@ from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import Pass, PassEvent, Sighting
 from plate_cameras.setting_parts import Gate
 from plate_cameras.store.lists.list_lookup import ListHit
-from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.openings.gate_openings import REFUSED, GateOpening
 
 RECONSIDER_EVERY_S = 1.0
 """Interval of the checks of all present vehicles: a schedule may begin, an entry may be added."""
@@ -129,6 +131,17 @@ class GateController:
             present.readable_s = passed.last_moment_s if passed.clock != "file" else None
         self._consider(present)
 
+    def open(self, command: GateOpening) -> None:
+        """Let a person's command wait for its turn at its gate."""
+        names = ("gate", "camera", "pass_id", "text", "person")
+        known = {name: getattr(command, name) for name in names}
+        request = OpeningRequest(**known, command_id=command.id, taken_s=self._clock())
+        if queue := self._queues.get(command.gate):
+            queue.put(request)
+        else:  # it was taken out of the configuration meanwhile
+            reason = to_sentence("gone_gate")
+            self._record(replace(command, outcome=REFUSED, reason=reason))
+
     def see(self, sighting: Sighting) -> None:
         """Note that a frame has shown some passes, of which nothing has changed."""
         for pass_id in sighting.pass_ids:
@@ -213,8 +226,7 @@ class GateController:
 
         Args:
             present: The vehicle.
-            is_new: True if an event of its pass is the last condition. Otherwise something else
-                was, from which the delay counts.
+            is_new: True if an event of its pass is the last condition, from which delays count.
         """
         for queue in [*self._queues.values()]:
             if queue.has(present.passed.id):
@@ -239,11 +251,14 @@ class GateController:
             lists=self._lists.named(gate.lists),
             lists_age_s=self._lists.age_s,
             hold_offs=self._hold_offs,
+            blocked=self._lists.named(gate.blocked_lists),
         )
         return decide(gate, present, now)
 
     def _decide_again(self, gate: Gate, request: OpeningRequest) -> tuple[Decision, OpeningRequest]:
         """Decide for a vehicle whose turn it is. Return its request as it is now, too."""
+        if request.command_id:
+            return decide_command(request, self._clock()), request
         present = self._present.get(request.pass_id)
         if present is None:
             return LEFT, request
@@ -256,7 +271,7 @@ class GateController:
         """Tell whether a reason is new for a vehicle, and note it."""
         present = self._present.get(request.pass_id)
         key = request.gate, request.text, reason
-        if present is None:
+        if present is None or request.command_id:
             return True
         is_news = key not in present.told
         present.told.add(key)

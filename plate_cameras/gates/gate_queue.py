@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 from plate_cameras.clocks import complete_within, is_set_within
 from plate_cameras.gates.conditions import Decision, GateSurroundings
@@ -27,6 +27,8 @@ its turn, and the first pause between two attempts; the pauses double."""
 OFF_S, OFF_AGAIN_S = 30.0, 5.0
 """Longest time for which a relay that does not end its pulse is tried before the next vehicle gets
 its turn, and the pause between later attempts."""
+OF_A_RECORD = tuple(attribute.name for attribute in fields(GateOpening))
+"""Attributes of a request that its record has, too."""
 CLOSE_S = 2.0
 """Longest wait for a relay's connections to close."""
 
@@ -97,7 +99,7 @@ class GateQueue:
 
     def put(self, request: OpeningRequest) -> None:
         """Let a vehicle wait for its turn."""
-        self._waiting[request.pass_id] = request
+        self._waiting[request.key] = request
         self.status.waiting = len(self._waiting)
         self._news.set()
 
@@ -142,13 +144,13 @@ class GateQueue:
         await self._wait_until_closed()
         if self._stopping.is_set():
             return
-        pass_id, request = next(iter(self._waiting.items()))
+        key, request = next(iter(self._waiting.items()))
         is_done = True
         try:
             is_done = await self._open_for(request)
         finally:
             if is_done:
-                self._waiting.pop(pass_id, None)
+                self._waiting.pop(key, None)
                 self.status.waiting = len(self._waiting)
 
     async def _wait_until_closed(self) -> None:
@@ -247,7 +249,8 @@ class GateQueue:
         if not pulse.was_told:
             pulse.was_told, reason = True, to_sentence("still_on", failure=failure)
             self._note(reason)
-            self._record(self._make_opening(pulse.request, FAILED, reason))
+            request = replace(pulse.request, command_id="")  # a record of its own
+            self._record(self._make_opening(request, FAILED, reason))
 
     async def _switch_off(self) -> str:
         """Return the failure; empty if the relay has confirmed that it is off."""
@@ -267,7 +270,9 @@ class GateQueue:
     ) -> GateOpening:
         is_measured = outcome == OPENED and request.readable_s is not None
         delay_s = max(self.around.clock() - (request.readable_s or 0.0), 0.0)
-        vehicle = {name: value for name, value in vars(request).items() if name != "readable_s"}
+        vehicle = {name: value for name, value in vars(request).items() if name in OF_A_RECORD}
+        if request.command_id:
+            vehicle["id"] = request.command_id
         return GateOpening(
             **vehicle,
             outcome=outcome,

@@ -18,12 +18,14 @@ from typing import Any, TypeVar
 from plate_cameras.background_tasks import FatalTaskError, TaskStatus
 from plate_cameras.clocks import complete_within
 from plate_cameras.configuration import Configuration
+from plate_cameras.gates.command_reader import follow_commands
 from plate_cameras.gates.controller import GateController
 from plate_cameras.gates.known_lists import HoldOffs, KnownLists
 from plate_cameras.gates.opening_recorder import OpeningRecorder
 from plate_cameras.gates.relay import Relay, make_relay
 from plate_cameras.gates.status import GateStatus
 from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.store.openings.gate_commands import GateCommands
 from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 
@@ -38,6 +40,7 @@ STOP_S = 20.0
 """Longest wait for the end of the thread: a relay is switched off, and the records are written."""
 NAME = "gates thread"
 """Name of the thread among the tasks."""
+COMMANDS = "gate commands"
 
 Argument = TypeVar("Argument")
 
@@ -138,6 +141,7 @@ class _Running:
     controller: GateController
     lists: KnownLists
     recorder: OpeningRecorder
+    commands: GateCommands
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
     last_error: str = ""
@@ -172,11 +176,12 @@ class _Running:
         """Keep the lists and the records, until the thread is to end."""
         tasks = self.controller.tasks
         tasks.start("gate lists", self.lists.run)
+        tasks.start(COMMANDS, lambda: follow_commands(self.commands, self.controller))
         tasks.start("gate records", self.recorder.run, ends=True)
         try:
             await self.stopped.wait()
         finally:
-            await tasks.stop("gate lists")
+            await tasks.stop("gate lists", COMMANDS)
             await self.controller.stop()
             await self.recorder.close(LAST_WRITE_S)
             await tasks.stop()
@@ -218,4 +223,4 @@ async def _open(
     lists.on_change = controller.reconsider
     with suppress(asyncio.TimeoutError):
         await complete_within(lists.read(), FIRST_READ_S)
-    return _Running(thread, loop, controller, lists, recorder)
+    return _Running(thread, loop, controller, lists, recorder, store.commands)

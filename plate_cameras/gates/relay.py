@@ -116,6 +116,9 @@ class OpeningRequest:
     Attributes:
         readable_s: Steady time from which the delay counts, see `GateOpening`; None if it is not
             known.
+        person: Name of the person who opens it; empty if it opens for a list.
+        command_id: Id of the person's command.
+        taken_s: Steady time at which the command was taken.
     """
 
     gate: str
@@ -125,6 +128,14 @@ class OpeningRequest:
     list: str = ""
     entry_text: str = ""
     readable_s: float | None = None
+    person: str = ""
+    command_id: str = ""
+    taken_s: float = 0.0
+
+    @property
+    def key(self) -> str:
+        """The command, or the pass."""
+        return self.command_id or self.pass_id
 
 
 class Relay(Protocol):

@@ -217,7 +217,8 @@ def _is_pipe(stream: TextIO) -> bool:
 
 def format_opening(opening: GateOpening) -> str:
     """Return the gate, the plate with its list, and the outcome with its reason."""
-    plate = f"{opening.text} ({to_printable(opening.list)})" if opening.text else "a person"
+    plate = f"{opening.text} ({to_printable(opening.person or opening.list)})"
+    plate = plate if opening.text else to_printable(opening.person)
     reason = f": {to_printable(opening.reason)}" if opening.reason else ""
     delay = "" if opening.delay_s is None else f", {opening.delay_s:.1f} s"
     return f"gate {to_printable(opening.gate)}: {opening.outcome} for {plate}{delay}{reason}"

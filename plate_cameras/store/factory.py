@@ -61,7 +61,7 @@ def open_store(
         writer.prepare()
     except StoreUnavailable as error:
         LOG.error("passes wait in %s: %s", spool.folder, error)
-    frames = KeptFrames(settings.keep_frames, settings.blur)
+    frames = KeptFrames(settings.keep_frames, settings.blur, settings.keep_vehicles)
     parts = StoreParts(database, pictures, writer, frames, wall, store_clock, settings.audit_days)
     return PassStore(parts, settings.retention_days)
 

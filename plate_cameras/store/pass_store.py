@@ -32,6 +32,7 @@ from plate_cameras.store.leases.camera_leases import CameraLeases
 from plate_cameras.store.lists.list_lookup import ListLookup
 from plate_cameras.store.lists.plate_lists import PlateLists
 from plate_cameras.store.openings import gate_openings
+from plate_cameras.store.openings.gate_commands import GateCommands
 from plate_cameras.store.openings.opening_log import OpeningLog
 from plate_cameras.store.people import audit
 from plate_cameras.store.people.login_attempts import LoginAttempts
@@ -61,6 +62,7 @@ class PassStore:
         leases: The cameras that watchers share.
         unclosed: Passes that a watcher did not live to close.
         openings: Keeps what gates did.
+        commands: Carries people's commands to gates.
     """
 
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
@@ -80,6 +82,7 @@ class PassStore:
         self.login_attempts = LoginAttempts(parts.database, self.clock.now_s)
         spool = parts.writer.spool
         self.openings = OpeningLog(parts.database, spool.folder, self.clock.now_s, spool.root)
+        self.commands = GateCommands(parts.database, parts.clock, self.clock.now_s)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
         self.unclosed = UnclosedPasses(parts.database, parts.pictures)

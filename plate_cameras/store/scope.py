@@ -38,7 +38,7 @@ class Scope:
         by_gates = {
             (camera, name)
             for gate in configuration.gates
-            for camera, name in product(gate.cameras, gate.lists)
+            for camera, name in product(gate.cameras, (*gate.lists, *gate.blocked_lists))
         }
         named = {name for _, name in by_cameras}
         owners = by_cameras | {pair for pair in by_gates if pair[1] not in named}

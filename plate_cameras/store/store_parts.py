@@ -11,7 +11,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from plate_cameras.blurring import blur_frame
+from plate_cameras.blurring import blur_frame, cut_vehicle
 from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import AUDIT_DAYS, NONE, SURROUNDINGS
 from plate_cameras.passes import BestFrame, PassEvent
@@ -30,32 +30,39 @@ class KeptFrames:
     """The choice of what is kept of frames.
 
     Attributes:
-        is_kept: True if frames are kept at all.
+        is_whole: True if whole frames are kept.
         blur: The choice of what is made unrecognisable in them, see `blur_frame`.
+        has_vehicle: True if a small picture of the vehicle is kept where no whole frame is.
     """
 
-    is_kept: bool = False
+    is_whole: bool = False
     blur: str = SURROUNDINGS
+    has_vehicle: bool = False
 
     def prepare(self, event: PassEvent) -> PassEvent:
         """Return an event whose frame may be written to pictures and spool."""
         best = event.passed.best
-        frame = self._blurred(event.passed.id, best) if self.is_kept else b""
-        if frame == best.frame_jpeg:
+        if best.blur:  # it comes from the store
             return event
-        passed = replace(event.passed, best=replace(best, frame_jpeg=frame))
-        return replace(event, passed=passed)
+        kept = self._keep(event.passed.id, best)
+        return replace(event, passed=replace(event.passed, best=kept))
 
-    def _blurred(self, pass_id: str, best: BestFrame) -> bytes:
-        if self.blur == NONE or not best.frame_jpeg:
-            return best.frame_jpeg
+    def _keep(self, pass_id: str, best: BestFrame) -> BestFrame:
+        if not best.frame_jpeg or not (self.is_whole or self.has_vehicle):
+            return replace(best, frame_jpeg=b"")
+        if self.is_whole and self.blur == NONE:
+            return replace(best, blur=NONE)
         bgr = cv2.imdecode(np.frombuffer(best.frame_jpeg, np.uint8), cv2.IMREAD_COLOR)
         if bgr is None:
             LOG.error("%s: the frame is left out: it cannot be decoded to be blurred", pass_id)
-            return b""
-        plate = best.observation.plate.xyxy
-        blurred = blur_frame(bgr.astype(np.uint8, copy=False), plate, best.others, self.blur)
-        return cv2.imencode(".jpg", blurred, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+            return replace(best, frame_jpeg=b"")
+        pixels, plate, part = bgr.astype(np.uint8, copy=False), best.observation.plate.xyxy, None
+        if self.is_whole:
+            shown = blur_frame(pixels, plate, best.others, self.blur)
+        else:
+            shown, part = cut_vehicle(pixels, plate, best.others, self.blur)
+        jpeg = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+        return replace(best, frame_jpeg=jpeg, part=part, blur=self.blur)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from plate_cameras.configuration import (
     Line,
     Schedule,
     Sink,
+    Site,
     Store,
     Zone,
     read_configuration,
@@ -38,6 +39,7 @@ SAMPLES: list[Any] = [
     Store(),
     Schedule(),
     ControlRoomSettings(),
+    Site("yard", ("in",), ("out",)),
 ]
 
 

@@ -18,6 +18,7 @@ async function refresh() {
   for (const [name, card] of cards) if (!cameras.some((one) => one.name === name)) card.remove();
   cameras.forEach(show);
   find("no-cameras").hidden = cameras.length > 0;
+  find("still-blurred").hidden = !cameras.some(({ still, still_blur: blur }) => still && blur !== "none");
   filter();
 }
 

@@ -1,18 +1,21 @@
 // The live page: passes as they come.
 
-import { get, getAll } from "./api.js";
+import { address, get, getAll } from "./api.js";
 import * as chime from "./chime.js";
 import { showHeader, tell } from "./header.js";
-import { clearRows, knows, pauseRows, showLatest, showOnlyHits, take } from "./live_rows.js";
+import { clearRows, knows, pauseRows, showLatest, showOnlyHits, showOutcomes, take } from "./live_rows.js";
+import { followOutcomes } from "./outcomes.js";
 import { nameOf } from "./passes.js";
 import { follow } from "./stream.js";
 import { isWell } from "./states.js";
 import { lookOf } from "./tones.js";
-import { announce, find, say } from "../page/words.js";
+import { announce, element, find, say } from "../page/words.js";
 
 const FIRST = 50; // passes from the store at the start
 const TICK_MS = 5000;
 const STATES_MS = 10_000;
+const STAYS_MS = 60_000;
+const STAYS = 100; // more are not counted
 
 const sounded = new Set(); // passes whose hits were heard
 let end = () => {};
@@ -62,6 +65,20 @@ async function showCameras() {
   const known = new Set([...find("camera").options].map(({ value }) => value));
   find("camera").append(...cameras.filter(({ name }) => !known.has(name)).map(({ name }) => new Option(name, name)));
   showAway(cameras);
+}
+
+// Vehicles that stay too long at one of the sites.
+async function showStays() {
+  const sites = (await getAll("v1/sites", "sites")).filter((site) => site.max_stay_hours);
+  const pages = await Promise.all(sites.map(({ name }) => get(`v1/sites/${encodeURIComponent(name)}/vehicles`, { overstays: "true", limit: STAYS })));
+  const told = sites.flatMap(({ name }, index) => {
+    const { vehicles, cursor } = pages[index];
+    const link = element("a", say("overstay_told", { site: name, count: `${vehicles.length}${cursor ? "+" : ""}` }));
+    link.href = address("inside", { site: name, overstays: "1" });
+    return vehicles.length ? [link, " "] : [];
+  });
+  find("stays").hidden = !told.length;
+  find("stays").replaceChildren(...told);
 }
 
 function showHeldBack(count = 0) {
@@ -117,6 +134,11 @@ find("sound").addEventListener("click", () => {
 for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, unlock);
 document.addEventListener("reason", connect);
 setInterval(showLatest, TICK_MS); // how long ago
+followOutcomes(showOutcomes);
+showStays().catch(tell);
+setInterval(() => {
+  if (document.visibilityState === "visible") showStays().catch(() => {});
+}, STAYS_MS);
 showCameras().catch(tell);
 setInterval(() => {
   if (document.visibilityState === "visible") showCameras().catch(() => {}); // the stream tells it

@@ -1,5 +1,7 @@
 // The rows of the live page: newest first, updated in place, and held back while the reader looks.
 
+import { actionsButton, actionsFor } from "./guard.js";
+import { outcomeOf, takeOpening } from "./outcomes.js";
 import { cropOf, fillRow, hitsOf, linkOf, nameOf, plateOf, regionOf, directionOf, rowOf, scoreOf } from "./passes.js";
 import { orderOf, timesOf } from "./times.js";
 import { element, find, formatOf, say } from "../page/words.js";
@@ -55,10 +57,31 @@ function update(pass) {
   const row = rowNamed(pass.id);
   if (row) {
     const hasFocus = row.contains(document.activeElement);
-    fillRow(row, pass);
-    if (hasFocus) row.querySelector("a").focus();
+    const onButton = hasFocus && document.activeElement.matches("button");
+    fillRow(row, pass, moreOf(pass));
+    if (hasFocus) row.querySelector(onButton ? "button" : "a").focus();
   } else if (isShown(pass) && !isShown(before)) redraw();
   if (newest === pass.id) showLatest();
+}
+
+// What gates did for a pass, and what the reader can do.
+function moreOf(pass) {
+  return [...outcomeOf(pass), ...actionsButton(pass, opened)];
+}
+
+function opened(opening) {
+  if (takeOpening(opening)) showOutcomes(new Set([opening.pass_id]));
+}
+
+// Shows other outcomes of gates, without other changes.
+export function showOutcomes(ids) {
+  for (const id of ids) if (passes.has(id)) update(passes.get(id));
+}
+
+function filledRow(pass) {
+  const row = rowOf(pass);
+  fillRow(row, pass, moreOf(pass));
+  return row;
 }
 
 function insert(pass, isNew = false) {
@@ -73,7 +96,7 @@ function insert(pass, isNew = false) {
 // Passes come almost in order; one from a slow camera goes to its place.
 function place(pass, isNew) {
   const list = find("rows");
-  const row = rowOf(pass);
+  const row = filledRow(pass);
   if (isNew) row.classList.add("new");
   const after = [...list.children].find((one) => passes.has(one.dataset.id) && orderOf(passes.get(one.dataset.id)) <= orderOf(pass));
   list.insertBefore(row, after ?? null);
@@ -91,7 +114,7 @@ function forgetOldest() {
 
 function redraw() {
   const shown = [...passes.values()].filter(isShown).sort((one, other) => (orderOf(one) < orderOf(other) ? 1 : -1));
-  find("rows").replaceChildren(...shown.slice(0, MOST).map((pass) => rowOf(pass)));
+  find("rows").replaceChildren(...shown.slice(0, MOST).map(filledRow));
   find("quiet").hidden = shown.length > 0;
   newest = shown[0]?.id;
   showLatest();
@@ -119,8 +142,11 @@ export function showLatest() {
   const { clockOf, agoOf } = timesOf(pass);
   when.append(element("b", clockOf(pass.first_seen)), " ", element("span", agoOf(pass.first_seen), "faint"));
   const hits = element("p", "", "hits large");
-  hits.append(...hitsOf(pass));
+  hits.append(...hitsOf(pass), ...outcomeOf(pass));
+  const actions = element("div", "", "row acts");
+  actions.append(...actionsFor(pass, opened));
   const picture = cropOf(pass);
   if (picture.tagName === "IMG") picture.alt = say("crop_of", { text: nameOf(pass) });
-  box.replaceChildren(...(pass.lists?.length ? [hits] : []), link, picture, when, facts);
+  if (box.contains(document.activeElement) && document.activeElement.matches("button")) return; // it is about to be pressed
+  box.replaceChildren(...(hits.children.length ? [hits] : []), link, picture, when, facts, ...(actions.children.length ? [actions] : []));
 }

@@ -1,11 +1,13 @@
 // The page of one pass.
 
-import { address, get } from "./api.js";
+import { get } from "./api.js";
 import { showEvidence } from "./evidence.js";
 import { showHeader, tell } from "./header.js";
+import { actionsFor } from "./guard.js";
 import { showNeighbours } from "./neighbours.js";
 import { showOutcome } from "./openings.js";
 import { directionOf, hitOf, icon, nameOf, plateOf, regionOf } from "./passes.js";
+import { showSight } from "./picture.js";
 import { connectRequests } from "./plate_requests.js";
 import { showReadings } from "./readings.js";
 import { clockOf, secondsTold, timesOf } from "./times.js";
@@ -13,7 +15,6 @@ import { copyButton } from "../page/copies.js";
 import { element, find, formatOf, pair, percent, say, spellingsOf } from "../page/words.js";
 
 const LEAST = 0.005; // candidates below are noise
-const SVG = "http://www.w3.org/2000/svg";
 
 async function show() {
   const id = decodeURIComponent(location.pathname.split("/").at(-1));
@@ -27,6 +28,7 @@ async function show() {
     showFacts(pass);
     showCandidates(pass);
     showTrack(pass);
+    find("acts").append(...actionsFor(pass, (opening) => showTrack({ ...pass, openings: [...pass.openings, opening] })));
     showEvidence(find("evidence"), pass);
     showReadings(find("chart"), find("readings"), pass);
     connectRequests(pass);
@@ -34,34 +36,6 @@ async function show() {
   } catch (problem) {
     tell(problem.status === 404 ? new Error(say("no_pass")) : problem);
   }
-}
-
-// The frame with the plate's box if it is kept; the crop large otherwise.
-function showSight(pass) {
-  const box = find("sight");
-  const alt = say("crop_of", { text: nameOf(pass) });
-  if (pass.frame) box.append(frameOf(pass, say("frame_of", { text: nameOf(pass), camera: pass.camera })));
-  if (pass.crop) box.append(pictureOf(pass.crop, alt, pass.frame ? "crop-small" : "crop-large"));
-  if (!pass.frame && !pass.crop) box.append(element("p", say("no_picture"), "empty"));
-}
-
-function pictureOf(path, alt, name) {
-  const picture = element("img", "", name);
-  Object.assign(picture, { src: address(path.replace(/^\//, "")), alt });
-  return picture;
-}
-
-function frameOf({ frame, best }, alt) {
-  const stage = element("div", "", "frame");
-  const outline = document.createElementNS(SVG, "svg");
-  outline.setAttribute("viewBox", `0 0 ${best.width} ${best.height}`);
-  outline.setAttribute("aria-hidden", "true");
-  const [x0, y0, x1, y1] = best.xyxy;
-  const rect = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ x: x0, y: y0, width: x1 - x0, height: y1 - y0, rx: 3 })) rect.setAttribute(name, value);
-  outline.append(rect);
-  stage.append(pictureOf(frame, alt, ""), outline);
-  return stage;
 }
 
 function showFace(pass) {
@@ -132,7 +106,7 @@ function showTrack(pass) {
     rows.push(item);
   }
   if (pass.direction) rows[0].append(icon(pass.direction), directionOf(pass).textContent);
-  find("track").append(...rows);
+  find("track").replaceChildren(...rows);
 }
 
 showHeader();

@@ -72,7 +72,8 @@ export function rowOf(pass, { tag = "li" } = {}) {
   return row;
 }
 
-export function fillRow(row, pass) {
+// `more` comes after the lists of the pass.
+export function fillRow(row, pass, more = []) {
   const tone = pass.lists?.length ? lookOf(pass.lists[0].list).tone : "";
   row.className = `pass-row ${tone ? `hit tone-${tone}` : ""} ${pass.progress}`;
   const time = element("time", "", "when");
@@ -87,6 +88,6 @@ export function fillRow(row, pass) {
   const from = element("span", "", "region");
   from.append(element("b", pass.region_code), element("span", regionOf(pass)));
   const hits = element("span", "", "hits");
-  hits.append(...hitsOf(pass), ...(pass.progress === "closed" ? [] : [element("span", say(pass.progress), "progress")]));
+  hits.append(...hitsOf(pass), ...(pass.progress === "closed" ? [] : [element("span", say(pass.progress), "progress")]), ...more);
   row.replaceChildren(time, cropOf(pass), link, pass.text ? scoreOf(pass.text_score) : element("span"), where, from, hits);
 }

@@ -96,6 +96,7 @@ PAGES = (
     Page("live", "/live", "live"),
     Page("search", "/passes", "search"),
     Page("pass", "/passes/{id}", "search"),
+    Page("inside", "/inside", "inside"),
     Page("lists", "/lists", "lists"),
     Page("cameras", "/cameras", "cameras"),
     Page("gates", "/gates", "gates"),

@@ -53,6 +53,15 @@ export function secondsTold(seconds) {
   return new Intl.NumberFormat(LOCALE, { style: "unit", unit: "second", unitDisplay: words.language === "ru" ? "short" : "narrow", maximumFractionDigits: digits }).format(seconds);
 }
 
+// A long time: days, hours and minutes.
+export function stayTold(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  const parts = { day: Math.floor(minutes / 1440), hour: Math.floor((minutes % 1440) / 60), minute: minutes % 60 };
+  const shown = Object.entries(parts).filter(([unit, count]) => count && (unit !== "minute" || !parts.day));
+  const tell = ([unit, count]) => new Intl.NumberFormat(LOCALE, { style: "unit", unit, unitDisplay: "short" }).format(count);
+  return (shown.length ? shown : [["minute", 0]]).map(tell).join(" ");
+}
+
 export function agoOf(time) {
   const seconds = Math.max(0, (Date.now() - new Date(time)) / 1000);
   const told = new Intl.RelativeTimeFormat(LOCALE, { style: "short", numeric: "always" });

@@ -1,4 +1,4 @@
-"""Cameras, their states, stills and areas; gates, and their openings."""
+"""Cameras, their states, stills and areas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plate_cameras.control_room.access.principals import Role
 from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
 from plate_cameras.control_room.operations import JPEG as JPEG_FILE
 from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.documents import to_camera, to_opening
+from plate_cameras.control_room.rest.documents import to_camera
 from plate_cameras.control_room.rest.exchange import (
     answer,
     body_of,
@@ -23,14 +23,8 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, PageQuery, Query
-from plate_cameras.control_room.rest.schemas import (
-    CameraAnswer,
-    CamerasAnswer,
-    GateAnswer,
-    GatesAnswer,
-    OpeningsPage,
-)
+from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
+from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.writing.live_tables import Areas
 
@@ -45,7 +39,7 @@ def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
     return {
         name: to_camera(
             camera, states.get(name), drawn.get(name), stills.get(name), is_fresh=name in fresh
-        )
+        ).model_copy(update={"still_blur": room.configuration.store.blur})
         for camera in room.configuration.cameras
         for name in [camera.name]
     }
@@ -141,37 +135,4 @@ async def _describe(request: RoomRequest, camera: Camera) -> Response:
     return answer((await room.threads.run(lambda: read_cameras(room)))[camera.name])
 
 
-@Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
-@route("GET", "/v1/gates", Role.VIEWER, is_background=True)
-async def list_gates(request: RoomRequest) -> Response:
-    """Return a page of the gates whose cameras the principal may see."""
-    asked, scope = query_of(request, NamesQuery), request.scope
-    gates = [
-        gate for gate in request.room.configuration.gates if any(map(scope.sees, gate.cameras))
-    ]
-    page, cursor = page_of(gates, asked)
-    answers = tuple(
-        GateAnswer(
-            name=one.name,
-            type=one.type,
-            cameras=tuple(name for name in one.cameras if scope.sees(name)),
-            lists=tuple(filter(scope.uses, one.lists)),
-        )
-        for one in page
-    )
-    return answer(GatesAnswer(gates=answers, cursor=cursor))
-
-
-@Described(
-    "openings", "Openings of gates, the newest first", "gates", answer=OpeningsPage, query=PageQuery
-)
-@route("GET", "/v1/gates/openings", Role.VIEWER, is_background=True)
-async def list_openings(request: RoomRequest) -> Response:
-    """Return a page of openings."""
-    asked = query_of(request, PageQuery)
-    scope, openings = requester_of(request, asked).scope, request.room.store.openings
-    page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
-    return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))
-
-
-ROUTES = (list_all, get, still, put_areas, delete_areas, list_gates, list_openings)
+ROUTES = (list_all, get, still, put_areas, delete_areas)

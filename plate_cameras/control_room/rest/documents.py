@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from plate_cameras.control_room.rest.schemas import (
     PassReading,
     PassWithReadings,
 )
-from plate_cameras.gates.reasons import read_reason
+from plate_cameras.gates.reasons import read_reason, to_sentence
 from plate_cameras.passes import describe_candidates, describe_row, to_rfc3339
 from plate_cameras.store.finding.pass_query import (
     FoundPass,
@@ -22,7 +23,7 @@ from plate_cameras.store.finding.pass_query import (
     StoredHit,
     StoredReading,
 )
-from plate_cameras.store.openings.gate_openings import OPENED, GateOpening
+from plate_cameras.store.openings.gate_openings import BEGUN, OPENED, UNKNOWN, GateOpening
 from plate_cameras.store.writing.live_tables import Areas, CameraState, DrawnAreas
 
 COUNTS = ("frames", "plates", "passes", "dropped", "reconnects")
@@ -52,6 +53,8 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
 
 def to_opening(opening: GateOpening) -> Opening:
     """Return an opening of a gate as the API shows it."""
+    if opening.outcome == BEGUN:
+        opening = replace(opening, outcome=UNKNOWN, reason=to_sentence("begun"))
     known = None if opening.outcome == OPENED else read_reason(opening.reason)
     return Opening(
         **{name: getattr(opening, name) for name in SAME_OF_OPENING},
@@ -96,7 +99,10 @@ def to_camera(
 
 
 def _fields(found_pass: FoundPass, hits: Sequence[StoredHit]) -> dict[str, Any]:
-    return describe_row(vars(found_pass)) | {
+    shown = describe_row(vars(found_pass))
+    kept = {"part": found_pass.best.get("part"), "blur": found_pass.best.get("blur", "")}
+    return shown | {
+        "best": shown["best"] | kept,
         "stored": to_rfc3339(found_pass.stored_s),
         "lists": [vars(hit) for hit in hits],
         "crop": _picture(found_pass, "crop"),

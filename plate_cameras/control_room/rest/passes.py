@@ -75,10 +75,12 @@ async def crop(request: RoomRequest) -> Response:
     return await _picture(request, "crop")
 
 
-@Described("frameOfPass", "The frame of a pass", "passes", media=JPEG_FILE)
-@route("GET", "/v1/passes/{id}/frame.jpg", Role.VIEWER)
+@Described(
+    "frameOfPass", "The picture of the vehicle, or the whole frame", "passes", media=JPEG_FILE
+)
+@route("GET", "/v1/passes/{id}/frame.jpg", Role.VIEWER, is_background=True)
 async def frame(request: RoomRequest) -> Response:
-    """Return the whole frame."""
+    """Return the picture of the vehicle, or the whole frame."""
     return await _picture(request, "frame")
 
 

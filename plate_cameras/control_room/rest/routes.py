@@ -18,12 +18,14 @@ from orchestrator.serving.gateway.extension import (
 from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
+    gates,
     list_imports,
     lists,
     passes,
     people,
     plates,
     sessions,
+    sites,
 )
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.events import make_route
@@ -43,6 +45,8 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *lists.ROUTES,
         *list_imports.ROUTES,
         *cameras.ROUTES,
+        *gates.ROUTES,
+        *sites.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,
         plates.list_searches,
@@ -56,16 +60,19 @@ TAGS = {
     "lists": "Lists of plates",
     "cameras": "Cameras and their areas",
     "gates": "Gates and their openings",
+    "sites": "Sites, and who is inside",
     "people": "People who log in, and their sessions",
     "operation": "For the operator: audit, and the data of one plate",
 }
 PATH_VALUES = {
-    "id": ("Id of the pass", "019a0000-0000-7000-8000-000000000000"),
+    "id": ("Its id", "019a0000-0000-7000-8000-000000000000"),
     "text": ("Text of the plate", "A123BC77"),
 }
 NAMES = {
     "lists": ("Name of the list", "residents"),
     "cameras": ("Name of the camera", "gate"),
+    "gates": ("Name of the gate", "barrier"),
+    "sites": ("Name of the site", "yard"),
     "people": ("Name of the person", "anna"),
 }
 """The meaning of `name` in a path, with an example, by the tag."""

@@ -47,6 +47,11 @@ class BestFrame(Model):
     xyxy: Xyxy
     width: int = Field(description="Width of the frame, pixels", examples=[1920])
     height: int = Field(description="Height of the frame, pixels", examples=[1080])
+    part: Xyxy | None = Field(description="Part that the kept picture shows; null for the whole")
+    blur: str = Field(
+        description="What is unrecognisable in it: `surroundings`, `plates` or `none`",
+        examples=["surroundings"],
+    )
 
 
 class ListHit(Model):
@@ -82,7 +87,9 @@ class PassFields(Model):
     best: BestFrame
     lists: tuple[ListHit, ...] = Field(description="Entries that it matched when it was stored")
     crop: str | None = Field(description="Path of the plate's picture; null without one")
-    frame: str | None = Field(description="Path of the whole frame; null without one")
+    frame: str | None = Field(
+        description="Path of the picture of the vehicle or frame; null without one"
+    )
     stored: Time
 
 
@@ -109,6 +116,7 @@ class PassReading(Model):
 class Opening(Model):
     """A request to open a gate."""
 
+    id: str = Field(description="Its id")
     gate: str = Field(description="Name of the gate", examples=["barrier"])
     camera: str = Field(description="Name of the camera", examples=["gate"])
     pass_id: str = Field(description="Id of the pass")
@@ -117,9 +125,11 @@ class Opening(Model):
     entry_text: str = Field(description="Text of the entry", examples=["A123BC77"])
     outcome: str = Field(
         description="`opened`, `failed`, `refused`, or `unknown`: it may have opened, as the relay "
-        "gave no clear answer",
+        "gave no clear answer. A person's command is `requested` first",
         examples=["opened"],
     )
+    person: str = Field(description='Who opened it; "" if it was for a list', examples=["anna"])
+    remark: str = Field(description="The person's reason", examples=["courier"])
     reason: str = Field(description="A sentence about it")
     reason_code: str = Field(
         description='Code of the sentence; "" if it has none', examples=["hold_off"]
@@ -208,6 +218,7 @@ class CameraAnswer(Model):
     masks: tuple[ZoneFields, ...] = Field(description="Its masks")
     areas_from: str = Field(description="`file`, or `page` if they were drawn")
     still: str | None = Field(description="Path of the last picture, or null")
+    still_blur: str = Field("", description="What is unrecognisable in it, see `blur` of the file")
     still_time: str | None = Field(description="Time of the last picture, RFC 3339, or null")
 
 
@@ -225,6 +236,7 @@ class GateAnswer(Model):
     type: str = Field(description="How it is opened", examples=["http"])
     cameras: tuple[str, ...] = Field(description="Cameras that open it")
     lists: tuple[str, ...] = Field(description="Lists that open it")
+    blocked_lists: tuple[str, ...] = Field(description="Lists whose plates never open it")
 
 
 class GatesAnswer(Model):

@@ -123,8 +123,8 @@ def erase_from_searches(database: Database, text: str) -> None:
 
 def erase_from_notes(database: Database, text: str) -> None:
     """Replace a text in the notes of lists, of their entries and hits, and in reasons of gates."""
-    notes = (lists, "note"), (list_entries, "note"), (list_hits, "note"), (gate_openings, "reason")
-    for table, name in notes:
+    notes = (lists, "note"), (list_entries, "note"), (list_hits, "note")
+    for table, name in (*notes, (gate_openings, "reason"), (gate_openings, "remark")):
         _redact(database, table, (name,), table.c[name] != "", text)
 
 

@@ -19,6 +19,8 @@ from plate_cameras.store.tables.schema import gate_openings, joined_passes, pass
 OPENED, UNKNOWN, FAILED, REFUSED = "opened", "unknown", "failed", "refused"
 """Outcomes. Without a clear answer of the relay it is unknown whether the gate has opened; after a
 failure it has not. A refused vehicle is on a list of the gate, but a condition was not met."""
+REQUESTED, BEGUN = "requested", "begun"
+"""Outcomes of a person's command that is not settled: it waits, or a watcher has taken it."""
 COUNTING = (OPENED, UNKNOWN)
 """Outcomes that count as an opening: for the hold-off, for the time that the gate is open, and for
 the rule that a gate is asked once for a pass."""
@@ -33,15 +35,17 @@ class GateOpening:
     """The record of a gate about one vehicle.
 
     Attributes:
-        camera: Name of the camera; empty if a person opened the gate.
-        pass_id: Id of the pass; empty if a person opened the gate.
-        outcome: `opened`, `unknown`, `failed` or `refused`.
+        camera: Name of the camera; of a person's command, one of the gate's that the person sees.
+        pass_id: Id of the pass; empty if a person opened the gate for none.
+        outcome: `opened`, `unknown`, `failed` or `refused`; `requested` and `begun` before.
         reason: Reason of any other outcome than an opening.
         requested_s: Unix time at which the relay was asked, or the refusal decided.
         delay_s: Seconds from the first frame in which the plate was readable to the relay's answer.
             If a zone, a line or a direction came later, they count from that frame. None without a
             relay's answer, and for files, whose frames have no time of day.
         id: Id of the record, so that none is written twice.
+        person: Name of the person who opened the gate; empty if it opened for a list.
+        remark: The person's reason.
     """
 
     gate: str
@@ -55,6 +59,8 @@ class GateOpening:
     requested_s: float
     delay_s: float | None = None
     id: str = field(default_factory=_new_id)
+    person: str = ""
+    remark: str = ""
 
     def concerns(self, text: str) -> bool:
         """Tell whether it is about a plate."""
@@ -73,16 +79,21 @@ class OpeningPage:
     cursor: str = ""
 
 
+SETTLED = ("outcome", "reason", "requested_s", "delay_s")
+"""Columns of a command that its outcome changes."""
 COLUMNS = [gate_openings.c[one.name] for one in fields(GateOpening)]
 
 
 def write_openings(
     connection: sa.Connection, openings: Sequence[GateOpening], kept_s: float | None = None
 ) -> None:
-    """Write openings, with the store's time; those that are there already stay as they are."""
+    """Write openings, with the store's time. Of those that are there, only commands change."""
     if openings:
-        statement = insert(connection, gate_openings).on_conflict_do_nothing(
-            index_elements=[gate_openings.c.id]
+        statement = insert(connection, gate_openings)
+        statement = statement.on_conflict_do_update(
+            index_elements=[gate_openings.c.id],
+            set_={name: statement.excluded[name] for name in SETTLED},
+            where=gate_openings.c.outcome == BEGUN,
         )
         connection.execute(
             statement, [asdict(opening) | {"kept_s": kept_s} for opening in openings]
@@ -138,13 +149,17 @@ def read_recent(
 
 
 def read_openings_of(connection: sa.Connection, text: str, scope: Scope) -> tuple[GateOpening, ...]:
-    """Return everything that gates did for a plate in a scope."""
+    """Return everything that gates did for a plate in a scope, for its owner.
+
+    The names of the people who opened gates are not the owner's.
+    """
     statement = (
         sa.select(*COLUMNS).where(_concerns(text, scope)).order_by(gate_openings.c.requested_s)
     )
     if scope.cameras is not None:
         statement = statement.where(gate_openings.c.camera.in_(scope.cameras))
-    return tuple(_shown(connection.execute(statement).mappings(), scope))
+    shown = _shown(connection.execute(statement).mappings(), scope)
+    return tuple(replace(opening, person="") for opening in shown)
 
 
 def delete_openings_of(connection: sa.Connection, text: str) -> int:

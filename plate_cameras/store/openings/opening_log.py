@@ -81,7 +81,7 @@ class OpeningLog:
         """Return a page of what gates did, the newest first.
 
         Args:
-            scope: The cameras; openings by people have none, and belong to all cameras alone.
+            scope: The cameras.
             limit: Most openings to return.
             cursor: The place where the previous page ended.
             pass_id: Id of a pass; None for all passes.

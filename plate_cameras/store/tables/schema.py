@@ -1,7 +1,6 @@
 """The tables of the store, for SQLite and PostgreSQL.
 
-New databases get these tables; migrations change those of earlier versions. No number of a row
-comes again after the row was deleted: others remember it.
+New databases get these; migrations change earlier ones. The number of a deleted row is not reused.
 """
 
 from __future__ import annotations
@@ -241,8 +240,10 @@ gate_openings = _numbered(
     ),
     *_required(TIME, "requested_s"),
     *_optional(TIME, "delay_s"),
+    *(sa.Column(name, TEXT, nullable=False, server_default="") for name in ("person", "remark")),
     _kept(),
     _not_kept("gate_openings"),
+    _partial("ix_gate_openings_requested", "outcome = 'requested'", "gate"),
     sa.Index("ix_gate_openings_id", "id", unique=True),
     sa.Index("ix_gate_openings_time", "requested_s", "number"),
     sa.Index("ix_gate_openings_pass", "pass_id"),
@@ -276,7 +277,6 @@ login_attempts = _table(
     sa.Index("ix_login_attempts_used", "used_until_s"),
 )
 """Failed logins by hashed name and by hashed address, as the time until which they count."""
-
 
 camera_leases = _table(
     "camera_leases",

@@ -131,7 +131,12 @@ def _close(details: PassDetails, pictures: PictureStore) -> PassEvent:
             crossings=tuple(LineCrossing(**crossing) for crossing in found.crossings),
             observations=looks,
             best=BestFrame(
-                best, size_wh, _read(pictures, found.crop), _read(pictures, found.frame)
+                best,
+                size_wh,
+                _read(pictures, found.crop),
+                _read(pictures, found.frame),
+                part=found.best.get("part"),
+                blur=found.best.get("blur", ""),
             ),
         ),
     )

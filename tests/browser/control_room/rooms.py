@@ -45,6 +45,21 @@ url = "rtsp://10.0.0.6/stream1"
 group = "south"
 lists = ["residents"]
 """
+CAMERAS += """
+[[gates]]
+name = "barrier"
+type = "http"
+url = "http://10.0.0.9/relay"
+cameras = ["gate"]
+lists = ["residents"]
+blocked_lists = ["residents"]
+
+[[sites]]
+name = "yard"
+entries = ["gate"]
+exits = ["yard"]
+max_stay_hours = 1
+"""
 REFUSAL = to_sentence("hold_off", ago_s="3", hold_off_s="60")
 NOW_S = 1_750_003_200.0
 """Time of the first pass: 2025-06-15, 16:00 UTC."""

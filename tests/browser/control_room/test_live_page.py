@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.store.lists.plate_entries import EntryQuery
+from plate_cameras.store.openings.gate_openings import FAILED, OPENED, GateOpening
+from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.writing.live_tables import CameraState
 from tests.browser.conftest import Open
 from tests.browser.control_room.rooms import NOW_S, RunningRoom, make_pass
+from tests.waiting import until
 
 LATER_S = NOW_S + 10_000
 
@@ -99,3 +105,81 @@ def test_the_sound_stays_switched_on(open_quiet: Open) -> None:
     page.reload()
     page.get_by_role("button", name="Sound on").wait_for()
     assert page.locator("#sound").get_attribute("aria-pressed") == "true"
+
+
+def take_command(room: RunningRoom) -> GateOpening:
+    """Take a command as a watcher does."""
+    taken: list[GateOpening] = []
+
+    def is_taken() -> bool:
+        taken.extend(room.store.commands.take(["barrier"], "late"))
+        return bool(taken)
+
+    until(is_taken, "a command")
+    return taken[0]
+
+
+def test_a_guard_opens_a_gate_for_a_row(open_quiet: Open, room: RunningRoom) -> None:
+    page = open_quiet("live")
+    follow(page)
+    row = page.locator(".pass-row[data-id=pass-0]")
+    row.get_by_text("barrier: Refused").wait_for()
+    row.get_by_role("button").click()
+    page.get_by_role("button", name="Open now").last.click()
+    page.get_by_label("Reason").fill("courier")
+    page.locator("dialog").get_by_role("button", name="Open now").click()
+    taken = take_command(room)
+    assert (taken.pass_id, taken.person, taken.remark) == ("pass-0", "local", "courier")
+    room.store.openings.write([replace(taken, outcome=OPENED)])
+    page.locator("dialog").wait_for(state="detached")
+    row.get_by_text("barrier: Opened").wait_for()
+
+
+def test_a_guard_is_told_why_a_gate_has_not_opened(open_quiet: Open, room: RunningRoom) -> None:
+    page = open_quiet("gates")
+    page.get_by_role("button", name="Open now").click()
+    page.get_by_label("Reason").fill("courier")
+    page.locator("dialog").get_by_role("button", name="Open now").click()
+    taken = take_command(room)
+    failed = replace(taken, outcome=FAILED, reason=to_sentence("silent"))
+    room.store.openings.write([failed])
+    told = page.locator("dialog [role=alert]")
+    told.get_by_text("The relay does not answer").wait_for()
+
+
+def test_who_is_inside_too_long_is_told(open_quiet: Open, room: RunningRoom) -> None:
+    now_s = time.time()
+    here, gone = ("P100KM07", "C200KM07")
+    for number, (text, camera, ago_s) in enumerate(
+        [(here, "gate", 5500.0), (gone, "gate", 5000.0), (gone, "yard", 100.0)]
+    ):
+        changes: dict[str, Any] = {"text": text, "camera": camera, "at_s": now_s - ago_s}
+        room.store.write([make_pass(f"inside-{number}", **changes)], [])
+    link = open_quiet("live").locator("#stays a")
+    link.wait_for()
+    assert link.inner_text() == "yard, too long inside: 1"
+    page = open_quiet(str(link.get_attribute("href")).removeprefix(room.url))
+    page.locator(".pass-row.overstay").wait_for()
+    assert page.locator(".pass-row").count() == 1
+    assert "1 hr 31 mins" in page.locator(".pass-row").inner_text()
+
+
+def test_the_picture_of_a_pass_is_shown_large_and_saved(open_quiet: Open) -> None:
+    page = open_quiet("passes/pass-0")
+    page.locator(".enlarge").click()
+    large = page.locator("dialog.large")
+    assert large.locator("img").get_attribute("alt")
+    assert large.locator("a[download]").first.get_attribute("download").endswith("-frame.jpg")
+    page.keyboard.press("Escape")
+    large.wait_for(state="detached")
+    assert "Blurred on purpose" in page.locator("#sight").inner_text()
+
+
+def test_a_plate_is_put_on_a_list_from_its_pass(open_quiet: Open, room: RunningRoom) -> None:
+    page = open_quiet("passes/pass-1")
+    page.get_by_role("button", name="Add to a list").click()
+    page.get_by_label("Note").fill("from the pass")
+    page.locator("dialog").get_by_role("button", name="Save").click()
+    page.locator("dialog").wait_for(state="detached")
+    entries = room.store.lists.page("residents", EntryQuery(), EVERYTHING).entries
+    assert ("M456OP199", "from the pass") in [(one.text, one.note) for one in entries]

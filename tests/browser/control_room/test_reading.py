@@ -18,6 +18,7 @@ READY = {
     "lists?list=residents": "tr[data-text=A123BC77]",
     "cameras": ".still img",
     "gates": "#openings tr",
+    "inside": "#nobody",
     "people": "#audit tr",
 }
 """Elements that each page shows when it is complete; the login page is tested elsewhere."""

@@ -130,6 +130,9 @@ def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
     )
 
 
+NEAR, OVER = ListEntry("A128BC77", edits=1), ListEntry(TEXT, valid_until_s=NOW_S)
+
+
 @pytest.mark.parametrize(
     ("gate", "present", "now", "code"),
     [
@@ -148,6 +151,11 @@ def look_around(*entries: ListEntry, **changes: Any) -> Circumstances:
             {"schedule": Schedule(start="13:00", end="14:00")}, {}, {}, "schedule", id="too-early"
         ),
         pytest.param({"schedule": Schedule(start="12:00", end="14:00")}, {}, {}, "", id="in-time"),
+        pytest.param({}, {}, {"blocked": [make_list()]}, "blocked", id="on-a-blocked-list"),
+        pytest.param(
+            {}, {}, {"blocked": [make_list(NEAR)]}, "blocked", id="nearly-on-a-blocked-list"
+        ),
+        pytest.param({}, {}, {"blocked": [make_list(OVER)]}, "", id="no-longer-blocked"),
         pytest.param({"stale_lists_s": 60.0}, {}, {"lists_age_s": 60.0}, "", id="lists-just-new"),
         pytest.param(
             {"stale_lists_s": 60.0}, {}, {"lists_age_s": 60.1}, "stale_lists", id="stale-lists"

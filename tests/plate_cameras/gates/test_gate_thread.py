@@ -186,13 +186,14 @@ def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) 
         gates = GateThread(store, lambda _: None)
         assert gates.task_statuses == ()
         await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        await reached(lambda: len(gates.task_statuses) >= 6, "all tasks")
+        await reached(lambda: len(gates.task_statuses) >= 7, "all tasks")
         names.extend(status.name for status in gates.task_statuses)
         assert all(status.is_running for status in gates.task_statuses)
         await gates.stop()
 
     asyncio.run(act())
     assert sorted(names) == [
+        "gate commands",
         "gate lists",
         "gate north",
         "gate records",

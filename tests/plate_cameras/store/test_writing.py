@@ -31,6 +31,8 @@ def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None
         "time_s": NOW_S - 59,
         "box": [10.0, 20.0, 110.0, 45.0],
         "size_wh": [640, 480],
+        "part": None,
+        "blur": "none",
     }
     assert [reading.time_s for reading in details.readings] == [NOW_S - 60, NOW_S - 59]
     assert details.readings[0].candidates == (("A123BC77", 0.95), ("B777BB77", 0.03))

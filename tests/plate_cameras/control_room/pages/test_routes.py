@@ -53,4 +53,4 @@ def test_a_chosen_language_is_kept(client: TestClient) -> None:
 
 
 def test_files_stay_small(client: TestClient) -> None:
-    assert sum(len(client.get(f"/control/{name}").content) for name in find_files()) < 160_000
+    assert sum(len(client.get(f"/control/{name}").content) for name in find_files()) < 180_000

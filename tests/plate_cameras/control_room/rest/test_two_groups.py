@@ -45,6 +45,9 @@ NAMES = {
     "/v1/cameras/": ("zq7-gate",),
     "/v1/people/": ("zq7-person", "zq7-clara"),
     "/v1/passes/": ("zq7-1",),
+    "/v1/gates/openings/": ("zq7-0",),
+    "/v1/gates/": ("zq7-barrier",),
+    "/v1/sites/": ("zq7-site",),
 }
 """Names of existing things in zq7, by prefixes of paths."""
 QUERIES = {
@@ -58,6 +61,7 @@ QUERIES = {
     "by": ["camera"],
     "replace": ["true"],
     "entries": ["true"],
+    "overstays": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),
     **dict.fromkeys(("edits", "direction", "offset_minutes"), ()),
     **dict.fromkeys(("accept_doubtful", "language", "time_zone"), ()),
@@ -68,6 +72,7 @@ CREATING = {"/v1/lists/{name}", "/v1/people/{name}"}
 that adds an existing name learns that it is taken, and nothing else."""
 BODIES = {
     "/v1/people/{name}": {"role": "viewer", "groups": ["south"], "password": "long enough for all"},
+    "/v1/gates/{name}/openings": {"pass_id": "zq7-1"},
     "/v1/session": {"name": "zq7-person", "password": "not the password"},
     "/v1/session/password": {"old_password": PASSWORD, "password": "long enough for all"},
 }
@@ -111,7 +116,7 @@ def paths_of(route: RoomRoute) -> list[str]:
 def call(room: Room, route: RoomRoute, path: str, role: str, *, is_unknown: bool) -> Any:
     """Return status, headers and content of an answer."""
     change = unknown if is_unknown else str
-    options: dict[str, Any] = {"headers": key_of(role)}
+    options: dict[str, Any] = {"headers": key_of(role) | {"X-Reason": "case 1"}}
     described = route.described
     if described and described.text_body:
         options["content"] = "text\nA123BC77\n"
@@ -204,6 +209,25 @@ def everything_of_the_south(room: Room) -> list[tuple[str, str, Any]]:
                 own = own.replace("B234", "A123").replace(LISTED, "H456OP99")
                 answers.append((own, role, call(room, route, own, role, is_unknown=False)))
     return answers
+
+
+@pytest.mark.parametrize(
+    ("gate", "pass_id", "status"),
+    [
+        pytest.param("zq7-barrier", "", 404, id="the gate of others"),
+        pytest.param("yard", "zq7-1", 404, id="a pass of others before a gate of both"),
+        pytest.param("yard", "south-1", 202, id="an own pass before a gate of both"),
+    ],
+)
+def test_a_guard_opens_for_own_cameras_alone(
+    room: Room, gate: str, pass_id: str, status: int
+) -> None:
+    headers = key_of("editor") | {"X-Reason": "courier"}
+    path, body = f"/v1/gates/{gate}/openings", {"pass_id": pass_id}
+    assert room.client.post(path, json=body, headers=headers).status_code == status
+    assert room.store.commands.take([gate], "late") == [] or status == 202
+    seen = room.client.get("/v1/gates/openings", headers={"X-API-Key": "zq7-key"}).text
+    assert "courier" not in seen
 
 
 def test_an_unused_list_belongs_to_the_groups_of_those_who_made_it(room: Room) -> None:

@@ -52,6 +52,12 @@ type = "http"
 url = "http://10.0.0.9/relay"
 cameras = ["{group}-gate"]
 lists = ["{group}-gate-list"]
+[[sites]]
+name = "{group}-site"
+entries = ["{group}-gate"]
+exits = ["{group}-gate"]
+max_stay_hours = 1
+forget_days = 365
 """
 
 

@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from plate_cameras.blurring import VEHICLE_WIDTH
 from plate_cameras.configuration import Store
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.factory import open_store
@@ -49,13 +50,33 @@ def test_a_kept_frame_shows_its_own_plate_alone(blur: str) -> None:
 
 
 def test_a_frame_stays_as_it_is_without_blur() -> None:
-    assert KeptFrames(True, "none").prepare(framed()) == framed()
+    best = framed().passed.best
+    assert KeptFrames(True, "none").prepare(framed()).passed.best == replace(best, blur="none")
 
 
 def test_without_the_wish_no_frame_is_kept() -> None:
     event = KeptFrames().prepare(framed())
     assert event.passed.best.frame_jpeg == b""
     assert event.passed.best.crop_jpeg == framed().passed.best.crop_jpeg
+
+
+@pytest.mark.parametrize("blur", ["surroundings", "plates", "none"])
+def test_a_small_picture_of_the_vehicle_is_kept_once(blur: str) -> None:
+    prepared = KeptFrames(False, blur, has_vehicle=True).prepare(framed())
+    best = prepared.passed.best
+    assert best.part is not None
+    x0, y0, x1, y1 = best.part
+    px0, py0, px1, py1 = best.observation.plate.xyxy
+    assert x0 <= px0 < px1 <= x1
+    assert y0 <= py0 < py1 <= y1
+    kept = read(best.frame_jpeg)
+    assert kept.shape[1] == min(x1 - x0, VEHICLE_WIDTH)
+    scale = kept.shape[1] / (x1 - x0)
+    plate = kept[int(scale * (py0 - y0)) :, int(scale * (px0 - x0)) :]
+    assert plate[: int(scale * (py1 - py0)), : int(scale * (px1 - px0))].std() > 30
+    assert best.blur == blur
+    again = KeptFrames(False, blur, has_vehicle=True).prepare(prepared)
+    assert again == prepared  # an event that comes from the store
 
 
 def test_a_frame_that_cannot_be_blurred_is_left_out(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,117 @@
+"""Gates, their openings, and people's commands to open them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from starlette.responses import Response
+
+from orchestrator.errors import ParameterError
+from plate_cameras.control_room.access.principals import Role
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.rest.documents import to_opening
+from plate_cameras.control_room.rest.exchange import (
+    NO_REASON,
+    answer,
+    body_of,
+    page_of,
+    path_value,
+    query_of,
+    requester_of,
+)
+from plate_cameras.control_room.rest.queries import Body, Name, NamesQuery, PageQuery, Query
+from plate_cameras.control_room.rest.schemas import GateAnswer, GatesAnswer, Opening, OpeningsPage
+from plate_cameras.gates.reasons import to_sentence
+from plate_cameras.setting_parts import Gate
+from plate_cameras.store.errors import UnknownName
+
+ACCEPTED = 202
+
+
+class CommandBody(Body):
+    """A command to open a gate."""
+
+    pass_id: Name = Field("", description='Id of the pass that it opens for, or ""')
+
+
+@Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
+@route("GET", "/v1/gates", Role.VIEWER, is_background=True)
+async def list_all(request: RoomRequest) -> Response:
+    """Return a page of the gates whose cameras the principal may see."""
+    asked, scope = query_of(request, NamesQuery), request.scope
+    page, cursor = page_of(gates_of(request), asked)
+    answers = tuple(
+        GateAnswer(
+            name=gate.name,
+            type=gate.type,
+            cameras=tuple(filter(scope.sees, gate.cameras)),
+            lists=tuple(filter(scope.uses, gate.lists)),
+            blocked_lists=tuple(filter(scope.uses, gate.blocked_lists)),
+        )
+        for gate in page
+    )
+    return answer(GatesAnswer(gates=answers, cursor=cursor))
+
+
+@Described(
+    "openings", "Openings of gates, the newest first", "gates", answer=OpeningsPage, query=PageQuery
+)
+@route("GET", "/v1/gates/openings", Role.VIEWER, is_background=True)
+async def list_openings(request: RoomRequest) -> Response:
+    """Return a page of openings."""
+    asked = query_of(request, PageQuery)
+    scope, openings = requester_of(request, asked).scope, request.room.store.openings
+    page = await request.room.threads.run(lambda: openings.page(scope, asked.limit, asked.cursor))
+    return answer(OpeningsPage(openings=tuple(map(to_opening, page.openings)), cursor=page.cursor))
+
+
+@Described(
+    "openGate",
+    "Open a gate now; ask `/v1/gates/openings/{id}` for the outcome. The reason is required",
+    "gates",
+    answer=Opening,
+    body=CommandBody,
+    status=ACCEPTED,
+    problems=("409",),
+)
+@route("POST", "/v1/gates/{name}/openings", Role.EDITOR)
+async def open_gate(request: RoomRequest) -> Response:
+    """Command a watcher to open a gate."""
+    requester, gate = requester_of(request, query_of(request, Query)), _gate_of(request)
+    if requester.why == NO_REASON:
+        raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
+    body, commands = await body_of(request, CommandBody), request.room.store.commands
+    cameras = [*filter(requester.scope.sees, gate.cameras)]
+    command = await request.room.threads.run(
+        lambda: commands.send(gate.name, cameras, body.pass_id, requester)
+    )
+    return answer(to_opening(command), status=ACCEPTED)
+
+
+@Described("opening", "One opening of a gate", "gates", answer=Opening)
+@route("GET", "/v1/gates/openings/{id}", Role.VIEWER, is_background=True)
+async def get_opening(request: RoomRequest) -> Response:
+    """Return an opening as it is now."""
+    scope = requester_of(request, query_of(request, Query)).scope
+    id_, commands = path_value(request, "id"), request.room.store.commands
+    opening = await request.room.threads.run(
+        lambda: commands.find(id_, scope, to_sentence("nobody"))
+    )
+    return answer(to_opening(opening))
+
+
+def gates_of(request: RoomRequest) -> list[Gate]:
+    """Return the configured gates that belong to the principal's cameras."""
+    gates = request.room.configuration.gates
+    return [gate for gate in gates if any(map(request.scope.sees, gate.cameras))]
+
+
+def _gate_of(request: RoomRequest) -> Gate:
+    name = path_value(request, "name")
+    for gate in gates_of(request):
+        if gate.name == name:
+            return gate
+    raise UnknownName(f"there is no gate {name!r}")
+
+
+ROUTES = (list_all, list_openings, get_opening, open_gate)

@@ -1,0 +1,115 @@
+"""Sites, and the vehicles that are inside."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from starlette.responses import Response
+
+from orchestrator.serving.gateway.extension import Model
+from plate_cameras.clocks import unix_s
+from plate_cameras.control_room.access.principals import Role
+from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.operations import Described, route
+from plate_cameras.control_room.rest.documents import to_pass
+from plate_cameras.control_room.rest.exchange import (
+    answer,
+    answer_in_thread,
+    page_of,
+    path_value,
+    query_of,
+)
+from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery
+from plate_cameras.control_room.rest.schemas import PassFields
+from plate_cameras.setting_parts import Site
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.finding.inside import InsideQuery
+
+DAY_S, HOUR_S = 86400.0, 3600.0
+
+
+class SiteAnswer(Model):
+    """A yard or car park."""
+
+    name: str = Field(description="Its name", examples=["yard"])
+    entries: tuple[str, ...] = Field(description="Cameras at its entries")
+    exits: tuple[str, ...] = Field(description="Cameras at its exits")
+    max_stay_hours: float = Field(description="Longest stay; 0 for no limit", examples=[12.0])
+
+
+class SitesAnswer(Model):
+    """The sites, in the order of their file."""
+
+    sites: tuple[SiteAnswer, ...] = Field(description="The sites")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
+
+
+class VehicleInside(Model):
+    """A vehicle whose last pass at a site was an entry."""
+
+    entry: PassFields
+    stay_s: float = Field(description="Seconds since the entry", examples=[5400.0])
+    is_overstay: bool = Field(description="Whether it stays too long")
+
+
+class VehiclesPage(Model):
+    """Vehicles that are inside, the newest entry first."""
+
+    vehicles: tuple[VehicleInside, ...] = Field(description="The vehicles")
+    cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
+
+
+class VehiclesQuery(PageQuery):
+    """The wanted vehicles."""
+
+    overstays: bool = Field(False, description="Only those that stay too long", examples=[False])
+
+
+@Described("sites", "All sites", "sites", answer=SitesAnswer, query=NamesQuery)
+@route("GET", "/v1/sites", Role.VIEWER, is_background=True)
+async def list_all(request: RoomRequest) -> Response:
+    """Return a page of the sites of which the principal may see all cameras."""
+    page, cursor = page_of(_sites_of(request), query_of(request, NamesQuery))
+    names = SiteAnswer.model_fields
+    sites = tuple(SiteAnswer(**{name: getattr(site, name) for name in names}) for site in page)
+    return answer(SitesAnswer(sites=sites, cursor=cursor))
+
+
+@Described("inside", "Who is inside", "sites", answer=VehiclesPage, query=VehiclesQuery)
+@route("GET", "/v1/sites/{name}/vehicles", Role.VIEWER, is_background=True)
+async def list_vehicles(request: RoomRequest) -> Response:
+    """Return a page of the vehicles that are inside of a site."""
+    asked, site, now_s = query_of(request, VehiclesQuery), _site_of(request), unix_s()
+    limit_s = HOUR_S * site.max_stay_hours
+    until_s = now_s - limit_s if asked.overstays else None
+    query = InsideQuery(now_s - DAY_S * site.forget_days, until_s, asked.limit, asked.cursor)
+    if asked.overstays and not limit_s:
+        return answer(VehiclesPage(vehicles=(), cursor=""))
+
+    def read() -> VehiclesPage:
+        page = request.room.store.reader.inside(site, query, request.scope)
+        vehicles = []
+        for passed in page.passes:
+            stay_s = max(0.0, now_s - passed.first_seen_s)
+            entry = to_pass(passed, page.hits.get(passed.number, ()))
+            is_overstay = 0 < limit_s < stay_s
+            vehicles.append(VehicleInside(entry=entry, stay_s=stay_s, is_overstay=is_overstay))
+        return VehiclesPage(vehicles=tuple(vehicles), cursor=page.cursor)
+
+    return await answer_in_thread(request, read)
+
+
+def _sites_of(request: RoomRequest) -> list[Site]:
+    """Return the sites of the principal. With a part of the cameras, all would seem inside."""
+    sites = request.room.configuration.sites
+    return [site for site in sites if all(map(request.scope.sees, site.cameras))]
+
+
+def _site_of(request: RoomRequest) -> Site:
+    name = path_value(request, "name")
+    for site in _sites_of(request):
+        if site.name == name:
+            return site
+    raise UnknownName(f"there is no site {name!r}")
+
+
+ROUTES = (list_all, list_vehicles)

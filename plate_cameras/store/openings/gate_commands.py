@@ -1,0 +1,147 @@
+"""People's commands to open gates: from the control room, through the database, to a watcher.
+
+A command is a record of an opening whose outcome is not known yet. A watcher takes it before it
+asks the relay, so no command is carried out twice. One that nobody takes in time is not carried
+out at all: the vehicle may have left, and somebody else may stand before the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict, replace
+
+import sqlalchemy as sa
+
+from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
+from plate_cameras.store.finding.pass_query import Requester
+from plate_cameras.store.openings.gate_openings import (
+    BEGUN,
+    COLUMNS,
+    FAILED,
+    REQUESTED,
+    GateOpening,
+)
+from plate_cameras.store.people import audit
+from plate_cameras.store.scope import Scope
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import gate_openings, passes
+
+MAX_AGE_S = 5.0
+"""Greatest age at which a watcher takes a command."""
+TAKEN_WITHIN_S = MAX_AGE_S + 2.0
+"""Age from which on certainly no watcher takes a command."""
+MAX_COMMANDS = 100
+"""Commands that a watcher takes at once."""
+
+
+class GateCommands:
+    """The commands in the database. Calls may block.
+
+    Args:
+        clock: Returns the Unix time.
+        kept: Returns the time of the store's clock, by which ages count.
+    """
+
+    def __init__(
+        self, database: Database, clock: Callable[[], float], kept: Callable[[], float]
+    ) -> None:
+        self._database, self._clock, self._kept = database, clock, kept
+
+    def send(
+        self, gate: str, cameras: Collection[str], pass_id: str, requester: Requester
+    ) -> GateOpening:
+        """Put a command, and record it in the audit.
+
+        Args:
+            gate: Name of the gate.
+            cameras: The gate's cameras that the requester may see.
+            pass_id: Id of the pass for which it opens; empty for none.
+            requester: The person, with the reason.
+
+        Raises:
+            UnknownName: None of the cameras has such a pass.
+            ChangedMeanwhile: Another command for this gate waits.
+        """
+        kept_s = self._kept()
+        with self._database.writing() as connection:
+            camera, text = _find_vehicle(connection, cameras, pass_id)
+            command = GateOpening(
+                gate=gate,
+                camera=camera,
+                pass_id=pass_id,
+                text=text,
+                list="",
+                entry_text="",
+                outcome=REQUESTED,
+                reason="",
+                requested_s=self._clock(),
+                person=requester.who,
+                remark=requester.why,
+            )
+            columns = gate_openings.c
+            waits = (columns.gate == gate, columns.outcome == REQUESTED)
+            is_young = columns.kept_s >= kept_s - MAX_AGE_S
+            if connection.scalar(sa.select(columns.id).where(*waits, is_young).limit(1)):
+                raise ChangedMeanwhile(f"gate {gate}: another command to open it waits")
+            query = {"gate": gate} | ({"id": pass_id} if pass_id else {})
+            now_s = command.requested_s
+            audit.record(connection, requester, "open gate", query, count=1, now_s=now_s)
+            row = asdict(command) | {"kept_s": kept_s}
+            connection.execute(sa.insert(gate_openings).values(row))
+        return command
+
+    def take(self, gates: Collection[str], late: str) -> list[GateOpening]:
+        """Take the commands for some gates, each of them once.
+
+        Args:
+            gates: Names of the gates.
+            late: Reason of the failure of those that are too old.
+        """
+        columns = gate_openings.c
+        waits = (columns.outcome == REQUESTED, columns.gate.in_(gates))
+        with self._database.reading() as connection:
+            page = sa.select(columns.id).where(*waits).limit(MAX_COMMANDS)
+            ids = connection.execute(page).scalars().all()
+        if not ids:
+            return []
+        is_old = columns.kept_s < self._kept() - MAX_AGE_S
+        some = sa.update(gate_openings).where(columns.id.in_(ids), columns.outcome == REQUESTED)
+        with self._database.writing() as connection:
+            connection.execute(some.where(is_old).values(outcome=FAILED, reason=late))
+            rows = connection.execute(some.values(outcome=BEGUN).returning(*COLUMNS)).mappings()
+            return [GateOpening(**row) for row in rows]
+
+    def find(self, id_: str, scope: Scope, nobody: str) -> GateOpening:
+        """Return a command as it is now.
+
+        Args:
+            id_: Id of the record.
+            scope: The cameras.
+            nobody: Reason of the failure of one that nobody has taken in time.
+
+        Raises:
+            UnknownName: There is none in the scope. The data of its plate may have been deleted.
+        """
+        columns = gate_openings.c
+        statement = sa.select(*COLUMNS, columns.kept_s).where(columns.id == id_)
+        with self._database.reading() as connection:
+            row = connection.execute(statement).mappings().first()
+        if row is None or not scope.sees(row["camera"]):
+            raise UnknownName(f"there is no opening {id_!r}")
+        command = GateOpening(**{name: row[name] for name in row if name != "kept_s"})
+        if command.outcome == REQUESTED and row["kept_s"] < self._kept() - TAKEN_WITHIN_S:
+            return replace(command, outcome=FAILED, reason=nobody)
+        return command
+
+
+def _find_vehicle(
+    connection: sa.Connection, cameras: Collection[str], pass_id: str
+) -> tuple[str, str]:
+    """Return the camera and the text of a pass; of none, the first camera and no text."""
+    if not pass_id:
+        return next(iter(cameras)), ""
+    statement = sa.select(passes.c.camera, passes.c.text).where(passes.c.id == pass_id)
+    row = connection.execute(statement).first()
+    if row is None or row.camera not in cameras:
+        raise UnknownName(f"the cameras of this gate have no pass {pass_id!r}")
+    return row.camera, row.text

@@ -1,0 +1,97 @@
+"""People's commands: carried out once, in time, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from plate_cameras.configuration import Camera, Configuration, Store
+from plate_cameras.gates import command_reader, conditions, gate_thread
+from plate_cameras.gates.controller import GateController
+from plate_cameras.gates.gate_thread import GateThread
+from plate_cameras.gates.known_lists import HoldOffs, KnownLists
+from plate_cameras.gates.opening_recorder import OpeningRecorder
+from plate_cameras.gates.relay import NotSwitchedError
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.openings.gate_openings import GateOpening
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.scope import EVERYTHING
+from tests.plate_cameras.gates.known_vehicles import ScriptedRelay, make_gate, reached
+from tests.plate_cameras.store.stored_events import REQUESTER, make_event
+
+CAMERAS = ("gate",)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PassStore]:
+    with closing(open_store(Store(), tmp_path)) as opened:
+        opened.write([make_event("a")], [])
+        yield opened
+
+
+def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
+    page = store.openings.page(EVERYTHING).openings
+    return [(one.outcome, one.reason, one.person) for one in page]
+
+
+def follow_for(store: PassStore, relay: ScriptedRelay, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the gates until nothing waits."""
+    monkeypatch.setattr(gate_thread, "make_relay", lambda _: relay)
+    monkeypatch.setattr(command_reader, "POLL_S", 0.01)
+
+    async def act() -> None:
+        gates = GateThread(store, lambda _: None)
+        configuration = Configuration((Camera("gate", "rtsp://gate"),), gates=(make_gate(),))
+        await gates.commit(await gates.prepare(configuration))
+        unsettled = {"requested", "begun"}
+        await reached(lambda: not unsettled & {one[0] for one in openings_of(store)}, "an outcome")
+        await gates.stop()
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome", "asked"),
+    [
+        pytest.param("", ("opened", ""), ["on"], id="opened"),
+        pytest.param("lost", ("unknown", "lost"), ["on"], id="never asked again without an answer"),
+        pytest.param(NotSwitchedError("away"), ("opened", ""), ["on", "on"], id="asked again"),
+    ],
+)
+def test_a_command_is_carried_out_once(
+    store: PassStore,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: str | Exception,
+    outcome: tuple[str, str],
+    asked: list[str],
+) -> None:
+    relay = ScriptedRelay([failure])
+    store.commands.send("north", CAMERAS, "a", REQUESTER)
+    follow_for(store, relay, monkeypatch)
+    follow_for(store, relay, monkeypatch)
+    assert openings_of(store) == [(*outcome, REQUESTER.who)]
+    assert relay.switched == asked
+
+
+def test_a_command_that_waits_too_long_for_its_turn_opens_nothing(
+    store: PassStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conditions, "MAX_COMMAND_WAIT_S", -1.0)
+    relay = ScriptedRelay()
+    store.commands.send("north", CAMERAS, "", REQUESTER)
+    follow_for(store, relay, monkeypatch)
+    assert openings_of(store) == [("refused", "the command came too late", REQUESTER.who)]
+    assert relay.switched == []
+
+
+def test_a_gate_that_is_gone_refuses(store: PassStore) -> None:
+    record: list[GateOpening] = []
+    controller = GateController(
+        KnownLists(store, HoldOffs()), OpeningRecorder(store.openings), HoldOffs(), record.append
+    )
+    controller.open(store.commands.send("north", CAMERAS, "", REQUESTER))
+    assert [one.outcome for one in record] == ["refused"]

@@ -1,0 +1,101 @@
+"""People's commands in the database: taken once, in time, and within their scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from plate_cameras.store.errors import ChangedMeanwhile, UnknownName
+from plate_cameras.store.openings.gate_commands import MAX_AGE_S, TAKEN_WITHIN_S, GateCommands
+from plate_cameras.store.openings.gate_openings import OPENED
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.audit import AuditQuery
+from plate_cameras.store.scope import EVERYTHING, Scope
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+
+CAMERAS = ("gate",)
+
+
+@dataclass
+class Clock:
+    now_s: float = NOW_S
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
+    page = store.openings.page(EVERYTHING).openings
+    return [(one.outcome, one.reason, one.person) for one in page]
+
+
+def commands_of(store: PassStore, clock: Clock) -> GateCommands:
+    return GateCommands(store.openings._database, clock, clock)
+
+
+def test_each_command_is_taken_by_one_watcher(store: PassStore) -> None:
+    store.write([make_event("a")], [])
+    commands = commands_of(store, Clock())
+    sent = commands.send("north", CAMERAS, "a", REQUESTER)
+    assert commands.take(["south"], "late") == []
+    (taken,) = commands.take(["north", "south"], "late")
+    assert (taken.id, taken.text, taken.camera) == (sent.id, "A123BC77", "gate")
+    assert commands.take(["north"], "late") == []
+
+
+def test_an_old_command_is_never_taken(store: PassStore) -> None:
+    clock = Clock()
+    commands = commands_of(store, clock)
+    sent = commands.send("north", CAMERAS, "", REQUESTER)
+    clock.now_s += TAKEN_WITHIN_S + 0.1
+    assert commands.find(sent.id, EVERYTHING, "nobody").reason == "nobody"
+    assert commands.take(["north"], "late") == []
+    assert openings_of(store) == [("failed", "late", REQUESTER.who)]
+
+
+def test_a_second_command_waits_for_the_first(store: PassStore) -> None:
+    clock = Clock()
+    commands = commands_of(store, clock)
+    commands.send("north", CAMERAS, "", REQUESTER)
+    with pytest.raises(ChangedMeanwhile, match="north"):
+        commands.send("north", CAMERAS, "", REQUESTER)
+    commands.send("south", CAMERAS, "", REQUESTER)
+    clock.now_s += MAX_AGE_S + 0.1
+    commands.send("north", CAMERAS, "", REQUESTER)
+
+
+def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) -> None:
+    store.write([make_event("a")], [])
+    sent = store.commands.send("north", CAMERAS, "a", REQUESTER)
+    with pytest.raises(UnknownName):
+        store.commands.send("north", ("yard",), "a", REQUESTER)
+    with pytest.raises(UnknownName):
+        store.commands.find(sent.id, Scope(("west",), frozenset({"yard"})), "nobody")
+    assert store.commands.find(sent.id, EVERYTHING, "nobody") == sent
+    (entry, *_) = store.reader.searches(AuditQuery(), EVERYTHING)
+    assert (entry.kind, entry.who, entry.query) == (
+        "open gate",
+        REQUESTER.who,
+        {"gate": "north", "id": "a"},
+    )
+
+
+def test_the_remark_forgets_a_deleted_plate(store: PassStore) -> None:
+    told = replace(REQUESTER, why="courier a 123 bc-77")
+    sent = store.commands.send("north", CAMERAS, "", told)
+    store.delete_plate("A123BC77", REQUESTER)
+    assert store.commands.find(sent.id, EVERYTHING, "").remark == "courier deleted"
+
+
+def test_an_outcome_is_written_once_to_the_command_that_was_taken(store: PassStore) -> None:
+    commands = commands_of(store, Clock())
+    sent = commands.send("north", CAMERAS, "", REQUESTER)
+    opened = replace(sent, outcome=OPENED, remark="")
+    store.openings.write([opened])
+    assert openings_of(store) == [("requested", "", REQUESTER.who)]
+    commands.take(["north"], "late")
+    store.openings.write([opened])
+    store.openings.write([replace(opened, outcome="failed", reason="again")])
+    assert openings_of(store) == [("opened", "", REQUESTER.who)]
+    assert commands.find(sent.id, EVERYTHING, "").remark == REQUESTER.why
