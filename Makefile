@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -33,6 +33,7 @@ help:
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
 	@echo "make before-release  as root, an hour or two: all checks that make test leaves out, and a table of them"
 	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
+	@echo "make wheels      the two packages as wheels, checked: dist/; TAG=v1.0.0 for a release"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make workshop    what plates evaluate and bench need beside what serves"
@@ -137,6 +138,9 @@ before-release:
 # OPTIONS='--python 3.12 --without torch --parts 60M': docs/offline.md
 bundle: .venv/.serve
 	$(BIN)/python scripts/bundle.py $(OPTIONS)
+
+wheels: .venv/.dev
+	$(BIN)/python -m scripts.wheels --tag "$(TAG)"
 
 # cyclonedx-py stumbles over a [tool.poetry] that has no name.
 sbom: .venv/.audit

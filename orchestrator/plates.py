@@ -10,6 +10,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CANDIDATES = 5  # best readings returned for each plate
+SCORE_DECIMALS, PIXEL_DECIMALS = 4, 1
+"""Decimals of the numbers in JSON and in tables, in files and over REST alike."""
+MAX_SHOWN = 5
+"""Largest number of texts that `repr` shows."""
+
+LATIN = "ABEKMHOPCTYX"
+CYRILLIC = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
+"""The letters that look the same in both alphabets (GOST R 50577-2018): A, VE, IE, KA, EM, EN, O,
+ER, ES, TE, U, HA. They are written as numbers so that nobody mixes them up."""
+TO_CYRILLIC = str.maketrans(LATIN, CYRILLIC)
+IN_CYRILLIC = "ru_"
+"""Prefix of the names of formats whose letters are Cyrillic."""
+IN_LATIN = "ru_diplomatic"
+"""Prefix of the formats among these whose letters are Latin: CD, D and T (GOST R 50577-2018)."""
 
 NEAR_PX, NEAR_EDGE = 2.5, (0.03, 0.06)
 """A plate may be cut by an edge of its picture that comes this near to it: in pixels, and as shares
@@ -20,21 +34,22 @@ FILLING = 0.6
 and whole."""
 
 SIDES = ("x0", "y0", "x1", "y1")
-COLUMNS = (
-    "text",
-    "text_score",
-    "detection_score",
-    *SIDES,
-    "character_scores",
-    "candidates",
-    "corners",
-    "raw_text",
-    "format",
-    "region_code",
-    "region",
-)
-"""Columns of the data frame. A terminal that is too narrow hides columns in the middle, so the wide
-ones are there."""
+COLUMNS = {
+    "text": "string",
+    "text_score": "float64",
+    "detection_score": "float64",
+    **dict.fromkeys(SIDES, "float64"),
+    "character_scores": "object",
+    "candidates": "object",
+    "corners": "object",
+    "raw_text": "string",
+    "text_native": "string",
+    "format": "string",
+    "region_code": "string",
+    "region": "string",
+}
+"""Columns of the data frame, with their types. A terminal that is too narrow hides columns in the
+middle, so the wide ones are there."""
 SHOWN = ("text", "text_score", "raw_text", "format", "detection_score", *SIDES)
 """Columns of a plate's table for people."""
 SCORE = "{:.2f}".format
@@ -53,7 +68,7 @@ class PlateRegion:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plate:
     """One plate found in a picture.
 
@@ -82,6 +97,20 @@ class Plate:
     format: str = ""
     region: PlateRegion | None = None
 
+    @property
+    def text_native(self) -> str | None:
+        """`text` in the letters that are on the plate; None if they are Latin, or without text."""
+        return native_text(self.text, self.format)
+
+    def __repr__(self) -> str:
+        box = ", ".join(f"{side:.0f}" for side in self.xyxy)
+        return f"Plate({self.text!r}, text_score={self.text_score:.2f}, xyxy=({box}))"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and `text_native` for JSON, with numbers rounded as over REST."""
+        values = {name: _rounded(value, _decimals(name)) for name, value in asdict(self).items()}
+        return values | {"text_native": self.text_native}
+
     def may_be_cut(self, size_wh: tuple[int, int]) -> bool:
         """Tell whether an edge of the picture may cut the plate: its box or a corner is near.
 
@@ -94,6 +123,31 @@ class Plate:
             return False
         xs, ys = zip(self.xyxy[:2], self.xyxy[2:], *self.corners, strict=True)
         return is_near((min(xs), min(ys), max(xs), max(ys)), (0, 0, *size_wh), NEAR_EDGE)
+
+
+def native_text(text: str, format_name: str) -> str | None:
+    """Return a plate's text in the letters that are on the plate, if they are not Latin.
+
+    Args:
+        text: The text in Latin letters.
+        format_name: Name of the text's format.
+
+    Returns:
+        None for a format whose letters are Latin, an unknown format, or no format.
+    """
+    is_cyrillic = format_name.startswith(IN_CYRILLIC) and not format_name.startswith(IN_LATIN)
+    return text.translate(TO_CYRILLIC) if text and is_cyrillic else None
+
+
+def _decimals(field_name: str) -> int:
+    return PIXEL_DECIMALS if field_name in {"xyxy", "corners", *SIDES} else SCORE_DECIMALS
+
+
+def _rounded(value: Any, decimals: int) -> Any:
+    """Return a value of a plate with all numbers in it rounded."""
+    if isinstance(value, tuple):
+        return tuple(_rounded(item, decimals) for item in value)
+    return round(value, decimals) if isinstance(value, float) else value
 
 
 def is_near(
@@ -114,7 +168,7 @@ def is_near(
     return min(x0 - left, right - x1) < near_x or min(y0 - top, bottom - y1) < near_y
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plates(Sequence[Plate]):
     """The plates of one picture, best detection first."""
 
@@ -137,21 +191,30 @@ class Plates(Sequence[Plate]):
 
     @property
     def texts(self) -> list[str]:
-        return [plate.text for plate in self.plates]
+        """The texts of the plates that could be read; a plate without a text has none here."""
+        return [plate.text for plate in self.plates if plate.text]
+
+    def __repr__(self) -> str:
+        texts, count = self.texts, len(self.plates)
+        shown = [*texts[:MAX_SHOWN], *(["..."] if len(texts) > MAX_SHOWN else [])]
+        if unread := count - len(texts):
+            shown.append(f"{unread} without text")
+        return f"Plates({count}{': ' if shown else ''}{', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plates for JSON: `{"plates": [...]}`, each with the fields of a `Plate`."""
-        return {"plates": [asdict(plate) for plate in self.plates]}
+        """Return the plates for JSON: `{"plates": [...]}`, each as `Plate.to_dict` gives it."""
+        return {"plates": [plate.to_dict() for plate in self.plates]}
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return one row per plate.
+        """Return one row per plate; the columns have the same types for any number of plates.
 
         The box has the columns `x0`, `y0`, `x1`, `y1`, in pixels. The region has `region_code` and,
-        for its name, `region`; both are `""` for no region.
+        for its name, `region`. Missing texts are `""`. `candidates` are dictionaries with `text`
+        and `score`, so that the table can be written as Parquet.
         """
         import pandas as pd  # takes half a second; Triton's workers do not need it
 
-        return pd.DataFrame(map(_to_row, self.plates), columns=list(COLUMNS))
+        return pd.DataFrame(map(_to_row, self.plates), columns=list(COLUMNS)).astype(COLUMNS)
 
     def to_text(self, unread: str = "") -> str:
         """Return a table for people, within 80 columns.
@@ -183,4 +246,11 @@ def _to_row(plate: Plate) -> dict[str, Any]:
     """Return the values of a data frame's columns, and some more."""
     region = plate.region or PlateRegion("", "")
     sides = dict(zip(SIDES, plate.xyxy, strict=True))
-    return asdict(plate) | sides | {"region_code": region.code, "region": region.name}
+    return {
+        **asdict(plate),
+        **sides,
+        "candidates": [{"text": text, "score": score} for text, score in plate.candidates],
+        "text_native": plate.text_native or "",
+        "region_code": region.code,
+        "region": region.name,
+    }

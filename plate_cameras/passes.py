@@ -8,8 +8,7 @@ from datetime import datetime, timezone
 from typing import Any, Literal
 
 from orchestrator.formats.regions import known_region
-from orchestrator.formats.transliteration import native_text
-from orchestrator.plates import Plate
+from orchestrator.plates import Plate, native_text
 from plate_cameras.frames import Clock, Xyxy
 
 Progress = Literal["provisional", "agreed", "closed"]

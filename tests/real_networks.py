@@ -25,7 +25,7 @@ def load_int8() -> Networks:
 
 @cache
 def far() -> Picture:
-    """Return a picture whose plate is 32 px wide, so that it stays unsure and is found again."""
-    size_wh = tuple(round(0.125 * size) for size in render(1).bgr.shape[1::-1])
+    """Return a picture whose plate is 29 px wide, so that it stays unsure and is found again."""
+    size_wh = tuple(round(0.11 * size) for size in render(1).bgr.shape[1::-1])
     bgr = cv2.resize(render(1).bgr, size_wh, interpolation=cv2.INTER_AREA)
     return encode("far", np.asarray(bgr, np.uint8))

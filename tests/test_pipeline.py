@@ -84,7 +84,7 @@ def test_plates_too_narrow_to_be_read_are_found_and_the_others_are_read() -> Non
     near, far, narrow = (100.0, 100.0, 128.0, 107.0), (300.0, 100.0, 400.0, 125.0), (9, 9, 36.9, 14)
     infer = ScriptedInfer(rows((*narrow, 0.9), (*near, 0.8), (*far, 0.7)), ("A001AA77", "B002BB77"))
     plates = recognize(picture(), infer)
-    assert plates.texts == ["", "A001AA77", "B002BB77"]
+    assert [plate.text for plate in plates] == ["", "A001AA77", "B002BB77"]
     assert (plates[0].raw_text, plates[0].text_score, plates[0].candidates) == ("", 0, ())
     corners = [corner for point in plates[0].corners for corner in point]
     assert corners == pytest.approx([9, 9, 36.9, 9, 36.9, 14, 9, 14])
@@ -93,7 +93,7 @@ def test_plates_too_narrow_to_be_read_are_found_and_the_others_are_read() -> Non
 
 def test_where_every_plate_is_too_narrow_nothing_is_read() -> None:
     infer = ScriptedInfer(rows((100, 100, 120, 106, 0.9)))
-    assert recognize(picture(), infer).texts == [""]
+    assert [plate.text for plate in recognize(picture(), infer)] == [""]
     assert infer.called == ["yolo"]
 
 

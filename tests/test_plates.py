@@ -1,9 +1,12 @@
 import json
-from dataclasses import fields
+import warnings
+from dataclasses import fields, replace
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates, native_text
 
 
 def test_no_plates_make_an_empty_table_with_columns() -> None:
@@ -14,7 +17,7 @@ def test_no_plates_make_an_empty_table_with_columns() -> None:
 
 
 def test_the_table_has_everything_that_a_plate_has() -> None:
-    more = {"x0", "y0", "x1", "y1", "region_code"}
+    more = {"x0", "y0", "x1", "y1", "region_code", "text_native"}
     assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | more
 
 
@@ -52,6 +55,54 @@ def test_plates_print_as_a_table_of_80_columns() -> None:
     ]
 
 
+def test_unread_plates_have_no_text_among_the_texts() -> None:
+    plates = Plates((UNREAD, READ))
+    assert (plates.texts, len(plates)) == (["M456OP199"], 2)
+
+
+@pytest.mark.parametrize(
+    ("plates", "shown"),
+    [
+        pytest.param(Plates(), "Plates(0)", id="none"),
+        pytest.param(Plates((READ,)), "Plates(1: M456OP199)", id="one"),
+        pytest.param(Plates((UNREAD, READ)), "Plates(2: M456OP199, 1 without text)", id="unread"),
+        pytest.param(Plates((READ,) * 500), f"Plates(500: {'M456OP199, ' * 5}...)", id="very many"),
+        pytest.param(
+            READ, "Plate('M456OP199', text_score=1.00, xyxy=(222, 337, 1426, 1380))", id="a plate"
+        ),
+    ],
+)
+def test_a_repr_fits_one_line(plates: Plates | Plate, shown: str) -> None:
+    assert repr(plates) == shown
+
+
+@pytest.mark.parametrize("format_name", ["ru_military", "ru_diplomatic", ""])
+def test_a_plate_has_its_text_in_the_letters_that_are_on_it(format_name: str) -> None:
+    plate = replace(READ, format=format_name)
+    assert plate.text_native == native_text("M456OP199", format_name)
+    assert plate.to_dict()["text_native"] == plate.text_native
+    assert Plates((plate,)).to_dataframe()["text_native"].tolist() == [plate.text_native or ""]
+
+
+def test_tables_have_the_same_types_with_and_without_plates() -> None:
+    empty, full = Plates().to_dataframe(), Plates((READ, UNREAD)).to_dataframe()
+    assert empty.dtypes.equals(full.dtypes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joined = pd.concat([empty, full, empty], ignore_index=True)
+    pd.testing.assert_frame_equal(joined, full)
+
+
+@pytest.mark.parametrize("plates", [Plates(), Plates((READ, UNREAD)), Plates((UNREAD,))])
+def test_tables_can_be_written_as_parquet(plates: Plates, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    table = plates.to_dataframe()
+    table.to_parquet(tmp_path / "plates.parquet")
+    again = pd.read_parquet(tmp_path / "plates.parquet")
+    assert again["text"].tolist() == table["text"].tolist()
+    assert list(map(list, again["candidates"])) == list(map(list, table["candidates"]))
+
+
 def test_no_plates_print_as_that() -> None:
     assert str(Plates()) == "no plates"
 
@@ -71,7 +122,7 @@ def test_a_notebook_shows_the_same_table() -> None:
 def test_plates_are_a_sequence() -> None:
     plates = Plates((Plate((0, 0, 1, 1), text="A001AA77"), Plate((0, 0, 2, 2))))
     assert plates[0].text == "A001AA77"
-    assert plates[1:].texts == [""]
+    assert [plate.text for plate in plates[1:]] == [""]
     assert [plate.xyxy[2] for plate in plates] == [1, 2]
 
 
@@ -79,7 +130,7 @@ def test_plates_are_told_as_json_can_hold_them() -> None:
     assert Plates().to_dict() == {"plates": []}
     told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
     (plate,) = json.loads(told)["plates"]
-    assert set(plate) == {f.name for f in fields(Plate)}
+    assert set(plate) == {f.name for f in fields(Plate)} | {"text_native"}
     assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
 
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from tritonclient.http import InferenceServerClient, InferInput
 
 from examples.bls import REPOSITORY
-from orchestrator.imaging.files import Bgr, unpack
+from orchestrator.imaging.decoding import decode_bgr
+from orchestrator.imaging.files import Bgr
 from orchestrator.serving.supervisor.local_server import own_server
 from orchestrator.serving.supervisor.options import ServerOptions
 from workshop.rendering.scenery import scene
@@ -27,7 +28,7 @@ def ask(url: str, picture: Bgr) -> tuple[npt.NDArray[np.float32], list[str]]:
 
 
 def main(paths: Sequence[str]) -> None:
-    pictures = {path: unpack(Path(path).read_bytes()) for path in paths}
+    pictures = {path: decode_bgr(Path(path).read_bytes()) for path in paths}
     pictures = pictures or {"rendered": scene(TEXTS).picture}
     with own_server(ServerOptions(beside=(REPOSITORY,))) as served:
         for name, picture in pictures.items():

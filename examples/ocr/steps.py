@@ -7,8 +7,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.imaging.files import unpack
-from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.decoding import decode_bgr
 from orchestrator.settings import Settings
 
 Array = npt.NDArray[Any]
@@ -21,8 +20,7 @@ GREY = 127.5  # becomes 0; black becomes -1 and white 1
 
 def preprocess(encoded: Array) -> tuple[Array, Array]:
     """Unpack a file, bytes [1], to uint8 [H, W, 3] BGR and the detector's input [1, 3, h, w]."""
-    check_file(encoded[0], Settings().max_pixels)
-    picture = unpack(encoded[0])
+    picture = decode_bgr(encoded[0], max_pixels=Settings().max_pixels)
     scale = min(1.0, SIDE_PX / max(picture.shape))
     size_wh = [max(32, round(side * scale / 32) * 32) for side in picture.shape[1::-1]]
     return picture, cv2.dnn.blobFromImage(picture, 1 / GREY, size_wh, (GREY, GREY, GREY))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from importlib import metadata
 from pathlib import Path
@@ -75,3 +76,4 @@ def plates(
     ] = False,
 ) -> None:
     """Take what comes before the name of a command."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # our messages say it; gRPC reads this once

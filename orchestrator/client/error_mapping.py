@@ -46,6 +46,8 @@ answered."""
 OTHER_SERVER = {"404": "not found", "405": "method not allowed"}
 """Messages, by status, from a server that does not serve the inference protocol at this path or
 port."""
+PATH_OF_URL = re.compile(r"^(?:\w+://|(?!\w+://))[^/]+(/.*[^/])/*$")
+"""Pattern of a server's URL with a path, which is right only for a proxy that serves us there."""
 UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification))([^:.]+)")
 """Pattern of gRPC's message about a certificate, among its messages about connecting."""
 LATE = "StatusCode.DEADLINE_EXCEEDED"
@@ -89,6 +91,9 @@ def translate_errors(url: str, timeout_s: float, request_id: str = "") -> Iterat
         yield
     except InferenceServerException as error:
         kind, message = _classify(error, url, timeout_s)
+        code = _response_of(error).status or error.status()
+        if str(code) in OTHER_SERVER and (path := PATH_OF_URL.search(url)):
+            kind, message = ServerError, f"{message}. {_hint_at_path(url, path[1])}"
         message = message.replace(f"[request id: {request_id}] ", "")  # Triton sometimes adds it
         raise kind(f"{message}{suffix}", response=_response_of(error)) from error
     except grpc.RpcError as error:
@@ -110,6 +115,11 @@ def translate_output_errors(url: str, request_id: str) -> Iterator[None]:
         yield
     except ModelError as error:
         raise ServerError(f"{url}: {error}{_name_request(request_id)}") from error
+
+
+def _hint_at_path(url: str, path: str) -> str:
+    server = url.rstrip("/").removesuffix(path)
+    return f"The URL has the path {path}, to which a client adds its own paths; try {server}"
 
 
 def _name_request(request_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import PictureError
-from orchestrator.imaging.files import Bgr, read_file, shorten
+from orchestrator.imaging.files import Bgr, from_base64, is_base64, read_file, shorten
 from orchestrator.imaging.heic import is_heic, to_jpeg
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ Picture: TypeAlias = Union[
 ]
 
 WANTED = (
-    "picture: wanted a path, the bytes of a file, a file opened with 'rb', a PIL picture, "
+    "picture: wanted a path, the bytes of a file or their base64 text, a file opened with 'rb', "
+    "a PIL picture, "
     "or uint8 [H, W, 3] BGR"
 )
+URL = re.compile("[A-Za-z][A-Za-z0-9+.-]+://")
+CREDENTIALS = re.compile("//[^/?#]*@")
 DEEP_MODES = ("I", "F")  # prefixes of PIL's modes of 16 and 32 bits; others have at most 8
 
 
@@ -33,9 +37,9 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
     """Return a picture in the form that is sent. This needs neither PyTorch nor PIL.
 
     Args:
-        picture: Path, bytes or binary file object of a JPEG, PNG, WebP, BMP or, with the package
-            pillow-heif, HEIC file. Or uint8 [H, W, 3] BGR as array or tensor on any device. Or a
-            PIL picture of 8 bits a channel.
+        picture: Path, bytes, base64 text or binary file object of a JPEG, PNG, WebP, BMP or, with
+            the package pillow-heif, HEIC file. Or uint8 [H, W, 3] BGR as array or tensor on any
+            device. Or a PIL picture of 8 bits a channel.
 
     Returns:
         The bytes of a file as they are, of a HEIC file as JPEG, and everything else as uint8
@@ -51,8 +55,7 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
     if isinstance(picture, (bytes, bytearray, memoryview)):
         return _some(bytes(picture), "picture")
     if isinstance(picture, (str, os.PathLike)):
-        path = os.fsdecode(picture)
-        return _some(read_file(path), shorten(path))
+        return _read_text(os.fsdecode(picture))
     if hasattr(picture, "convert") and hasattr(picture, "getexif"):
         return _check(_from_pil(picture))
     if hasattr(picture, "read"):
@@ -72,6 +75,19 @@ def check_several(name: str, pictures: Any) -> None:
     has_pixels = getattr(pictures, "ndim", 1) in (2, 3)  # a column of paths has one dimension
     if is_one or has_pixels or not isinstance(pictures, (Iterable, AsyncIterable)):
         raise PictureError(f"{name}: wanted several pictures, got one {type(pictures).__name__}")
+
+
+def _read_text(text: str) -> bytes:
+    """Return the picture file that a text holds as base64, or that it names."""
+    if is_base64(text) and not os.path.exists(text):  # noqa: PTH110 - it never raises
+        return from_base64(text.strip().encode(errors="replace"))
+    if URL.match(text):
+        shown = shorten(CREDENTIALS.sub("//", text))
+        raise PictureError(
+            f"picture: wanted a path or the bytes of a file, got the URL {shown}; fetch it first: "
+            "a client fetches nothing (plates recognize does)"
+        )
+    return _some(read_file(text), shorten(text))
 
 
 def _read_file(file: Any) -> bytes:

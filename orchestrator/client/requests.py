@@ -187,8 +187,7 @@ def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -
 
 def _unpack(file: bytes) -> Bgr:
     """Return the pixels of a file. Its header is checked first, since OpenCV reads more formats."""
-    check_file(file, Settings().max_pixels)
-    return unpack(file)
+    return unpack(file, check_file(file, Settings().max_pixels))
 
 
 def read_plate(arrays: Arrays, request: InferenceRequest) -> Plate:

@@ -1,9 +1,28 @@
-"""Texts of strangers, for logs and messages: one short line of printable characters."""
+"""Texts of strangers: their encoding, and their form for logs and messages."""
 
 from __future__ import annotations
 
+import codecs
+
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings by the byte order marks that Windows programs write at the start of a file."""
+
 MAX_CHARACTERS = 300
 """Largest number of characters of a reason: it stands in logs, in the database and in metrics."""
+
+
+def decode(content: bytes, errors: str = "strict") -> str:
+    """Return the text of a file by its byte order mark; without one it is UTF-8.
+
+    Raises:
+        UnicodeDecodeError: It has another encoding.
+    """
+    encoding = next((name for mark, name in MARKS.items() if content.startswith(mark)), "utf-8")
+    return content.decode(encoding, errors)
 
 
 def to_line(text: str) -> str:

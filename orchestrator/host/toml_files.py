@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from orchestrator.errors import PlateError, SettingsError
+from orchestrator.host.text_lines import decode
 from orchestrator.host.toml_lines import Path as Path_
 from orchestrator.host.toml_lines import find_line, find_long_number
 
@@ -50,7 +51,7 @@ def read_table(kind: type[T], file: Path) -> T:
     if len(data) > MAX_FILE_BYTES:
         raise SettingsError(f"{file}: wanted at most {MAX_FILE_BYTES} bytes, got more")
     try:
-        content = data.decode("utf-8-sig").replace("\r\n", "\n")
+        content = decode(data).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         reason = f"what is no UTF-8 (at line {data[: error.start].count(10) + 1})"
         raise SettingsError(f"{file}: wanted a TOML file, got {reason}") from error

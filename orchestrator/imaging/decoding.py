@@ -59,10 +59,10 @@ def decode_bgr(encoded: bytes, *, max_pixels: int = 50_000_000) -> Bgr:
 
 def unpack_bgr(encoded: bytes, header: Header) -> Bgr:
     """Decode a file whose header was checked; see `decode_bgr`."""
-    name = f"{header.width}x{header.height} picture"
     try:
-        return unpack(encoded, name)
+        return unpack(encoded, header)
     except PictureError:
+        name = f"{header.width}x{header.height} picture"
         check_memory(header.width * header.height, name)  # OpenCV gives no reason for either
         raise
 

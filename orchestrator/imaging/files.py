@@ -16,17 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import PictureError
-from orchestrator.imaging.segments import keep_pixels
+from orchestrator.imaging.headers import Header
+from orchestrator.imaging.orientation import turn_upright
+from orchestrator.imaging.segments import END_OF_JPEG, keep_pixels
 
 Bgr = npt.NDArray[np.uint8]
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
-BASE64_OF = (b"/9j/", b"iVBOR", b"UklGR", b"Qk", b"data:")
+SUFFIXES = {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp"}
+CUT_NOTE = "the end of the file is missing; what is there was read"
+MAX_MISSING = 0.1
+"""Largest share of a JPEG's rows that may be missing at its end."""
+FILLER = 128
+"""The grey with which a decoder fills missing rows."""
+BASE64_OF = (b"/9j/", b"_9j_", b"iVBOR", b"UklGR", b"Qk", b"data:")
 """Prefixes of the base64 text of a JPEG, PNG, WebP or BMP file, bare or as a data URL. No file of
 these formats itself begins so."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
 MAX_NAME_CHARACTERS = 100  # characters of a path in a message
 LINE_BREAKS = b"\r\n"
+FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+MIN_BASE64_CHARACTERS = 64
+"""Shorter texts are file names; the smallest picture file has more characters."""
 
 HEADER_BYTES = {b"\x89PNG": 33, b"\xff\xd8": 20}
 """Prefixes of PNG and JPEG files from OpenCV, and the position of our label in them. The label
@@ -63,8 +73,8 @@ def from_base64(encoded: bytes) -> bytes:
     JSON has no bytes, so clients without a library send base64 text.
 
     Args:
-        encoded: A picture file, or its base64 text. The text may have line breaks, and may begin
-            with `data:image/...;base64,`.
+        encoded: A picture file, or its base64 text, ordinary or safe for URLs. The text may have
+            line breaks, may lack its padding, and may begin with `data:image/...;base64,`.
 
     Raises:
         PictureError: The text is damaged.
@@ -73,8 +83,9 @@ def from_base64(encoded: bytes) -> bytes:
         return encoded
     prefix = DATA_URL.match(encoded)
     text = encoded[prefix.end() :] if prefix else encoded
+    text = text.translate(FROM_URL_SAFE, LINE_BREAKS)
     try:
-        return base64.b64decode(text.translate(None, LINE_BREAKS), validate=True)
+        return base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     except binascii.Error as error:
         raise PictureError(
             f"encoded_image: wanted the base64 text of a picture file, "
@@ -82,29 +93,54 @@ def from_base64(encoded: bytes) -> bytes:
         ) from error
 
 
-def unpack(encoded: bytes, name: str = "picture") -> Bgr:
+def is_base64(text: str) -> bool:
+    """Tell whether a text is a picture file in base64, and not the name of one."""
+    return len(text) >= MIN_BASE64_CHARACTERS and text.encode(errors="replace").startswith(
+        BASE64_OF
+    )
+
+
+def unpack(encoded: bytes, header: Header) -> Bgr:
     """Return the pixels of a picture file.
 
     Args:
         encoded: The file's bytes.
-        name: Name of the picture in an error.
+        header: The file's header. If its end is missing, what is there is decoded.
 
     Returns:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: Some parts of it cost too much, or OpenCV cannot read it.
+        PictureError: Some parts of it cost too much, or OpenCV cannot read it, or too much of it
+            is missing.
     """
     import cv2  # half of a client's size, so it is optional
 
-    file = keep_pixels(encoded, name)
+    name = f"{header.width}x{header.height} picture"
+    file = keep_pixels(encoded, name) + (END_OF_JPEG if header.is_cut else b"")
+    flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
-        bgr = cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
+        bgr = cv2.imdecode(np.frombuffer(file, np.uint8), flags)
     except cv2.error as error:
         raise PictureError(f"encoded_image: damaged {name}") from error
     if bgr is None:
         raise PictureError(f"encoded_image: damaged {name}")
-    return np.asarray(bgr, np.uint8)
+    pixels = np.asarray(bgr, np.uint8)
+    if header.is_cut:
+        _check_missing(pixels, name)
+    return turn_upright(pixels, encoded, header)
+
+
+def _check_missing(bgr: Bgr, name: str) -> None:
+    """Reject a picture of which too many rows are missing; a decoder fills them with grey."""
+    rows = len(bgr)
+    is_filled = (bgr[::-1] == FILLER).all(axis=(1, 2))
+    missing = rows if is_filled.all() else int(is_filled.argmin())
+    if missing > MAX_MISSING * rows:
+        raise PictureError(
+            f"encoded_image: damaged {name}: wanted at most {MAX_MISSING:.0%} of the rows missing, "
+            f"got {missing} of {rows}"
+        )
 
 
 def mark(picture: bytes, kind: bytes = DRAWING) -> bytes:

@@ -14,9 +14,9 @@ import numpy as np
 
 from orchestrator.errors import PictureError
 from orchestrator.host.distribution import needs_told
-from orchestrator.imaging.headers import Header, find_segment
+from orchestrator.imaging.headers import EXIF, EXIF_NAME, Header, find_segment
 from orchestrator.imaging.orientation import read_orientation
-from orchestrator.imaging.segments import JPEG, keep_pixels
+from orchestrator.imaging.segments import END_OF_JPEG, JPEG, keep_pixels
 
 FRAMES = (0xC0, 0xC1, 0xC2)
 """JPEG markers of the frames that are decoded: baseline, extended and progressive."""
@@ -29,7 +29,6 @@ ADOBE = 0xEE
 """JPEG marker of Adobe's segment, APP14."""
 TRANSFORM = 13
 """Position of the colour transform in Adobe's segment; 0 means none, so the components are RGB."""
-END = b"\xff\xd9"
 START, LAST = slice(64), slice(-64, None)
 LAST_PIXELS = {
     1: (-1, LAST), 2: (-1, START), 3: (0, START), 4: (0, LAST),
@@ -103,8 +102,11 @@ class JpegDecoder:
 
 def _is_ordinary(encoded: bytes) -> bool:
     """Tell whether a file is a complete JPEG of an ordinary kind."""
-    if not encoded.startswith(JPEG) or not encoded.endswith(END):
+    if not encoded.startswith(JPEG) or not encoded.endswith(END_OF_JPEG):
         return False
+    first = find_segment(encoded, EXIF)
+    if first and not encoded.startswith(EXIF_NAME, first + 2):
+        return False  # EXIF data behind XMP, of which nvImageCodec may know nothing
     frame = next(filter(None, (find_segment(encoded, marker) for marker in FRAMES)), 0)
     fields = encoded[frame : frame + 17]  # length, bits, height, width, components: 3 bytes each
     if not frame or len(fields) < 11 or fields[2] != BITS or fields[7] not in COMPONENTS:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from orchestrator.errors import PictureError
 from orchestrator.imaging.foreign_formats import foreign_format_of
-from orchestrator.imaging.segments import FRAMES, JPEG, MAX_SCANS, PNG, SEQUENTIAL
+from orchestrator.imaging.segments import END_OF_JPEG, FRAMES, JPEG, MAX_SCANS, PNG, SEQUENTIAL
 
 MAX_PARTS = 1000
 """Largest number of JPEG segments or PNG chunks before the pixels; cameras write about 20."""
@@ -22,12 +22,16 @@ ALONE = {0x01, *range(0xD0, 0xD9)}
 """JPEG markers without a segment: TEM, RST0 to RST7, SOI."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
 EXIF = 0xE1
-"""Marker of the segment with EXIF data, APP1."""
+"""Marker of the segment with EXIF data, APP1; that with XMP has the same."""
+EXIF_NAME = b"Exif\0\0"
+"""First bytes of a segment with EXIF data."""
 MARKER = re.compile(rb"\xff([^\x00\xff])")
 MAX_FILL = 1024
 """Largest number of bytes between two segments of a JPEG."""
 ANIMATION = 0x02
 """Flag for an animation in a WebP file's VP8X chunk."""
+RIFF_HEAD = 12
+"""Bytes of a WebP file before its first chunk."""
 OLD_BMP = 12
 """Size of the header of an OS/2 BMP file, which stores each side in two bytes."""
 
@@ -55,8 +59,9 @@ class Header:
             is progressive, or whose components come one after the other.
         kept_bytes: Memory for each pixel that the decoder keeps between such scans.
         speed: Pixels that a free core unpacks in a second, in one pass.
-        exif_at: Position of the first segment that may hold EXIF data, or of the chunk from which
-            on it may follow; 0 for none.
+        exif_at: Position of the segment or chunk with EXIF data, or of the chunk of a PNG from
+            which on it may follow; 0 for none.
+        is_cut: A JPEG whose end is missing: a broken transfer, or a camera that writes none.
     """
 
     width: int
@@ -66,6 +71,7 @@ class Header:
     kept_bytes: int = 0
     speed: float = JPEG_SPEED
     exif_at: int = field(default=0, compare=False)
+    is_cut: bool = field(default=False, compare=False)
 
     @property
     def decoding_s(self) -> float:
@@ -141,14 +147,15 @@ def _read_jpeg(file: bytes) -> Header | None:
 
     Pixels never look like the start of a scan; other segments seldom do.
     """
-    frame, exif, is_one_scan = 0, 0, False
+    frame, exif, is_one_scan, is_cut = 0, 0, False, False
     for marker, at in _segments(file):
         if marker == START_OF_SCAN:
+            is_cut = file.rfind(END_OF_JPEG, at) < 0
             is_one_scan = is_one_scan and file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
             break
         if not frame and marker in FRAMES:
             frame, is_one_scan = at, marker in SEQUENTIAL
-        if not exif and marker == EXIF:
+        if not exif and marker == EXIF and file.startswith(EXIF_NAME, at + 2):
             exif = at
     else:
         is_one_scan = False
@@ -158,10 +165,10 @@ def _read_jpeg(file: bytes) -> Header | None:
     width = int.from_bytes(file[frame + 5 : frame + 7], "big")
     components = int.from_bytes(file[frame + 7 : frame + 8], "big")
     if is_one_scan:
-        return Header(width, height, exif_at=exif)
+        return Header(width, height, exif_at=exif, is_cut=is_cut)
     scans = min(max(1, file.count(b"\xff\xda", frame)), MAX_SCANS)
     kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
-    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif)
+    return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif, is_cut=is_cut)
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
@@ -208,7 +215,9 @@ def _read_webp(file: bytes) -> Header | None:
         both = low | high << 32  # sides of three bytes, stored minus one
         width, height = (both & 0xFFFFFF) + 1, (both >> 24) + 1
         is_animated = bool(flags & ANIMATION)
-        return Header(width, height, is_animated=is_animated, speed=WEBP_SPEED)
+        return Header(
+            width, height, is_animated=is_animated, speed=WEBP_SPEED, exif_at=_exif_of_webp(file)
+        )
     if kind == b"VP8L":
         (bits,) = _unpack("<I", file, 21)
         return Header((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, speed=WEBP_SPEED)
@@ -216,6 +225,19 @@ def _read_webp(file: bytes) -> Header | None:
         width, height = _unpack("<HH", file, 26)
         return Header(width & 0x3FFF, height & 0x3FFF, speed=WEBP_SPEED)
     return None
+
+
+def _exif_of_webp(file: bytes) -> int:
+    """Return the position of the chunk with EXIF data, which follows the pixels; 0 for none."""
+    at = RIFF_HEAD
+    for _ in range(MAX_PARTS):
+        kind, size = file[at : at + 4], int.from_bytes(file[at + 4 : at + 8], "little")
+        if kind == b"EXIF":
+            return at
+        at += 8 + size + size % 2
+        if at >= len(file):
+            break
+    return 0
 
 
 def _read_bmp(file: bytes) -> Header | None:

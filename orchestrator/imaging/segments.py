@@ -20,6 +20,8 @@ DRAWN = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"eXIf", b"IEND"}
 MAX_CHUNKS = 50_000
 """Largest number of chunks of a PNG; its pixels usually come in chunks of 8 kB or more."""
 JPEG = b"\xff\xd8\xff"
+END_OF_JPEG = b"\xff\xd9"
+"""The last bytes of a JPEG; they never occur among its pixels."""
 MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 """A marker of a JPEG, outside its pixels or between them."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 from starlette.responses import Response
 from starlette.routing import Match, Route
@@ -45,6 +45,8 @@ from plate_cameras.store.writing.live_tables import StateAges
 
 KIND = "control room"
 """Kind of these requests in metrics and in the audit log."""
+CURSOR = "cursor"
+"""Name of a page's place, in queries and in answers."""
 CHECK_S = 5.0
 """How often a stream checks its caller's rights: sessions end, and groups change. An answer that
 took longer is checked, too."""
@@ -79,6 +81,16 @@ class ControlRoom:
 
     def __post_init__(self) -> None:
         self.threads = StoreThreads(self.store)
+
+
+class PagedResponse(Response):
+    """An answer that may have a further page.
+
+    Attributes:
+        cursor: Its cursor; empty after the last page.
+    """
+
+    cursor: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,7 +182,16 @@ async def _handle(route: RoomRoute, request: RoomRequest) -> Response:
     is_late = route.method == "GET" and steady_s() - begun_s >= CHECK_S
     if is_late and not await request.is_current():
         raise _changed_rights()
+    if isinstance(response, PagedResponse) and response.cursor:
+        response.headers["link"] = f'<{_next_page(request, response.cursor)}>; rel="next"'
     return response
+
+
+def _next_page(request: RoomRequest, cursor: str) -> str:
+    """Return the next page's URL, relative to that of the request: a proxy may have changed it."""
+    query = request.request.http.query_params.multi_items()
+    kept = [(name, value) for name, value in query if name != CURSOR]
+    return f"?{urlencode([*kept, (CURSOR, cursor)])}"
 
 
 def _changed_rights() -> Unauthenticated:

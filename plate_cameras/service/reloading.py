@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.host.disk_files import stamp_of
+from orchestrator.host.text_lines import decode
 from orchestrator.host.toml_files import tomllib
 from orchestrator.host.toml_lines import find_line
 from plate_cameras.background_tasks import describe
@@ -84,7 +85,7 @@ def locate(file: Path, error: PlateError) -> PlateError:
         return error
     table, name = f"{owner[1]}s", owner[2]
     try:
-        content = file.read_text(encoding="utf-8-sig")
+        content = decode(file.read_bytes())
         names = [one["name"] for one in tomllib.loads(content)[table]]
         line = find_line(content, (table, names.index(name)))
     except (OSError, ValueError, LookupError, TypeError):  # it was changed meanwhile

@@ -349,6 +349,38 @@ class TestFiles:
         assert (failed["error"], failed["plates"]) == ("wanted a picture, got junk", "")
         assert (none["picture"], none["plates"], none["text"]) == ("photos/1.jpg", "0", "")
 
+    @pytest.mark.parametrize("option", ["--csv", "--excel", "--jsonl"])
+    def test_standard_output_has_what_a_file_would_have(
+        self, run, tmp_path, capfd, option: str
+    ) -> None:
+        assert run(STREET, option, "-").stdout == ""
+        printed = capfd.readouterr().out
+        run(STREET, option, "results")
+        assert printed == (tmp_path / "results").read_text()
+        assert "A001AA77" in printed
+        assert not (tmp_path / "-").exists()
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            pytest.param(("--csv", "-", "--json"), id="two kinds"),
+            pytest.param(("--csv", "-", "--resume"), id="to go on"),
+            pytest.param(("--parquet", "-"), id="Parquet"),
+        ],
+    )
+    def test_standard_output_holds_one_kind_of_text(self, run, options: tuple[str, ...]) -> None:
+        done = run(STREET, *options)
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert "wanted" in done.stderr
+
+    def test_a_picture_that_lacks_its_end_has_a_note(self, run, tmp_path) -> None:
+        (tmp_path / "cut.jpg").write_bytes(STREET.read_bytes()[:-2])
+        done = run("cut.jpg", "--json")
+        note = "the end of the file is missing; what is there was read"
+        assert json.loads(done.stdout)["note"] == note
+        assert f"cut.jpg: {note}" in done.stderr
+        assert "note" not in json.loads(run(STREET, "--json").stdout)
+
     def test_parquet_has_the_same_rows(self, run, photos, tmp_path) -> None:
         parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
         run("photos", "--parquet", "out.parquet")

@@ -31,7 +31,7 @@ from orchestrator import (
     ServerError,
 )
 from orchestrator.client.aio_http import as_python_errors
-from orchestrator.client.error_mapping import parse_retry_after, translate_errors
+from orchestrator.client.error_mapping import RejectedError, parse_retry_after, translate_errors
 from orchestrator.errors import ModelError, ParameterError, PictureError
 from orchestrator.host.retry import Retries
 from orchestrator.imaging.decoding import decode
@@ -345,3 +345,21 @@ def test_retry_after_is_parsed(text: str | None, seconds: float | None) -> None:
 def test_a_date_is_the_time_until_then() -> None:
     moment = datetime.now(timezone.utc) + timedelta(seconds=100)
     assert 90 < parse_retry_after(format_datetime(moment, usegmt=True)) <= 100
+
+
+@pytest.mark.parametrize("status", ["404", "405"])
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        pytest.param("http://a:8000/v1/recognize", "try http://a:8000", id="an address of REST"),
+        pytest.param("a:8000/docs/", "try a:8000", id="without a scheme"),
+        pytest.param("https://a/prefix", "try https://a", id="a proxy's prefix"),
+        pytest.param("http://a:8000/", "", id="no path"),
+        pytest.param("a:8000", "", id="no scheme and no path"),
+    ],
+)
+def test_a_path_in_the_url_is_named_where_nothing_is_there(status, url: str, hint: str) -> None:
+    with pytest.raises(PlateError) as failure, translate_errors(url, 1.0):
+        raise RejectedError("no such path", status, ErrorResponse(int(status)))
+    assert str(failure.value).endswith(hint or "no such path")
+    assert ("The URL has the path" in str(failure.value)) is bool(hint)

@@ -2,6 +2,7 @@
 
 import io
 import os
+from base64 import b64encode, encodebytes, urlsafe_b64encode
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.imaging.heic_files import heic_of
 from tests.samples import STREET
 
 FILE = b"the bytes of a file"
+B64 = b64encode(STREET.read_bytes())
 BGR = np.array([[[1, 2, 3], [4, 5, 6]]], np.uint8)
 """A picture of one row, BGR: two pixels, left and right."""
 LEFT_RED = Image.fromarray(np.array([[[200, 0, 0], [0, 0, 100]]], np.uint8))
@@ -30,6 +32,13 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_path_is_read(path: Path) -> None:
     assert load_picture(path) == load_picture(str(path)) == FILE
+
+
+@pytest.mark.parametrize("write", [b64encode, encodebytes, urlsafe_b64encode])
+@pytest.mark.parametrize("head", ["", "data:image/jpeg;base64,"])
+def test_base64_text_is_the_file(write, head: str) -> None:
+    file = STREET.read_bytes()
+    assert load_picture(head + write(file).decode()) == file
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
@@ -115,6 +124,12 @@ def closed(file: io.IOBase) -> io.IOBase:
         pytest.param("gone.jpg", "^gone.jpg: cannot be read: No such file", id="gone"),
         pytest.param("", "^'': cannot be read:", id="empty-path"),
         pytest.param("a\0b", "cannot be read: embedded null", id="null"),
+        pytest.param(
+            "https://me:pw@cam/a.jpg", "got the URL https://cam/a.jpg; fetch it first", id="URL"
+        ),
+        pytest.param("s3://photos/a.jpg", "got the URL s3://photos/a.jpg; fetch", id="storage"),
+        pytest.param("/9j/car.jpg", "/9j/car.jpg: cannot be read: No such", id="short"),
+        pytest.param(B64.decode()[:90] + "*", "wanted the base64 text of a picture", id="damaged"),
         pytest.param("x" * 9999, r"^x{100}\.\.\.: cannot be read: .*too long", id="base64"),
         pytest.param("/", "^/: cannot be read: Is a directory", id="folder"),
         pytest.param(os.devnull, "^/dev/null: wanted a JPEG.*got no bytes", id="empty-file"),

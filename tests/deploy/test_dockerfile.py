@@ -55,7 +55,12 @@ def test_the_images_are_of_this_version() -> None:
 
 
 def test_files_and_pages_name_the_images_of_this_version() -> None:
-    files = [PROJECT / "Dockerfile", *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("deploy/**/*.*")]
+    files = [
+        PROJECT / "Dockerfile",
+        *PROJECT.glob("README*.md"),
+        *PROJECT.glob("docs/**/*.md"),
+        *PROJECT.glob("deploy/**/*.*"),
+    ]
     texts = [file.read_text() for file in files if file.suffix in {"", ".md", ".py", ".yaml"}]
     told = TAG.findall("\n".join(texts))
     assert len(told) > 20

@@ -1,6 +1,7 @@
 import pytest
 
-from orchestrator.formats.transliteration import native_text, to_cyrillic, to_latin
+from orchestrator.formats.transliteration import to_cyrillic, to_latin
+from orchestrator.plates import native_text
 
 ALL = "ABEKMHOPCTYX"
 

@@ -8,6 +8,7 @@ from PIL import Image
 from orchestrator.errors import PictureError
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64, read_file, unpack
+from orchestrator.imaging.headers import Header, check_file
 
 
 def encoded(encoding: str, **options: object) -> bytes:
@@ -32,6 +33,15 @@ def test_lines_of_base64_are_joined(line_break: bytes) -> None:
     lines = base64.encodebytes(FILE).replace(b"\n", line_break)
     assert lines.count(line_break) > 1
     assert from_base64(lines) == FILE
+
+
+def test_base64_may_be_safe_for_urls_and_lack_its_padding() -> None:
+    file = FILE + b"\xff\xfe\xfd\xfb"
+    text = base64.urlsafe_b64encode(file)
+    assert b"_" in text
+    assert text.endswith(b"=")
+    assert from_base64(text.rstrip(b"=")) == file
+    assert from_base64(base64.urlsafe_b64encode(b"\xff\xd8\xff\xe0")) == b"\xff\xd8\xff\xe0"
 
 
 def test_a_data_url_becomes_the_file() -> None:
@@ -62,7 +72,7 @@ def test_pixels_are_bgr_and_turned_as_exif_says() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was turned: show it rotated by 90 degrees
     file = encoded("JPEG", exif=exif)
-    pixels = unpack(file)
+    pixels = unpack(file, check_file(file, 600))
     assert pixels.shape == (30, 20, 3)
     assert np.allclose(pixels[10, 10], (0, 0, 200), atol=4)
     assert np.array_equal(pixels, decode(file).numpy())
@@ -70,8 +80,46 @@ def test_pixels_are_bgr_and_turned_as_exif_says() -> None:
 
 @pytest.mark.parametrize("junk", [b"", b"junk", encoded("PNG")[:40]])
 def test_a_damaged_file_is_refused(junk: bytes) -> None:
-    with pytest.raises(PictureError, match="damaged street"):
-        unpack(junk, "street")
+    with pytest.raises(PictureError, match="damaged 30x20 picture"):
+        unpack(junk, Header(30, 20))
+
+
+PROGRESSIVE = {"progressive": True, "quality": 90}
+NOISE = np.random.default_rng(5).integers(0, 255, (320, 240, 3), np.uint8)
+
+
+def jpeg_of(noise: np.ndarray, **options) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(noise).save(file, "JPEG", **options)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3, 200, 0.05])
+@pytest.mark.parametrize(
+    ("noise", "options"),
+    [
+        pytest.param(NOISE, {}, id="baseline"),
+        pytest.param(NOISE, PROGRESSIVE, id="progressive"),
+        pytest.param(NOISE, {"restart_marker_rows": 1}, id="with restarts"),
+        pytest.param(NOISE[..., 0], {}, id="grey"),
+    ],
+)
+@pytest.mark.parametrize("padding", [b"", bytes(100)])
+def test_a_jpeg_that_lacks_only_its_end_is_decoded(noise, options, lost, padding) -> None:
+    whole = jpeg_of(noise, **options)
+    cut = whole[: -(lost if lost >= 1 else int(lost * len(whole)))] + padding
+    header = check_file(cut, NOISE.size)
+    assert (header.is_cut, check_file(whole, NOISE.size).is_cut) == (True, False)
+    read = unpack(cut, header)[:256] if options is not PROGRESSIVE else unpack(cut, header)[:32]
+    same = np.abs(read.astype(int) - unpack(whole, check_file(whole, NOISE.size))[: len(read)])
+    assert np.median(same) <= (0 if options is not PROGRESSIVE else 40)
+
+
+def test_a_jpeg_that_lacks_much_is_refused() -> None:
+    whole = jpeg_of(NOISE)
+    half = whole[: len(whole) // 2]
+    with pytest.raises(PictureError, match=r"at most 10% of the rows missing, got 1\d\d of 320"):
+        unpack(half, check_file(half, NOISE.size))
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:

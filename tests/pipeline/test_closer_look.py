@@ -65,7 +65,7 @@ def test_each_unsure_plate_of_a_picture_is_found_again() -> None:
     infer.logits = (*[UNSURE] * 6, *[SURE] * 3)
     plates = recognize(picture(), infer, formats=LONG_ONLY)
     assert infer.nets == [(480, 640), (288, 288), (288, 288)]
-    assert plates.texts == ["", "A124BC"]
+    assert [plate.text for plate in plates] == ["", "A124BC"]
 
 
 def test_a_picture_gets_no_more_than_so_many_closer_looks() -> None:

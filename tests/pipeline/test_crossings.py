@@ -88,7 +88,7 @@ def networks() -> Networks:
         pytest.param(lambda: render(20), 1, 0, id="20 plates"),
         pytest.param(turned, 2, 8, id="second pass"),
         pytest.param(large, 1, 0, id="two tiles"),
-        pytest.param(far, 8, 16, id="closer look"),
+        pytest.param(far, 8, 18, id="closer look"),
     ],
 )
 def test_a_picture_crosses_seldom(

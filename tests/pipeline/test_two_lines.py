@@ -83,7 +83,8 @@ def test_corners_of_wide_boxes_alone_need_no_reader() -> None:
 def test_a_text_of_the_other_number_of_lines_is_no_plate() -> None:
     texts = ("123ABC", "123ABC", *["A001AA"] * 3)
     infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), texts)
-    assert recognize(picture(), infer, formats=BOTH).texts == ["", ""]
+    plates = recognize(picture(), infer, formats=BOTH)
+    assert [plate.text for plate in plates] == ["", ""]
 
 
 def test_where_every_plate_has_two_lines_a_square_box_is_read_so_however_badly() -> None:

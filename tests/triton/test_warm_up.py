@@ -15,7 +15,7 @@ from orchestrator.triton.warm_up import warm_up
 def test_every_step_of_the_pipeline_is_taken() -> None:
     plates = warm_up(Settings(detection_threshold=1.0), russian(), read_canary(None).file)
     assert [len(plate.corners) for plate in plates] == [4, 4]
-    assert plates.texts == ["", ""]
+    assert [plate.text for plate in plates] == ["", ""]
     first, square = plates
     assert first.corners != square.corners
 

@@ -103,7 +103,7 @@ def draw_large() -> Picture:
 
 def draw_turned() -> Picture:
     """Return a picture whose plates are tilted, so that they are cut again along their edges."""
-    turn = cv2.getRotationMatrix2D((640, 480), 20, 1)
+    turn = cv2.getRotationMatrix2D((640, 480), 22, 1)
     bgr = cv2.warpAffine(render(4).bgr, turn, (1280, 960), borderMode=cv2.BORDER_REFLECT)
     return encode("turned", np.asarray(bgr, np.uint8))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.settings import Settings
-from workshop.evaluation.reading import Confusion
+from workshop.evaluation.reading import Confusion, LetterCount
 from workshop.evaluation.scores import Coverage, ScoreBin
 from workshop.evaluation.yolo_labels import Box
 
@@ -63,6 +63,7 @@ class Characters:
     too_short: int
     too_long: int
     confusions: tuple[Confusion, ...]
+    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,7 @@ class ReadingResult:
         coverage: The effect of the text threshold on found plates.
         calibration: The calibration of the scores of found plates.
         verdicts: The verdicts of all labelled plates, of any type.
-        by_format: The rate of read plates by format, among all readable plates whose labels name a
-            format, including missed ones.
+        by_format: The rate of read plates by format, of all readable plates that are labelled so.
     """
 
     pictures: int
@@ -212,6 +212,7 @@ class ConditionsResult:
         by_width_px: The curve by width of the plate in the scaled picture.
         by_turn_deg: The curve by rotation of the picture, anticlockwise.
         by_smear_px: The curve by length of the smear, in pixels of the picture.
+        letters: What the letters were read as under all conditions of the table together.
     """
 
     each: tuple[ConditionResult, ...]
@@ -219,6 +220,7 @@ class ConditionsResult:
     by_width_px: tuple[RatePoint, ...]
     by_turn_deg: tuple[RatePoint, ...]
     by_smear_px: tuple[RatePoint, ...]
+    letters: tuple[LetterCount, ...] = ()
 
 
 @dataclass(frozen=True)

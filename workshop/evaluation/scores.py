@@ -11,6 +11,8 @@ import numpy as np
 
 from workshop.reporting.comparison import ratio
 
+SURE = 0.9
+"""Score from which a text counts as sure. About 90 % of the texts with this score are right."""
 Scored = tuple[float, bool]
 """The score of a reading, and true when the reading is right."""
 

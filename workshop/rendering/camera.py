@@ -179,7 +179,7 @@ def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = 
     """
     light = picture.astype(np.float32)
     is_night = rng.random() < NIGHTS
-    light = _darken(rng, light) if is_night else _expose(rng, light)
+    light = darken(rng, light) if is_night else _expose(rng, light)
     light = _blur(rng, light, width_px or light.shape[1])
     if is_night:
         light = light + rng.normal(0, rng.uniform(2, 11), light.shape).astype(np.float32)
@@ -216,7 +216,7 @@ def _expose(rng: np.random.Generator, light: Light) -> Light:
     return exposed
 
 
-def _darken(rng: np.random.Generator, light: Light) -> Light:
+def darken(rng: np.random.Generator, light: Light) -> Light:
     """Darken a picture like a night without lamps; dark tones lose the most."""
     return (
         255
@@ -232,13 +232,13 @@ def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
         sigma = float(rng.uniform(0.3, 0.45 + width / 240))
         light = cv2.GaussianBlur(light, (0, 0), sigma).astype(np.float32)
     if 0.4 < kind < 0.7:
-        light = _move(rng, light, 2 + int(rng.random() ** 2 * width / 9))
+        light = smear(rng, light, 2 + int(rng.random() ** 2 * width / 9))
     if rng.random() < SMEARED:
-        light = _move(rng, light, max(2, round(rng.uniform(*SMEARS) * width / SURROUNDED)))
+        light = smear(rng, light, max(2, round(rng.uniform(*SMEARS) * width / SURROUNDED)))
     return light
 
 
-def _move(rng: np.random.Generator, light: Light, length: int) -> Light:
+def smear(rng: np.random.Generator, light: Light, length: int) -> Light:
     """Add the motion blur of a mostly horizontal motion; length in pixels."""
     angle = float(rng.normal(0, 6) if rng.random() < 0.7 else rng.uniform(0, 180))
     return cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)

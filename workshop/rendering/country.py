@@ -92,6 +92,12 @@ class Country:
             plate_format.name for plate_format in self.formats.format if plate_format.share
         )
 
+    @property
+    def two_lined(self) -> tuple[str, ...]:
+        """Names of those of the drawn formats that have two lines."""
+        layouts = {name: find_format(self.formats, name).layouts for name in self.drawn}
+        return tuple(name for name, those in layouts.items() if lines_of(those[0]) == 2)
+
     def random_plate(
         self,
         rng: np.random.Generator,

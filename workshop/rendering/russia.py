@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.formats.plate_formats import BREAK, lines_of
-from orchestrator.formats.transliteration import CYRILLIC, LATIN
+from orchestrator.plates import CYRILLIC, LATIN
 from workshop.rendering import painting
 from workshop.rendering.country import FlatPlate
 from workshop.rendering.glyphs import glyph_mask
@@ -90,12 +90,17 @@ def _draw_long(field: Field, style: Style, look: Look, number: str, code: str) -
     border_mm = BORDER_MM[max(2, len(code))]
     if look.code_paper:
         field.fill(border_mm, 4, 516, 108, colour=look.code_paper)
-    draw_row(field, style, number, Row(34, border_mm - 12, 94, 76))
+    draw_row(field, style, number, row_of_number(len(code)))
     middle_mm = (border_mm + 490) / 2 + style.shift_mm / 2
     draw_code(field, code, middle_mm, 70, 58)
     draw_country(field, middle_mm, 98, 20, flag=look.has_flag and style.flag)
     if style.frame:
         field.rectangle(border_mm, 4, border_mm, 108)
+
+
+def row_of_number(digits: int) -> Row:
+    """Return the place of the number on a plate of one line, by the digits of the region code."""
+    return Row(34, BORDER_MM[max(2, digits)] - 12, 94, 76)
 
 
 def _draw_american(field: Field, style: Style, look: Look, number: str, code: str) -> None:

@@ -77,6 +77,14 @@ class Row:
 
 def draw_row(field: Field, style: Style, text: str, row: Row) -> None:
     """Paint digits and letters on one baseline, in the middle of the line's room."""
+    for char, (left, right) in zip(text, places_in_row(style, text, row), strict=True):
+        height = row.tall if char.isdigit() else row.tall * LETTER
+        room_mm = right - left
+        field.character(char, left + room_mm / 2, row.bottom, height, room_mm=0.97 * room_mm)
+
+
+def places_in_row(style: Style, text: str, row: Row) -> list[tuple[float, float]]:
+    """Return the left and the right edge of each character's room, mm."""
     scale = row.tall / 76
     pitch = [(54.0 if char.isdigit() else 50.0) * scale for char in text]
     gaps = [8.0 * scale * (char.isdigit() != two.isdigit()) for char, two in pairwise(text)]
@@ -85,11 +93,11 @@ def draw_row(field: Field, style: Style, text: str, row: Row) -> None:
     factor *= style.spread
     used = (sum(pitch) + sum(gaps)) * factor
     x_mm = row.left + (room - used) / 2 + style.shift_mm * scale
-    for char, advance, gap in zip(text, pitch, [*gaps, 0.0], strict=True):
-        height = row.tall if char.isdigit() else row.tall * LETTER
-        room_mm = advance * factor
-        field.character(char, x_mm + room_mm / 2, row.bottom, height, room_mm=0.97 * room_mm)
+    places = []
+    for advance, gap in zip(pitch, [*gaps, 0.0], strict=True):
+        places.append((x_mm, x_mm + advance * factor))
         x_mm += (advance + gap) * factor
+    return places
 
 
 def draw_code(field: Field, code: str, centre_mm: float, bottom_mm: float, tall_mm: float) -> None:

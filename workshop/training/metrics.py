@@ -28,7 +28,7 @@ class ReaderRow:
         step: Number of steps made.
         loss: Mean loss of the steps since the last checkpoint; None at the start.
         rate: Learning rate of the last step; None at the start.
-        set: `rendered` or `held out`.
+        set: Name of the set: `rendered`, `held out`, or that of a blind set.
         plates: Number of plates in the set.
         raw_accuracy: Share of the plates that the current weights read exactly.
         averaged_accuracy: Share of the plates that the averaged weights, which are shipped, read

@@ -106,7 +106,7 @@ def render_inputs(count: int, seed: int, country: Country | None = None) -> list
 def render_crops(count: int, seed: int, formats: Path, weights: Path) -> list[Input]:
     """Render plates as the reader sees them, straightened by STN: float32 (1, 3, 24, 94)."""
     batch = make_batch(RenderedPlates(formats), count, seed, workers=0)
-    straight, _ = load(RECTIFIER, weights)(to_input(batch.crops))
+    straight, _ = load(RECTIFIER, weights)(to_input(torch.from_numpy(batch.crops)))
     return [crop.numpy() for crop in straight.split(1)]
 
 

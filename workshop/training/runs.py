@@ -16,7 +16,6 @@ from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import read_formats
 from orchestrator.host.toml_files import read_table, to_toml
-from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, list_sums
 
@@ -24,11 +23,11 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
-FREE = {"formats", "training.workers"}
+FREE = {"formats", "training.workers", "training.means"}
 """Settings that may differ when a run is resumed.
 
 The path of the plate formats may differ, since their content is compared instead. The number of
-processes that make the samples does not change the samples.
+processes that make the samples does not change the samples. Means are made after the last step.
 """
 
 
@@ -160,9 +159,8 @@ def complete(folder: Path) -> None:
 
 def _copy_quantized(name: str, folder: Path) -> None:
     """Copy the 8-bit form of one of the project's networks, if the folder does not have it."""
-    file = quantized.file_of(name, WEIGHTS)
-    for own in (file, file.with_suffix(".bin")):
-        if own.exists() and not (folder / own.name).exists():
+    for own in sorted(WEIGHTS.glob(f"{name}.int8.*")):
+        if not (folder / own.name).exists():
             shutil.copyfile(own, folder / own.name)
             log.info("copied %s with it", own.name)
 
@@ -171,6 +169,22 @@ def _is_copy(path: Path) -> bool:
     """Tell whether a run's file of weights equals the project's own."""
     own = WEIGHTS / path.name
     return own.exists() and path.exists() and filecmp.cmp(path, own, shallow=False)
+
+
+class Stopwatch:
+    """Counts the seconds of a run.
+
+    Attributes:
+        before_s: Seconds of the run before its checkpoint, if it is resumed.
+    """
+
+    def __init__(self) -> None:
+        self.before_s = 0.0
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return self.before_s + time.monotonic() - self._began
 
 
 class Progress:
@@ -188,17 +202,29 @@ class Progress:
         self._began = self._told = time.monotonic()
         self._losses: list[float] = []
 
-    def log(self, step: int, loss: float) -> None:
-        """Count one step; at intervals, log the mean loss, the time per step and the time left."""
+    def plan(self, steps: int) -> None:
+        """Set the number of steps of the whole run anew."""
+        self._steps = steps
+
+    def log(self, step: int, loss: float, left_s: float | None = None) -> None:
+        """Count one step; at intervals, log the mean loss, the time per step and the time left.
+
+        Args:
+            step: Number of steps made.
+            loss: Loss of the last one.
+            left_s: Seconds that are left of a run that ends by the clock; None: it ends by steps.
+        """
         self._losses.append(loss)
         now = time.monotonic()
-        if now - self._told < self._every_s and step < self._steps:
+        is_last = step >= self._steps if left_s is None else left_s <= 0
+        if now - self._told < self._every_s and not is_last:
             return
         pace_s = (now - self._began) / (step - self._done)
         log.info(
-            "step %d of %d, loss %.3f, %.2f s a step, %s left",
-            step, self._steps, sum(self._losses) / len(self._losses), pace_s,
-            format_duration((self._steps - step) * pace_s),
+            "step %s, loss %.3f, %.2f s a step, %s left",
+            f"{step} of {self._steps}" if left_s is None else step,
+            sum(self._losses) / len(self._losses), pace_s,
+            format_duration((self._steps - step) * pace_s if left_s is None else max(0, left_s)),
         )  # fmt: skip
         self._losses.clear()
         self._told = now

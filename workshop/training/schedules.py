@@ -17,6 +17,7 @@ Rate = Annotated[float, typer.Option(min=1e-9, max=1)]
 Count = Annotated[int, typer.Option(min=1, max=MAX_COUNT)]
 CountOrNone = Annotated[int, typer.Option(min=0, max=MAX_COUNT)]
 Batch = Annotated[int, typer.Option(min=1, max=65536)]
+Minutes = Annotated[float | None, typer.Option(min=0.001, max=100_000)]
 Seed = Annotated[int, typer.Option(min=0, max=2**31)]
 """Types of the settings of a recipe, with their ranges; `check_ranges` checks them."""
 
@@ -25,8 +26,18 @@ def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) 
     """Return the rate at a step: a linear rise to the peak, then a cosine down to `low * peak`."""
     if step < warm_up:
         return peak * (step + 1) / warm_up
-    part = min(1.0, (step - warm_up) / max(1, steps - warm_up))
-    return peak * (low + (1 - low) * (1 + math.cos(math.pi * part)) / 2)
+    part = (step - warm_up) / max(1, steps - warm_up)
+    return peak * fall(part, low)
+
+
+def fall(done: float, low: float = 0.01) -> float:
+    """Return the cosine from 1 to `low` when a share of its length is done."""
+    return low + (1 - low) * (1 + math.cos(math.pi * min(1.0, done))) / 2
+
+
+def anneal(done: float, step: int, warm_up: int, peak: float) -> float:
+    """Return the rate when a share of a run is done: a rise by steps, a cosine by that share."""
+    return min(1.0, (step + 1) / max(1, warm_up)) * peak * fall(done)
 
 
 def stretch_at(at: int, extended: Sequence[int], end: int) -> tuple[int, int]:

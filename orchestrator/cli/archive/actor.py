@@ -191,7 +191,7 @@ def _sum_up(partition: Partition, finished: Sequence[FinishedPicture]) -> Partit
         partition.name,
         pictures=len(entries),
         plates=sum(len(entry.plates) for entry in entries),
-        read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
+        read=sum(len(entry.plates.texts) for entry in entries),
         failed=len(failed),
         earlier=len(partition.pictures) - len(entries),
         messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MAX_REPORTED]],

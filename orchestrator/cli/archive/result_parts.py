@@ -165,7 +165,7 @@ def _schema(pyarrow: Any) -> Any:
     kinds = {
         **dict.fromkeys((*COLUMNS, *MORE), pyarrow.string()),
         **dict.fromkeys(WHOLE, pyarrow.int32()),
-        **dict.fromkeys(NUMBERS, pyarrow.float32()),
+        **dict.fromkeys(NUMBERS, pyarrow.float64()),
         "bytes": pyarrow.int64(),
     }
     return pyarrow.schema([(name, kinds[name]) for name in (*COLUMNS, *MORE)])

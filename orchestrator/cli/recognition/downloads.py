@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import re
+import ssl
 import time
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,6 +26,7 @@ REDIRECTS = 5
 PIECE_BYTES = 1 << 16
 CONNECTIONS = 64
 OK = 200
+AUTHORITIES = "SSL_CERT_FILE may name a file with its authority"
 
 
 def is_url(name: str) -> bool:
@@ -31,8 +35,28 @@ def is_url(name: str) -> bool:
 
 
 def picture_at(url: str, reach: AddressPolicy) -> Source:
-    """Return the picture at a URL; it is downloaded when it is read."""
-    return Source(url, Path(_file_name(url)), partial(fetch, url, reach))
+    """Return the picture at a URL; it is downloaded when it is read.
+
+    A user and password in the URL are sent, and stand in no result and no message.
+    """
+    shown, _ = split_credentials(url)
+    return Source(shown, Path(_file_name(shown)), partial(fetch, url, reach))
+
+
+def split_credentials(url: str) -> tuple[str, dict[str, str]]:
+    """Return a URL without its user and password, and the header that sends them; empty for none.
+
+    A redirect to another host does not get the header.
+    """
+    scheme, _, rest = url.partition("://")
+    host = re.split("[/?#]", rest, maxsplit=1)[0]
+    user, at, _ = host.rpartition("@")
+    if not at:
+        return url, {}
+    name, _, password = user.partition(":")
+    basic = f"{unquote(name)}:{unquote(password)}".encode()
+    header = {"authorization": f"Basic {base64.b64encode(basic).decode()}"}
+    return f"{scheme}://{rest[len(user) + 1 :]}", header
 
 
 def fetch(
@@ -52,15 +76,22 @@ def fetch(
     ends = time.monotonic() + most_s
     try:
         web = _make_web(reach) if reach is AddressPolicy.TYPED else _shared_web(reach)
-        response = web.request("GET", url, preload_content=False)
+        address, headers = split_credentials(url)
+        response = web.request("GET", address, headers=headers, preload_content=False)
         try:
             return _receive(response, most_bytes, ends)
         finally:
             response.close()  # reading the rest only to keep the connection costs too much
     except (HTTPError, OSError, ValueError) as error:
-        reason = str(getattr(error, "reason", None) or error)
-        said = reason.rpartition(": ")[2]  # the part before it names an object of urllib3
-        raise PictureError(f"cannot be fetched: {said}") from error
+        raise PictureError(f"cannot be fetched: {_reason_of(error)}") from error
+
+
+def _reason_of(error: Exception) -> str:
+    reason = getattr(error, "reason", None) or error
+    root = next((one for one in getattr(reason, "args", ()) if isinstance(one, OSError)), reason)
+    if isinstance(root, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {root.verify_message}. {AUTHORITIES}"
+    return str(reason).rpartition(": ")[2]  # the part before it names an object of urllib3
 
 
 def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
@@ -86,7 +117,7 @@ def _make_web(reach: AddressPolicy) -> PoolManager:
         reach,
         maxsize=CONNECTIONS,
         timeout=Timeout(connect=WAIT_S, read=WAIT_S),
-        retries=Retry(REDIRECTS, connect=0, read=0, redirect=REDIRECTS),
+        retries=Retry(REDIRECTS, connect=0, read=0, other=0, redirect=REDIRECTS),
     )
 
 

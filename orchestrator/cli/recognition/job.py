@@ -20,6 +20,7 @@ from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.recognition_run import RecognitionRun
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import (
+    STANDARD_OUTPUT,
     Csv,
     JsonLines,
     Layout,
@@ -118,6 +119,8 @@ class Output:
     def choose_printer(self) -> Callable[[Entry], Iterable[str]]:
         """Return a function that gives the lines of a result for standard output."""
         files = (*self.options.tables, self.options.annotate, self.options.crops)
+        if STANDARD_OUTPUT in self.options.tables:
+            return lambda entry: ()
         if self.options.as_json:
             return lambda entry: (entry.to_line(),)
         if self.is_quiet and any(files):
@@ -148,6 +151,7 @@ class Output:
             SettingsError: A file exists already, or cannot be continued.
             ExtraError: A package is missing.
         """
+        self._check_streams()
         if self.options.parquet:
             load_packages()  # a missing package is reported before a server is started
         if not self.options.resume:
@@ -160,6 +164,21 @@ class Output:
             raise SettingsError("--resume: wanted --jsonl, --csv or --excel FILE to go on with")
         return find_done(self.texts)
 
+    def _check_streams(self) -> None:
+        """Check that standard output gets only one thing, and one that it can hold.
+
+        Raises:
+            SettingsError: It does not.
+        """
+        options = self.options
+        named = [*options.tables, *([STANDARD_OUTPUT] if options.as_json else [])]
+        if named.count(STANDARD_OUTPUT) > 1:
+            raise SettingsError("standard output: wanted one kind of results on it, got two")
+        if options.resume and STANDARD_OUTPUT in named and not options.as_json:
+            raise SettingsError("--resume: wanted a file to go on with, got standard output")
+        if options.parquet == STANDARD_OUTPUT:
+            raise SettingsError("--parquet: wanted a file, got -, which is standard output")
+
     def open(self, stack: ExitStack) -> list[Results]:
         """Open the files; the stack closes them."""
         opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
@@ -169,7 +188,7 @@ class Output:
 
     def how_to_go_on(self) -> str:
         """Return instructions for continuing a run that ended early."""
-        if self.texts:
+        if any(path != STANDARD_OUTPUT for path, _ in self.texts):
             return "To go on, give the same command again with --resume."
         return "With --jsonl, --csv or --excel FILE, --resume could go on from here."
 

@@ -54,8 +54,17 @@ class ResultOptions:
             "--all", help="Show plates that cannot be read, too, in the table and in drawings."
         ),
     ] = False
-    jsonl: Annotated[Path | None, RESULTS(metavar="FILE", help="Write the same to a file.")] = None
-    csv: Annotated[Path | None, RESULTS(metavar="FILE", help="Write a row for each plate.")] = None
+    jsonl: Annotated[
+        Path | None,
+        RESULTS(metavar="FILE", help="Write the same to a file; - for standard output."),
+    ] = None
+    csv: Annotated[
+        Path | None,
+        RESULTS(
+            metavar="FILE",
+            help="Write a row for each plate; - for standard output in place of the table.",
+        ),
+    ] = None
     excel: Annotated[
         Path | None,
         RESULTS(

@@ -67,8 +67,7 @@ class OutputPictures:
         from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
-        check_file(encoded, MAX_PIXELS)
-        picture = unpack(encoded)
+        picture = unpack(encoded, check_file(encoded, MAX_PIXELS))
         if self.drawings:
             shown = tuple(plate for plate, _ in entry.choose_shown(is_all=self.is_all))
             drawn = encode(annotate(picture, Plates(shown)), DRAWING)

@@ -45,7 +45,7 @@ class Parquet:
         kinds = {
             **dict.fromkeys(COLUMNS, pyarrow.string()),
             **dict.fromkeys(WHOLE, pyarrow.int32()),
-            **dict.fromkeys(NUMBERS, pyarrow.float32()),
+            **dict.fromkeys(NUMBERS, pyarrow.float64()),
         }
         self._schema = pyarrow.schema([(name, kinds[name]) for name in COLUMNS])
         self._to_table: Any = pyarrow.Table.from_pylist

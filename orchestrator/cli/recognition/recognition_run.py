@@ -62,8 +62,8 @@ class RecognitionRun:
             self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {picture.unmade}"))
         self.totals.add(entry, is_made=None not in paths and not picture.unmade)
         self.screen.advance()
-        if entry.error:
-            self.screen.report(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
+        if said := entry.error or entry.note:
+            self.screen.report(f"{to_printable(entry.picture)}: {to_printable(said)}")
         self._away = self._away + 1 if picture.is_away else 0
         if self._away == AWAY:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")

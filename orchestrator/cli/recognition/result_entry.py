@@ -39,12 +39,14 @@ class Entry:
         picture: Its name.
         plates: The plates found.
         error: Reason why there is no answer; empty if there is one.
+        note: What is wrong with a picture that has an answer; empty for nothing.
         hits: Entry of the watchlist for each plate; None without a watchlist.
     """
 
     picture: str
     plates: Plates = field(default_factory=Plates)
     error: str = ""
+    note: str = ""
     hits: tuple[Hit | None, ...] | None = None
 
     def choose_shown(self, *, is_all: bool) -> list[tuple[Plate, Hit | None]]:
@@ -87,16 +89,18 @@ class Entry:
         if self.hits is not None:
             for plate, hit in zip(document["plates"], self.hits, strict=True):
                 plate["watchlist"] = asdict(hit) if hit else None
-        return {"picture": self.picture, **document}
+        note = {"note": self.note} if self.note else {}
+        return {"picture": self.picture, **document, **note}
 
 
 def _columns_of(plate: Plate, hit: Hit | None) -> Row:
+    rounded = plate.to_dict()
     columns: Row = {
-        name: getattr(plate, name)
+        name: rounded[name]
         for name in ("text", "text_score", "raw_text", "format", "detection_score")
     }
     if plate.region:
         columns |= {"region_code": plate.region.code, "region": plate.region.name}
     if hit:
         columns |= {"watchlist": hit.plate, "watchlist_distance": hit.distance}
-    return columns | dict(zip(SIDES, plate.xyxy, strict=True))
+    return columns | dict(zip(SIDES, rounded["xyxy"], strict=True))

@@ -15,8 +15,7 @@ from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
 
-DIGITS = 4
-"""Digits after the decimal point of scores and pixels in CSV files."""
+STANDARD_OUTPUT = Path("-")
 Kept = tuple[str, str]
 """The name of a picture with an answer in a file, and the text of that answer."""
 
@@ -67,7 +66,9 @@ class Csv:
         self.head = form.mark + form.separator.join(COLUMNS) + "\n"
 
     def to_text(self, entry: Entry) -> str:
-        return "".join(self._to_line(map(self._to_cell, row.values())) for row in entry.to_rows())
+        return "".join(
+            self._to_line(map(self._form.to_cell, row.values())) for row in entry.to_rows()
+        )
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         if next(lines, self.head) != self.head:
@@ -90,9 +91,6 @@ class Csv:
         """
         return self._form.to_lines([row]).removesuffix("\r\n") + "\n"
 
-    def _to_cell(self, value: object) -> object:
-        return self._form.to_cell(round(value, DIGITS) if isinstance(value, float) else value)
-
 
 def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
     return (row for row in rows if len(row) == len(COLUMNS))
@@ -111,7 +109,7 @@ class ResultFile:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open_text(path, "a")
-            if not self._file.tell():
+            if path == STANDARD_OUTPUT or not self._file.tell():
                 self._file.write(layout.head)
         except OSError as error:
             raise _unwritable(path, error) from error
@@ -179,7 +177,7 @@ def check_new(path: Path) -> None:
     Raises:
         SettingsError: A file of that name exists and is not empty.
     """
-    if path.exists() and path.stat().st_size:
+    if path != STANDARD_OUTPUT and path.exists() and path.stat().st_size:
         raise SettingsError(
             f"{path} is there already: --resume goes on with it, another name begins anew"
         )
@@ -187,7 +185,10 @@ def check_new(path: Path) -> None:
 
 def open_text(path: Path, mode: str) -> TextIO:
     """Open a result file; file names that are not UTF-8 keep their bytes."""
-    return path.open(mode, encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[return-value]
+    options = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
+    if path == STANDARD_OUTPUT:
+        return os.fdopen(os.dup(1), "w", **options)  # type: ignore[call-overload,no-any-return]
+    return path.open(mode, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def _unwritable(path: Path, error: OSError) -> SettingsError:

@@ -26,11 +26,13 @@ class Skipped:
 
     Attributes:
         kinds: Files that are no readable pictures, by their suffix.
+        special: Named pipes, sockets and devices.
         made: Drawings and crops that this command wrote.
     """
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
+        self.special = 0
         self.made = 0
 
     def is_picture(self, path: PurePath) -> bool:
@@ -53,6 +55,8 @@ class Skipped:
             yield HEIC_HINT
         if self.kinds.keys() & CLIPS:
             yield CLIP_HINT
+        if self.special:
+            yield f"skipped {_files(self.special)}: a named pipe, a socket or a device"
         if self.made:
             yield f"skipped {_files(self.made)} that an earlier --annotate or --crops wrote"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import glob
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 
 from orchestrator.cli.recognition import zip_archives
@@ -17,6 +18,7 @@ from orchestrator.cli.recognition.downloads import is_url, picture_at
 from orchestrator.cli.recognition.picture_source import Source, missing
 from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
 from orchestrator.errors import PictureError
+from orchestrator.host.text_lines import decode
 from orchestrator.imaging.files import is_crop, is_drawing, read_file
 
 STANDARD_INPUT = "-"
@@ -136,9 +138,20 @@ class PictureFinder:
     def _is_picture(self, path: Path) -> bool:
         if not self.skipped.is_picture(path):
             return False
+        if _is_special(path):
+            self.skipped.special += 1
+            return False
         is_made = is_drawing(path) or (not self._with_crops and is_crop(path))
         self.skipped.made += is_made
         return not is_made
+
+
+def _is_special(path: Path) -> bool:
+    """Tell whether a path is a named pipe, a socket or a device: reading it may never end."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # reading the picture gives the reason
+        return False
 
 
 def names_one_picture(name: str) -> bool:
@@ -177,9 +190,14 @@ def read_list(path: str) -> Iterator[str]:
 
 
 def _names(lines: Iterator[bytes]) -> Iterator[str]:
-    for at, line in enumerate(lines):
-        content = line if at else line.removeprefix(codecs.BOM_UTF8)  # Windows writes this mark
-        name = os.fsdecode(content.rstrip(b"\r\n"))
+    first = next(lines, b"").removeprefix(codecs.BOM_UTF8)
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # of PowerShell
+        text = decode(first + b"".join(lines), errors="replace")
+        lines = iter(text.encode().splitlines())
+    else:
+        lines = chain([first], lines)
+    for line in lines:
+        name = os.fsdecode(line.rstrip(b"\r\n"))
         if name.strip():
             yield name
 

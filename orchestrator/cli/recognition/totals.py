@@ -64,7 +64,7 @@ class Totals:
         """
         self.pictures += 1
         self.plates += len(entry.plates)
-        self.read += sum(map(bool, entry.plates.texts))
+        self.read += len(entry.plates.texts)
         self.flagged += sum(hit is not None for hit in entry.hits or ())
         self.failed += bool(entry.error) or not is_made
 

@@ -13,6 +13,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.formats.plate_formats import MAX_LENGTH, Formats
 from orchestrator.formats.transliteration import to_latin
+from orchestrator.host.text_lines import decode
 from orchestrator.plates import Plate
 
 MIN_CHARACTERS = 4
@@ -99,7 +100,7 @@ def read_watchlist(
         SettingsError: The file cannot be read, has no plates, or has an invalid line.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = decode(path.read_bytes()).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"watchlist: {path}: cannot be read: {reason}") from error

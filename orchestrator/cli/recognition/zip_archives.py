@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,11 @@ from orchestrator.cli.recognition.skipped_files import Skipped
 from orchestrator.errors import PictureError
 
 SUFFIX = ".zip"
+UTF8_FLAG = 0x800
+"""Flag of a member whose name is UTF-8."""
+IN_RUSSIAN = re.compile("[A-Za-z\u0400-\u045f]")
+MIXED_WORD = re.compile("[A-Za-z][\u0400-\u045f]|[\u0400-\u045f][A-Za-z]")
+"""Latin beside Cyrillic letters: the name is of another code page."""
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
 UNREADABLE = RuntimeError
 """Errors of zipfile for a member that is encrypted, or packed by an unknown method."""
@@ -30,11 +36,32 @@ def pictures_in(path: Path, skipped: Skipped) -> Iterator[Source]:
         archive = zipfile.ZipFile(path)
     except DAMAGED as error:
         raise PictureError(f"cannot be read as a zip archive: {error}") from error
-    for member in sorted(archive.infolist(), key=lambda member: member.filename):
-        inside = PurePosixPath(member.filename)
+    named = sorted((_name_of(member), at) for at, member in enumerate(archive.infolist()))
+    for name, at in named:
+        member, inside = archive.infolist()[at], PurePosixPath(name)
         if member.is_dir() or _is_hidden(inside) or not skipped.is_picture(inside):
             continue
         yield Source(f"{path}/{inside}", _below(inside), partial(_read, archive, member))
+
+
+def _name_of(member: zipfile.ZipInfo) -> str:
+    """Return the name of a member, of which an archive may not tell the encoding.
+
+    macOS writes UTF-8 without the flag for it, and a Russian Windows writes cp866. Without the
+    flag, zipfile takes any name for cp437.
+    """
+    if member.flag_bits & UTF8_FLAG or member.filename.isascii():
+        return member.filename
+    try:
+        raw = member.filename.encode("cp437")
+    except UnicodeEncodeError:  # the name comes from a field that tells its encoding
+        return member.filename
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        russian = raw.decode("cp866")
+    is_russian = all(map(IN_RUSSIAN.fullmatch, filter(str.isalpha, russian)))
+    return russian if is_russian and not MIXED_WORD.search(russian) else member.filename
 
 
 def _is_hidden(inside: PurePosixPath) -> bool:

@@ -12,8 +12,9 @@ from starlette.responses import Response
 
 from orchestrator.errors import ParameterError
 from orchestrator.host.csv_cells import EXCEL, PLAIN, CsvForm
+from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.serving.gateway.extension import Model, UnsupportedMedia, announced_size
-from plate_cameras.control_room.endpoint import RoomRequest
+from plate_cameras.control_room.endpoint import CURSOR, PagedResponse, RoomRequest
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, NamesQuery, Query
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_query import Requester
@@ -56,7 +57,7 @@ def query_of(request: RoomRequest, kind: type[QueryT]) -> QueryT:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        raise ParameterError(_first(error)) from error
+        raise ParameterError(describe_invalid(error.errors(include_url=False))) from error
 
 
 async def body_of(
@@ -86,7 +87,7 @@ async def body_of(
     try:
         return kind.model_validate_json(content or b"{}")
     except ValidationError as error:
-        told = _first(error, hides_values=hides_values)
+        told = describe_invalid(error.errors(include_url=False), hides_values=hides_values)
         raise ParameterError(f"body: {told}") from None  # the error holds all values
 
 
@@ -160,30 +161,37 @@ def page_of(items: Sequence[NamedT], asked: NamesQuery) -> tuple[tuple[NamedT, .
 
 def answer(model: BaseModel, *, status: int = 200) -> Response:
     """Return a JSON answer, which may not be kept by caches between us and the caller."""
-    return _to_response(model.model_dump_json().encode(), status)
+    return _to_response(model.model_dump_json().encode(), getattr(model, CURSOR, ""), status)
 
 
 async def answer_in_thread(request: RoomRequest, read: Callable[[], Model]) -> Response:
     """Return a JSON answer that may be long: a thread reads the store and writes the JSON."""
-    return _to_response(await request.room.threads.run(lambda: read().to_json(), SEARCH))
+
+    def write() -> tuple[bytes, str]:
+        model = read()
+        return model.to_json(), getattr(model, CURSOR, "")
+
+    return _to_response(*await request.room.threads.run(write, SEARCH))
 
 
-def _to_response(content: bytes, status: int = 200) -> Response:
-    return Response(content, status, media_type=JSON, headers={"cache-control": "no-store"})
+def _to_response(content: bytes, cursor: str, status: int = 200) -> Response:
+    """Return a JSON answer.
+
+    Args:
+        content: The JSON.
+        cursor: Cursor of the next page; the endpoint makes a link of it. Empty for none.
+        status: HTTP status.
+    """
+    response = PagedResponse(
+        content, status, media_type=JSON, headers={"cache-control": "no-store"}
+    )
+    response.cursor = cursor
+    return response
 
 
 def attachment(name: str) -> dict[str, str]:
     """Return the headers of a file that browsers save."""
     return {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-
-
-def _first(error: ValidationError, *, hides_values: bool = False) -> str:
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(map(str, first["loc"]))[:100]
-    if hides_values:
-        return f"{where}: {first['msg']}"
-    got = repr(first["input"])[:100]
-    return f"{where}: {first['msg'][:1].lower()}{first['msg'][1:]}, got {got}"
 
 
 HEADER = "x-reason"

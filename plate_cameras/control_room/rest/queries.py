@@ -41,6 +41,13 @@ def to_unix(value: object, *, is_end: bool = False) -> object:
     match = TIME.fullmatch(str(value)[: MAX_TIME_LENGTH + 1])
     if match is None or len(match[0]) > MAX_TIME_LENGTH:
         raise ValueError("wanted an RFC 3339 time or a date")
+    try:
+        return _moment_of(match, is_end=is_end)
+    except ValueError as error:
+        raise ValueError("wanted a day and a time that exist") from error
+
+
+def _moment_of(match: re.Match[str], *, is_end: bool) -> float:
     day, clock, fraction, offset = match.group("day", "clock", "fraction", "offset")
     if clock is None:
         return day_bound(date.fromisoformat(day), is_end=is_end)

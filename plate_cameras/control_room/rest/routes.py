@@ -15,6 +15,7 @@ from orchestrator.serving.gateway.extension import (
     describe_models,
     problem,
 )
+from plate_cameras.control_room.endpoint import CURSOR
 from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
@@ -76,6 +77,10 @@ NAMES = {
     "people": ("Name of the person", "anna"),
 }
 """The meaning of `name` in a path, with an example, by the tag."""
+LINK = {
+    "description": 'The next page with `rel="next"`, relative to the request; none after the last',
+    "schema": {"type": "string"},
+}
 FAILURES = {
     "400": Outcome(400, "INVALID_ARGUMENT", "parameter", "limit: wanted 1 to 1000, got 0"),
     "401": Outcome(401, "UNAUTHENTICATED", "key", "wanted a valid key, got none"),
@@ -199,6 +204,8 @@ def _answer(described: Described) -> Json:
         else next(iter(described.media.values()), "Done")
     )
     answer: Json = {"description": about}
+    if described.answer and CURSOR in described.answer.model_fields:
+        answer["headers"] = {"Link": LINK}
     return answer | {"content": content} if content else answer
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from orchestrator.formats.transliteration import CYRILLIC, LATIN, to_cyrillic, to_latin
+from orchestrator.formats.transliteration import to_cyrillic, to_latin
+from orchestrator.plates import CYRILLIC, LATIN
 from plate_cameras.store.erasing.retention import in_steps
 from plate_cameras.store.errors import StoreError
 from plate_cameras.store.tables.database import LONG_S, Database

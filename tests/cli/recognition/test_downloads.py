@@ -1,6 +1,7 @@
 """Pictures from a real web server on this machine."""
 
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
@@ -10,6 +11,8 @@ import pytest
 from orchestrator.cli.recognition.address_policy import AddressPolicy
 from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
 from orchestrator.errors import PictureError
+from tests.client.certificates import make_certificate, over_tls
+from tests.client.peers import listening
 
 PICTURE = b"a picture" * 1000
 
@@ -17,15 +20,18 @@ PICTURE = b"a picture" * 1000
 class Pages(BaseHTTPRequestHandler):
     is_over = threading.Event()
     access: ClassVar[list[str]] = []
+    credentials: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         here = "{}:{}".format(*self.server.server_address[:2])
         places = {
             "/moved": "/car.jpg", "/to-file": "file:///etc/passwd", "/circle": "/circle",
             "/whole": f"http://{here}/car.jpg",
+            "/by-name": f"http://{here}/car.jpg".replace("127.0.0.1", "localhost"),
             "/aside": f"http://{here}/car.jpg".replace("0.1", "0.2"),
         }  # fmt: skip
         self.access.append(self.path)
+        self.credentials.append(self.headers.get("authorization", ""))
         status = 302 if self.path in places else 404 if self.path == "/gone" else 200
         self.send_response(status)
         if self.path in places:
@@ -53,6 +59,41 @@ def web() -> Iterator[str]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("user", "sent"),
+    [
+        pytest.param("admin:pw@", "admin:pw", id="plain"),
+        pytest.param("admin:p%40s%3as@", "admin:p@s:s", id="quoted"),
+        pytest.param("admin:p@ss@", "admin:p@ss", id="with an at sign"),
+        pytest.param("admin@", "admin:", id="no password"),
+    ],
+)
+def test_a_user_and_password_are_sent_and_never_shown(web: str, user: str, sent: str) -> None:
+    Pages.credentials.clear()
+    source = picture_at(web.replace("http://", f"http://{user}") + "/moved", AddressPolicy.TYPED)
+    assert source.read() == PICTURE
+    assert Pages.credentials == [f"Basic {b64encode(sent.encode()).decode()}"] * 2
+    assert source.name == f"{web}/moved"
+    with pytest.raises(PictureError) as refused:
+        fetch(f"http://{user}127.0.0.1:1/car.jpg", AddressPolicy.TYPED)
+    assert "admin" not in str(refused.value)
+
+
+def test_another_host_gets_no_password(web: str) -> None:
+    Pages.credentials.clear()
+    fetch(web.replace("http://", "http://admin:pw@") + "/by-name", AddressPolicy.ALL)
+    assert Pages.credentials == ["Basic YWRtaW46cHc=", ""]
+
+
+def test_a_certificate_that_is_not_trusted_is_one_sentence(tmp_path, capfd) -> None:
+    certificate = make_certificate(tmp_path, "DNS:localhost")
+    wanted = r"^cannot be fetched: its certificate is not trusted: self-signed certificate. SSL_"
+    untrusted = listening(over_tls(lambda _: None, certificate))
+    with untrusted as address, pytest.raises(PictureError, match=wanted):
+        fetch(f"https://{address.replace('127.0.0.1', 'localhost')}/car.jpg", AddressPolicy.TYPED)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("path", ["car.jpg", "moved", "whole"])

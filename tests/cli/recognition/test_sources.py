@@ -30,6 +30,42 @@ def found(*named: Path, **options: bool) -> list[str]:
     return [str(source.below) for source in sources]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_list_of_a_windows_program_is_read(tmp_path: Path, encoding: str) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "list.txt").write_bytes(f"{mark}a.jpg\r\n\u043c.jpg\r\n".encode(encoding))
+    assert [*read_list(str(tmp_path / "list.txt"))] == ["a.jpg", "\u043c.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "flags"),
+    [
+        pytest.param(
+            "\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "cp866", 0, id="Russian Windows"
+        ),
+        pytest.param("\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "utf-8", 0, id="macOS"),
+        pytest.param(
+            "\u041c\u0430\u0448\u0438\u043d\u0430 1.jpg", "utf-8", 0x800, id="with the flag"
+        ),
+        pytest.param("M\u00fcller.jpg", "cp437", 0, id="German Windows"),
+        pytest.param("car.jpg", "ascii", 0, id="Latin letters"),
+    ],
+)
+def test_names_in_archives_are_those_of_their_makers(tmp_path, name, raw, flags) -> None:
+    stored = name.encode(raw)
+    placeholder = "x" * (len(stored) - 4) + ".jpg"
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+        archive.writestr(placeholder, b"a picture")
+    packed = bytearray((tmp_path / "photos.zip").read_bytes())
+    packed[6:8] = flags.to_bytes(2, "little")
+    central = packed.find(b"PK\x01\x02")
+    packed[central + 8 : central + 10] = flags.to_bytes(2, "little")
+    (tmp_path / "photos.zip").write_bytes(packed.replace(placeholder.encode(), stored))
+    (source,) = PictureFinder().find([str(tmp_path / "photos.zip")])
+    assert (source.name, source.below) == (f"{tmp_path}/photos.zip/{name}", Path(name))
+    assert source.read() == b"a picture"
+
+
 class TestFind:
     def test_nothing_named_is_nothing_found(self) -> None:
         assert found() == []
@@ -57,7 +93,17 @@ class TestFind:
 
     def test_a_folder_stands_for_its_pictures_at_any_depth(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/d.JPG", "c.png", "a/b/c/e.webp", "a/z.bmp", "notes.txt", "b/jpg")
-        assert found(tmp_path) == ["a/b/c/e.webp", "a/z.bmp", "b/d.JPG", "c.png"]
+        fill(tmp_path, "d.jfif", "e.JPE")
+        wanted = ["a/b/c/e.webp", "a/z.bmp", "b/d.JPG", "c.png", "d.jfif", "e.JPE"]
+        assert found(tmp_path) == wanted
+
+    @pytest.mark.parametrize("pattern", ["", "*.jpg"])
+    def test_what_never_ends_is_skipped_and_counted(self, tmp_path: Path, pattern: str) -> None:
+        os.mkfifo(fill(tmp_path, "a.jpg") / "live.jpg")
+        finder = PictureFinder()
+        (source,) = finder.find([str(tmp_path / pattern)])
+        assert source.below == Path("a.jpg")
+        assert [*finder.skipped.report()] == ["skipped 1 file: a named pipe, a socket or a device"]
 
     def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
         fill(tmp_path, "photos/a/car.jpg")

@@ -82,7 +82,8 @@ def test_base64_text_is_read_as_the_file_it_stands_for(client: PlateClient) -> N
 def test_parameters_override_settings_for_one_request(client: PlateClient) -> None:
     street = scene(["A123BC77", "M456OP199"], (1280, 960), seed=3)
     assert len(client.recognize(street.picture, max_plates=1)) == 1
-    assert client.recognize(street.picture, text_threshold=1.0).texts == ["", ""]
+    plates = client.recognize(street.picture, text_threshold=1.0)
+    assert [plate.text for plate in plates] == ["", ""]
     assert len(client.recognize(street.picture, detection_threshold=1.0)) == 0
     x0, y0, x1, y1 = street.xyxy[0].tolist()
     around = (x0 - 100, y0 - 100, x1 + 100, y1 + 100)

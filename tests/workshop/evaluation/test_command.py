@@ -198,6 +198,7 @@ def test_the_table_has_every_condition(under_conditions) -> None:
     first = report.conditions.each[0]
     assert (first.name, first.std.read, first.std.wrong) == ("as it is", 1, 1)
     assert "conditions, 2 standard plates in each" in result.stdout
+    assert "letter 1 read as" in result.stdout
     assert "28 of 28, smeared 21 px" in result.stderr
 
 
@@ -216,6 +217,8 @@ def test_tables_and_plots_are_files(under_conditions) -> None:
     curves = {row["curve"] for row in rows_of(out / "condition_curves.csv")}
     assert curves == {"width of the plate, px", "turn, degrees", "smear, px"}
     assert rows_of(out / "condition_reliability.csv")[-1]["high"] == "1.0"
+    letters = rows_of(out / "condition_letters.csv")
+    assert [(row["place"], row["letter"]) for row in letters[:1]] == [("1", "A")]
     names = ("condition_curves", "condition_errors", "condition_reliability")
     assert all(cv2.imread(str(out / f"{name}.png")) is not None for name in names)
 

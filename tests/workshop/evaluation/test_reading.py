@@ -2,9 +2,11 @@ import pytest
 
 from workshop.evaluation.reading import (
     Confusion,
+    LetterCount,
     align,
     character_error_rate,
     count_confusions,
+    count_letters,
     edit_distance,
 )
 
@@ -51,3 +53,27 @@ def test_confusions_come_most_frequent_first() -> None:
     pairs = [("M1", "H1"), ("M2", "H2"), ("77", "7"), ("B", "B"), ("A", "AX")]
     counted = count_confusions(pairs)
     assert counted == [Confusion("M", "H", 2), Confusion("", "X", 1), Confusion("7", "", 1)]
+
+
+def test_no_plates_have_no_letters() -> None:
+    assert count_letters([], []) == ()
+
+
+def test_letters_are_counted_by_place_right_or_wrong() -> None:
+    counts = count_letters([("X1A", "Y1A"), ("X2B", "X2B")], [True, False])
+    assert counts == (
+        LetterCount(1, "X", "X", 1, 0),
+        LetterCount(1, "X", "Y", 1, 1),
+        LetterCount(3, "A", "A", 1, 1),
+        LetterCount(3, "B", "B", 1, 0),
+    )
+
+
+def test_places_of_letters_are_those_of_the_true_text() -> None:
+    # "A12B" read with a digit more, and a text without its first letter
+    counts = count_letters([("A12B", "A312B"), ("X1", "1")], [True, True])
+    assert counts == (
+        LetterCount(1, "A", "A", 1, 1),
+        LetterCount(1, "X", "", 1, 1),
+        LetterCount(4, "B", "B", 1, 1),
+    )

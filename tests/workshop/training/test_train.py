@@ -23,7 +23,7 @@ from workshop.training.detector.detector_recipe import (
     DetectorRecipe,
     DetectorSchedule,
 )
-from workshop.training.reader.reader_recipe import ReaderRecipe, ReaderSchedule
+from workshop.training.reader.reader_recipe import REHEARSED, ReaderRecipe, ReaderSchedule
 
 pytestmark = pytest.mark.server
 
@@ -73,6 +73,11 @@ def invoke(*arguments: object) -> Result:
         pytest.param(["--resume"], "no checkpoint.pt to go on with is here", id="no run"),
         pytest.param(
             ["--crops", "x"], "or neither of them (--crops, --labels), got crops", id="no labels"
+        ),
+        pytest.param(
+            ["--minutes", "5", "--steps", "9"],
+            "length: wanted --steps or minutes, got 9 steps and 5.0 minutes",
+            id="two lengths",
         ),
         pytest.param(["--font", "x.ttf"], "x.ttf: wanted a TrueType font, got", id="no font"),
     ],
@@ -153,6 +158,26 @@ def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, asked) -> No
     assert done.exit_code == 0
     data = DetectorData(tmp_path, (tmp_path / "one", tmp_path / "two"))
     assert asked == [DetectorRecipe(data=data, training=DetectorSchedule(epochs=3))]
+
+
+@pytest.mark.parametrize(
+    ("network", "length", "minutes", "steps"),
+    [
+        pytest.param("reader", ["--minutes", 5], 5, 8000, id="reader"),
+        pytest.param("detector", ["--minutes", 60], 60, None, id="detector"),
+        pytest.param("reader", ["--rehearse"], None, REHEARSED, id="rehearsal"),
+    ],
+)
+def test_minutes_take_the_recipe_for_a_gpu(
+    tmp_path: Path, asked, network: str, length: list[str | int], minutes: float, steps: int
+) -> None:
+    done = invoke(network, "--out", tmp_path / "run", *length)
+    assert done.exit_code == 0
+    (recipe,) = asked
+    assert recipe.start.exists()
+    assert recipe.training.minutes == minutes
+    assert getattr(recipe.training, "steps", None) == steps
+    assert (network == "detector") or recipe.teacher.width
 
 
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:

@@ -137,7 +137,9 @@ def _read(scenes: Sequence[Scene], address: str) -> list[Judged]:
 
 def _judge(scene: Scene, answer: Answer) -> Judged:
     outcomes = [outcome for outcome in judge(scene, answer) if outcome.label.type != BAD]
-    return Judged(tuple(answer.plates.texts), tuple(outcome.verdict for outcome in outcomes))
+    return Judged(
+        tuple(plate.text for plate in answer.plates), tuple(outcome.verdict for outcome in outcomes)
+    )
 
 
 def pair_answers(name: str, base: Sequence[Judged], head: Sequence[Judged]) -> Accuracy:

@@ -11,6 +11,7 @@ from workshop.evaluation.conditions.condition_measurement import ByCondition, po
 from workshop.evaluation.conditions.condition_tables import CURVES
 from workshop.evaluation.measurement import keep_found, measure_calibration
 from workshop.evaluation.outcomes import Outcome
+from workshop.evaluation.reading import LetterCount
 from workshop.evaluation.report_files.diagrams import FROM_0_TO_1, draw_reliability
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from workshop.evaluation.scores import ScoreBin
@@ -82,6 +83,7 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
     write_csv(ConditionRow, map(_row, (*result.each, result.mean)), folder / "conditions.csv")
     write_csv(ConditionPlateRow, plates, folder / "condition_plates.csv")
     write_csv(CurveRow, points, folder / "condition_curves.csv")
+    write_csv(LetterCount, result.letters, folder / "condition_letters.csv")
     curves = [draw_curve(title, points_of(result)) for title, points_of in CURVES]
     plot([curves], folder / "condition_curves.png")
     plot([[draw_wrong(result.each)]], folder / "condition_errors.png")

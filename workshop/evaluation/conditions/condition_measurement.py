@@ -19,7 +19,13 @@ from workshop.evaluation.conditions.camera_conditions import (
     Sweep,
 )
 from workshop.evaluation.datasets import STANDARD, Scene
-from workshop.evaluation.measurement import count_verdicts, keep_found, measure_calibration, of_type
+from workshop.evaluation.measurement import (
+    count_verdicts,
+    keep_found,
+    measure_calibration,
+    measure_letters,
+    of_type,
+)
 from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.recognizers import Answer
@@ -70,6 +76,7 @@ def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
         by_width_px=_measure_widths(outcomes),
         by_turn_deg=_measure_sweep(outcomes, TURNS_DEG),
         by_smear_px=_measure_sweep(outcomes, SMEARS_PX),
+        letters=measure_letters(keep_found(pool(outcomes))),
     )
 
 

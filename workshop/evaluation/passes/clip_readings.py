@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def _to_dict(read: ReadFrame) -> dict[str, Any]:
         "time_s": frame.time_s,
         "size_wh": frame.size_wh,
         "sharpness": read.sharpness,
-        **read.plates.to_dict(),
+        "plates": [asdict(plate) for plate in read.plates],
     }
 
 

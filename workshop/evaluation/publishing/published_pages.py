@@ -124,8 +124,8 @@ def write_data(published: Published) -> str:
         f'"Scenes" below are photos of Russian cars from near, one labelled plate each: '
         f"{reading.std.plates} of the standard format and {reading.other.plates} of others that "
         "can be read. They were never trained on. They were looked at, and chose the detector's "
-        "input size and the crops' margins; every second one chose the share of the reader's last "
-        "training in its weights. So they are no blind test."
+        "input size and the crops' margins; they compared shares of the reader's last trainings in "
+        "its weights. So they are no blind test."
     )
     cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
     return _paragraphs(scenes, f"Measured on {machine.cpu}, {cores}, {versions}.")

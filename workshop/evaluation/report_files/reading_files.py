@@ -9,7 +9,7 @@ from pathlib import Path
 from workshop.evaluation.datasets import BAD, STANDARD
 from workshop.evaluation.measurement import keep_found, of_type, scores_of
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
-from workshop.evaluation.reading import Confusion, align
+from workshop.evaluation.reading import Confusion, LetterCount, align
 from workshop.evaluation.report_files.diagrams import draw_coverage, draw_reliability
 from workshop.evaluation.report_files.tiles import FOUND, LABEL, Outline, Tile, draw
 from workshop.evaluation.results import ReadingResult
@@ -58,6 +58,7 @@ def write_reading(
     write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
     write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
     write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
+    write_csv(LetterCount, result.characters.letters, folder / "letters.csv")
     curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
     write_csv(Coverage, curve, folder / "coverage.csv")
     plot([draw_coverage(curve, threshold)], folder / "coverage.png")

@@ -22,6 +22,7 @@ from workshop.rendering.camera import (
 from workshop.rendering.country import Country, FlatPlate, russia
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import GlyphSource
+from workshop.rendering.samples.troubles import add_trouble
 from workshop.rendering.video import as_frame
 
 FONT_SHARE = 0.35
@@ -64,6 +65,7 @@ def photograph_plate(
     *,
     country: Country | None = None,
     widths_px: tuple[float, float] = WIDTHS_PX,
+    trouble: str | None = None,
 ) -> Photo:
     """Photograph one random plate on a bumper.
 
@@ -73,24 +75,23 @@ def photograph_plate(
         font: Source of the characters of some of the plates.
         country: Country of the plate; Russia when None.
         widths_px: Least and greatest width of a plate of 520 x 112 mm.
+        trouble: Only trouble of the photo; when None, that of a random camera.
     """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
     plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
-    return photograph_flat(rng, plate, widths_px)
+    seen, quad = _put_on_bumper(rng, plate, widths_px)
+    if trouble is not None:
+        seen, quad = add_trouble(rng, seen, quad, trouble, plate.lines)
+    else:
+        seen = photograph(rng, seen)
+        seen = as_frame(rng, seen) if rng.random() < FILMED else seen
+    return Photo(seen, quad, plate.text, plate.format, plate.lines)
 
 
-def photograph_flat(
-    rng: np.random.Generator,
-    flat: FlatPlate,
-    widths_px: tuple[float, float] = WIDTHS_PX,
-) -> Photo:
-    """Photograph a given plate on a bumper.
-
-    Args:
-        rng: Source of all randomness.
-        flat: The plate.
-        widths_px: Least and greatest width of a plate of 520 x 112 mm.
-    """
+def _put_on_bumper(
+    rng: np.random.Generator, flat: FlatPlate, widths_px: tuple[float, float]
+) -> tuple[Bgr, Quad]:
+    """Draw a plate on a bumper as an ideal camera sees it, and tell its corners."""
     factor = LINE_PX * flat.lines / flat.picture.shape[0]
     plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
     if rng.random() < 0.6:
@@ -105,9 +106,7 @@ def photograph_flat(
     size_wh = np.ceil(span + 2 * margin).astype(int)
     behind = bumper(rng, (int(size_wh[1]), int(size_wh[0])))
     _holder(rng, behind, quad)
-    seen = photograph(rng, warp(plate, behind, quad))
-    picture = as_frame(rng, seen) if rng.random() < FILMED else seen
-    return Photo(picture, quad, flat.text, flat.format, flat.lines)
+    return warp(plate, behind, quad), quad
 
 
 def hide_end(rng: np.random.Generator, photo: Photo) -> Bgr:

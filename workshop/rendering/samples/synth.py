@@ -165,9 +165,12 @@ def render_sample(
     *,
     country: Country | None = None,
     widths_px: tuple[float, float] = WIDTHS_PX,
+    trouble: str | None = None,
 ) -> Sample:
     """Render one crop for the reader; `photograph_plate` explains the arguments."""
-    photo = photograph_plate(rng, format_name, font, country=country, widths_px=widths_px)
+    photo = photograph_plate(
+        rng, format_name, font, country=country, widths_px=widths_px, trouble=trouble
+    )
     return cut_sample(rng, photo)
 
 

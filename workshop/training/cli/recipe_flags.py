@@ -36,6 +36,13 @@ RecipeArgument = Annotated[
 ]
 OutOption = Annotated[Path, typer.Option(help="Folder of the run: checkpoints, then weights.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+MinutesOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001,
+        help="Time of the whole run; without RECIPE.toml, the project's recipe for a GPU.",
+    ),
+]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Instead of the recipe's.")]
 
 
@@ -53,13 +60,23 @@ def show_progress(name: str, out: Path) -> Iterator[None]:
         typer.echo(f"done: {out} can be served with --weights {out}", err=True)
 
 
-def choose_recipe(recipe: Path | None, out: Path, shipped: str, *, resume: bool) -> Path:
-    """Return the given recipe, else the run's own when it is resumed, else the project's."""
+def choose_recipe(
+    recipe: Path | None, out: Path, name: str, *, resume: bool, on_card: bool
+) -> Path:
+    """Return the given recipe, else the run's own when it is resumed, else one of the project's.
+
+    Args:
+        recipe: The given recipe.
+        out: Folder of the run.
+        name: `reader` or `detector`.
+        resume: True if the run is resumed.
+        on_card: True for the project's recipe for a GPU.
+    """
     from workshop.training.runs import RECIPE
 
     if recipe is None and resume and (out / RECIPE).exists():
         return out / RECIPE
-    return recipe or SHIPPED / shipped
+    return recipe or SHIPPED / f"{name}{'_card' if on_card else ''}.toml"
 
 
 def formats_of_environment() -> Path | None:
@@ -95,4 +112,5 @@ def prepare_device(device: Device, threads: int) -> torch.device:
     has_gpu = torch.cuda.is_available()
     if device is Device.GPU and not has_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
+    torch.backends.cudnn.benchmark = has_gpu  # all batches of a run have one size
     return torch.device("cuda" if has_gpu and device is not Device.CPU else "cpu")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +11,15 @@ import typer
 from orchestrator.errors import SettingsError
 from orchestrator.host.option_fields import check_ranges
 from orchestrator.host.toml_files import check_range
-from workshop.training.schedules import Rate, Seed, Share, check_extended, cosine, stretch_at
+from workshop.training.schedules import (
+    Minutes,
+    Rate,
+    Seed,
+    Share,
+    check_extended,
+    cosine,
+    stretch_at,
+)
 
 Epochs = Annotated[int, typer.Option(min=1, max=100_000)]
 
@@ -35,8 +43,12 @@ class DetectorSchedule:
 
     Attributes:
         epochs: Number of passes over the training pictures.
+        minutes: Time of the whole run. After each epoch, `epochs` becomes what it allows. The time
+            of a resumed run before its checkpoint counts, too.
         plain_epochs: Number of last epochs with whole pictures instead of mosaics.
         batch: Pictures per step.
+        loaders: Number of processes that augment pictures; 0: the training process. It changes the
+            pictures.
         side_px: Longer side of the letterboxed picture, a multiple of 32.
         rate: Peak of the learning rate of SGD.
         final_rate: End of the cosine, as a share of `rate`.
@@ -52,8 +64,10 @@ class DetectorSchedule:
     """
 
     epochs: Epochs = 20
+    minutes: Minutes = None
     plain_epochs: Annotated[int, typer.Option(min=0, max=100_000)] = 2
     batch: Annotated[int, typer.Option(min=1, max=4096)] = 16
+    loaders: Annotated[int, typer.Option(min=0, max=256)] = 0
     side_px: Annotated[int, typer.Option(min=32, max=4096)] = 640
     rate: Rate = 0.01
     final_rate: Share = 0.05
@@ -80,6 +94,19 @@ class DetectorSchedule:
             return cosine(step, steps, warm_up, self.rate, self.final_rate)
         done, peak = began * per_epoch, self.rate * self.extension_rate
         return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
+
+    def replan(self, epoch: int, spent_s: float, epoch_s: float) -> DetectorSchedule:
+        """Return the schedule with the epochs that its minutes allow, if it has minutes.
+
+        Args:
+            epoch: Number of finished epochs, at least one.
+            spent_s: Time of the run so far.
+            epoch_s: Time of an epoch.
+        """
+        if self.minutes is None:
+            return self
+        left = max(0, int((60 * self.minutes - spent_s) / epoch_s))
+        return replace(self, epochs=epoch + left)
 
     def is_mosaic(self, epoch: int) -> bool:
         """Tell whether an epoch uses mosaics; the last epochs before an end do not."""

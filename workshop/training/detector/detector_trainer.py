@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class DetectorTrainer:
         epoch: Number of finished epochs.
         best: Sum of mAP50 and mAP50-95 of the best epoch.
         mean_loss: Mean loss of the last epoch; None before the first.
+        spent_s: Time of the run until the end of the last epoch, in seconds.
     """
 
     def __init__(self, model: Any, recipe: DetectorSchedule, out: Path) -> None:
@@ -41,6 +43,7 @@ class DetectorTrainer:
         self.epoch = 0
         self.best = 0.0
         self.mean_loss: float | None = None
+        self.spent_s = 0.0
 
     def step(self, pictures: Tensor, targets: Tensor, rate: float) -> float:
         """Make one update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
@@ -75,7 +78,6 @@ class DetectorTrainer:
         self.model.train()
         freeze(self.model, self.recipe.frozen_layers)
         per_epoch = len(batches)
-        batches.dataset.mosaic = self.recipe.is_mosaic(self.epoch)
         losses = []
         for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
             rate = self.recipe.rate_at(step, per_epoch)
@@ -100,6 +102,7 @@ class DetectorTrainer:
         state = {
             "epoch": self.epoch, "best": self.best, "loss": self.mean_loss,
             "updates": self.average.updates,
+            "spent_s": self.spent_s, "epochs": self.recipe.epochs,
             "model": self.model.state_dict(), "ema": self.average.ema.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }  # fmt: skip
@@ -109,6 +112,9 @@ class DetectorTrainer:
         """Load `out/last.pt`, from any device."""
         state = torch.load(self.out / LAST, map_location=self.device, weights_only=True)
         self.epoch, self.best, self.mean_loss = state["epoch"], state["best"], state.get("loss")
+        self.spent_s = state.get("spent_s", 0.0)
+        if self.recipe.minutes is not None:
+            self.recipe = replace(self.recipe, epochs=state["epochs"])
         self.average.updates = state["updates"]
         self.model.load_state_dict(state["model"])
         self.average.ema.load_state_dict(state["ema"])

@@ -36,7 +36,7 @@ from workshop.training.detector.detector_recipe import (
 )
 from workshop.training.detector.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
 from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
-from workshop.training.runs import Progress, complete, open_run, save_tensors
+from workshop.training.runs import Progress, Stopwatch, complete, open_run, save_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +57,7 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
     Raises:
         SettingsError: The recipe, its data, the folder or the `yolov5` package cannot be used.
     """
+    watch = Stopwatch()
     check_package()
     folders, validation = find_folders(recipe.data)
     seed_everything(recipe.training.seed)
@@ -66,10 +67,12 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
     trainer.recipe = recipe.training
     if resume:
         trainer.resume()
+        watch.before_s = trainer.spent_s
         logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
     else:
         trainer.save(LAST)
-    fit(trainer, *open_loaders(folders, validation, recipe.training, recipe.augmentation))
+    loaders = open_loaders(folders, validation, recipe.training, recipe.augmentation)
+    fit(trainer, *loaders, watch)
 
 
 def check_package() -> None:
@@ -150,7 +153,8 @@ def open_loaders(
 
     train, _ = create_dataloader(
         [str(folder) for folder in folders], recipe.side_px, recipe.batch, 32, single_cls=True,
-        hyp=changes, augment=True, cache="ram", workers=0, shuffle=True, seed=recipe.seed,
+        hyp=changes, augment=True, cache="ram", workers=recipe.loaders, shuffle=True,
+        seed=recipe.seed,
     )  # fmt: skip
     train.dataset.albumentations = weather
     plain, _ = create_dataloader(
@@ -160,22 +164,29 @@ def open_loaders(
     return train, plain
 
 
-def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
+def fit(trainer: DetectorTrainer, train: Any, validation: Any, watch: Stopwatch) -> None:
     """Run the remaining epochs; save `last.pt` after each, `best.pt` by mAP50 + mAP50-95.
 
     Every epoch seeds order and augmentation anew, so that a resumed run is exactly the same.
     """
-    recipe, per_epoch = trainer.recipe, len(train)
+    per_epoch = len(train)
     metrics, draws = Metrics(DetectorRow, trainer.out, trainer.epoch), can_draw()
-    progress = Progress(recipe.epochs * per_epoch, trainer.epoch * per_epoch)
+    progress = Progress(trainer.recipe.epochs * per_epoch, trainer.epoch * per_epoch)
     if trainer.epoch == 0 and not metrics.has(0):
         measure(trainer, validation, metrics, per_epoch)
-    while trainer.epoch < recipe.epochs:
+    began, began_s = trainer.epoch, watch.seconds
+    while trainer.epoch < trainer.recipe.epochs:
+        recipe = trainer.recipe
+        train.dataset.mosaic = recipe.is_mosaic(trainer.epoch)  # loaders take a copy of it
         seed_everything(recipe.seed + trainer.epoch)
         train.generator.manual_seed(recipe.seed + trainer.epoch)
         train.iterator = DataLoader.__iter__(train)  # at its end, the old one would draw again
         trainer.run_epoch(train, progress)
-        if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == recipe.epochs:
+        trainer.spent_s = watch.seconds
+        epoch_s = (trainer.spent_s - began_s) / (trainer.epoch - began)
+        trainer.recipe = recipe.replan(trainer.epoch, trainer.spent_s, epoch_s)
+        progress.plan(trainer.recipe.epochs * per_epoch)
+        if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == trainer.recipe.epochs:
             row = measure(trainer, validation, metrics, per_epoch)
             if draws:
                 draw_detector(metrics.rows, trainer.out)

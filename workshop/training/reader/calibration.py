@@ -27,12 +27,8 @@ from workshop.training.reader.sources import RealPlates, Source
 log = logging.getLogger(__name__)
 
 TEMPERATURES = np.geomspace(0.3, 3.0, 31)
-CUTS, SEEN_AGAIN = 8, 8
-"""Samples per crop on average: cuts with a detector's box errors, and cuts in other light."""
 MIN_CROPS = 30
 """Smallest number of real crops to calibrate on; fewer crops make the fit unreliable."""
-RENDERED = 1000
-"""Number of rendered plates to calibrate on if there are too few real crops."""
 SEED = 555_555
 """Added to a run's seed, so that calibration plates are not those of training or measurement."""
 SURE = 1e-4
@@ -101,7 +97,7 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, plates: Batch, formats: Formats
     """
     reader.eval()
     device = next(lprnet.parameters()).device
-    parts = to_input(plates.crops).split(128)
+    parts = to_input(torch.from_numpy(plates.crops)).split(128)
     logits = torch.cat([reader(part.to(device))[0].cpu() for part in parts])
     temperature = fit_temperature(logits, plates.texts, formats)
     scale_logits(lprnet, temperature)
@@ -109,23 +105,24 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, plates: Batch, formats: Formats
 
 
 def choose_plates(
-    held_out: RealPlates | None, source: Source | None, seed: int, workers: int = 0
+    held_out: RealPlates | None, source: Source | None, seed: int, plates: int, workers: int = 0
 ) -> Batch | None:
     """Return plates to calibrate text scores on, and log which; None if there are none.
 
     Args:
-        held_out: Real crops that were not trained on, balanced by region. They are cut a few times
-            with small errors, and as often with training's changes: far, turned, blurred and dark.
+        held_out: Real crops that were not trained on, balanced by region. Half of the plates are
+            cut with small errors, and half with training's changes: far, turned, blurred and dark.
         source: Rendered plates, used if there are too few real crops; None: not available.
         seed: Seed of the cuts, or of the rendered plates.
+        plates: Number of plates.
         workers: Number of processes that render.
     """
     count = len(held_out.crops) if held_out else 0
     if held_out and count >= MIN_CROPS:
         rng = np.random.default_rng(seed)
         log.info("calibrating on %d held-out real crops", count)
-        cuts = [_cut_off(rng, held_out.draw(rng)) for _ in range(CUTS * count)]
-        again = [held_out(rng) for _ in range(SEEN_AGAIN * count)]
+        cuts = [_cut_off(rng, held_out.draw(rng)) for _ in range(plates // 2)]
+        again = [held_out(rng) for _ in range(plates - plates // 2)]
         return Batch.of([*cuts, *again]).readable
     few = f"only {count} real crops were held out" if count else "no real crops were held out"
     if source is None:
@@ -134,8 +131,8 @@ def choose_plates(
             "rendered", few, MIN_CROPS,
         )  # fmt: skip
         return None
-    log.info("calibrated on %d rendered plates, since %s", RENDERED, few)
-    return make_batch(source, RENDERED, seed + SEED, workers).readable
+    log.info("calibrated on %d rendered plates, since %s", plates, few)
+    return make_batch(source, plates, seed + SEED, workers).readable
 
 
 def _cut_off(rng: np.random.Generator, crop: RealCrop) -> Sample:

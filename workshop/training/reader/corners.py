@@ -18,7 +18,7 @@ from orchestrator.reading.affine_crops import corners_of
 from workshop.rendering.samples.synth import Batch
 from workshop.training.optimization import average_weights
 from workshop.training.reader.reader_recipe import CornerSchedule
-from workshop.training.reader.sample_pools import to_input, vary
+from workshop.training.reader.sample_pools import Draw, to_input, vary
 from workshop.training.runs import Progress
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,8 @@ def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) 
     """
     torch.manual_seed(seed)
     device = next(stn.parameters()).device
-    crops, corners = to_input(plates.crops).to(device), torch.from_numpy(plates.corners).to(device)
+    drawn = Draw.of(plates, device)
+    crops, corners = to_input(drawn.crops), drawn.corners
     optimizer = torch.optim.AdamW(stn.parameters(), weight_decay=1e-3)
     average = average_weights(stn, 0.995)
     progress = Progress(schedule.steps)

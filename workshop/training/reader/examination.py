@@ -28,7 +28,7 @@ class Check:
     """A set of plates to measure the reader on.
 
     Attributes:
-        name: `rendered` or `held out`.
+        name: `rendered`, `held out`, or that of a blind set.
         crops: (N, 24, 94, 3) uint8 BGR.
         texts: N texts.
     """
@@ -38,8 +38,8 @@ class Check:
     texts: Sequence[str]
 
     @classmethod
-    def of_rendered(cls, batch: Batch) -> Check:
-        return cls("rendered", batch.crops, batch.texts)
+    def of(cls, name: str, batch: Batch) -> Check:
+        return cls(name, batch.crops, batch.texts)
 
     @classmethod
     def of_real(cls, crops: Sequence[RealCrop]) -> Check:
@@ -62,8 +62,8 @@ def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int 
     """Read (N, 24, 94, 3) uint8 BGR crops."""
     reader.eval()
     device = next((weight.device for weight in reader.parameters()), CPU)
-    parts = [to_input(crops[first : first + batch]) for first in range(0, len(crops), batch)]
-    return [text for part in parts for text in best_path(reader(part.to(device))[0], alphabet)]
+    parts = (to_input(part.to(device)) for part in torch.from_numpy(crops).split(batch))
+    return [text for part in parts for text in best_path(reader(part)[0], alphabet)]
 
 
 def accuracy(reader: nn.Module, check: Check, alphabet: str) -> float:
@@ -71,6 +71,11 @@ def accuracy(reader: nn.Module, check: Check, alphabet: str) -> float:
     texts = read(reader, check.crops, alphabet)
     right = [text == two for text, two in zip(texts, check.texts, strict=True)]
     return sum(right) / max(1, len(right))
+
+
+def mean_accuracy(reader: nn.Module, checks: Sequence[Check], alphabet: str) -> float:
+    """Return the mean over sets of plates of the share that is read exactly."""
+    return sum(accuracy(reader, check, alphabet) for check in checks) / max(1, len(checks))
 
 
 class Examiner:
@@ -109,7 +114,7 @@ class Examiner:
         row = ReaderRow(
             step,
             trainer.loss,
-            trainer.schedule.rate_at(step - 1) if step else None,
+            trainer.optimizer.param_groups[0]["lr"] if step else None,
             check.name,
             len(check.texts),
             accuracy(raw, check, alphabet),

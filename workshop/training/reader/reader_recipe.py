@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,14 +15,18 @@ from workshop.training.schedules import (
     Batch,
     Count,
     CountOrNone,
+    Minutes,
     Rate,
     Seed,
     Share,
+    anneal,
     check_extended,
     cosine,
     stretch_at,
 )
 
+REHEARSED = 6
+"""Steps of a rehearsal; the teacher learns in the first half of them."""
 SHIPPED = Path(__file__).parents[1] / "recipes"
 """Folder of the project's own recipes, `detector.toml` and `reader.toml`."""
 
@@ -37,12 +41,16 @@ class ReaderData:
         votes: Least number of votes of a drafted text, in files that have the column.
         font: TrueType font for some of the rendered plates.
         most_of_region: Greatest share of the real plates of a batch that one region has.
+        most_of_letter: The same of one first letter.
         new_codes: Share of the real plates of cars that get another region code, taken from
             another crop or rendered; for Russian plates whose corners are known.
         validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
             every eleventh photo of `crops`.
         small_share: Share of the plates that have few pixels, beside those that have few by chance.
         even_share: Share of the rendered plates whose format is drawn evenly, not by its share.
+        two_line_share: Share of the rendered plates that have two lines, beside those by chance.
+        hard_share: Share of all plates that are hard to read in one way: small, smeared or dark.
+        exchanged: Share of the real plates of cars that get characters of other real plates.
     """
 
     crops: Path | None = None
@@ -51,9 +59,13 @@ class ReaderData:
     font: Path | None = None
     validation: Path | None = None
     most_of_region: Share = 0.05
+    most_of_letter: Share = 0.09
     new_codes: Share = 0.4
     small_share: Share = 0.0
     even_share: Share = 0.0
+    two_line_share: Share = 0.0
+    hard_share: Share = 0.0
+    exchanged: Share = 0.0
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -69,7 +81,9 @@ class ReaderSchedule:
     """Length and learning rate of the reader's training.
 
     Attributes:
-        steps: Total number of batches.
+        steps: Total number of batches; without meaning if `minutes` are given.
+        minutes: Time of the whole run in place of `steps`, from its start to the last batch. The
+            time of a resumed run before its checkpoint counts, too.
         batch: Plates per step.
         real_share: Share of a batch that is cut from real plates, if there are any.
         rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
@@ -81,15 +95,22 @@ class ReaderSchedule:
         pool: Number of samples of a kind in memory; each is used about six times.
         typical: Number of samples from which batch normalisation takes its final statistics.
         checked: Number of rendered plates that every checkpoint is measured on.
+        calibrated: Number of plates that the text scores are calibrated on at the end.
         save_every: Number of steps from checkpoint to checkpoint.
         seed: Seed of samples, weights and dropout.
         workers: Number of processes that make samples; it does not change the samples. 0: this
             process only; None: chosen by the number of cores.
+        blind_sets: True to measure also on plates of two lines, and on held-out crops that are
+            small, smeared or dark.
+        moved: Share of the steps whose crops are shifted, stretched and sheared a little.
+        means: Shares of the new weights in means with those of the start. The blind sets choose the
+            one that is shipped. `(1.0,)`: the new weights alone.
         extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
         extended: Steps at which the run was extended: its earlier ends.
     """
 
     steps: Count = 8000
+    minutes: Minutes = None
     batch: Annotated[int, typer.Option(min=2, max=65536)] = 64
     real_share: Share = 0.4
     rate: Rate = 1e-3
@@ -101,17 +122,29 @@ class ReaderSchedule:
     pool: Annotated[int, typer.Option(min=1, max=10_000_000)] = 4000
     typical: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1500
     checked: Annotated[int, typer.Option(min=1, max=1_000_000)] = 600
+    calibrated: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1000
     save_every: Count = 250
     seed: Seed = 0
     workers: Annotated[int | None, typer.Option(min=0, max=256)] = None
+    blind_sets: bool = False
+    moved: Share = 0.0
+    means: tuple[float, ...] = (1.0,)
     extension_rate: Share = 0.3
     extended: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_ranges(self)
         check_extended(self.extended, self.steps)
+        if not self.means or not all(0 < share <= 1 for share in self.means):
+            raise SettingsError(f"means: wanted shares over 0 and up to 1, got {self.means}")
 
-    def rate_at(self, step: int) -> float:
+    def done_at(self, step: int, spent_s: float) -> float:
+        """Return the share of the run that is done, by its minutes or else by its steps."""
+        return step / self.steps if self.minutes is None else spent_s / (60 * self.minutes)
+
+    def rate_at(self, step: int, spent_s: float = 0.0) -> float:
+        if self.minutes is not None:
+            return anneal(self.done_at(step, spent_s), step, self.warm_up, self.rate)
         began, end = stretch_at(step, self.extended, self.steps)
         if not began:
             return cosine(step, end, self.warm_up, self.rate)
@@ -146,6 +179,29 @@ class CornerSchedule:
 
 
 @dataclass(frozen=True)
+class TeacherPlan:
+    """Plan of a wider reader that learns beside the reader and teaches it; not part of the weights.
+
+    Attributes:
+        width: Width of its networks, at least that of the start; 0: no teacher.
+        until: Share of the run in which it learns. After that it does not change.
+        rate: Peak of its learning rate; warm-up, then a cosine to 1 % at `until`.
+        beside: Weight of its columns in the reader's loss while it learns; that of the texts is
+            the rest.
+        after: The same after that.
+    """
+
+    width: Annotated[int, typer.Option(min=0, max=WIDEST)] = 0
+    until: Share = 0.5
+    rate: Rate = 1e-3
+    beside: Share = 0.3
+    after: Share = 0.6
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+
+@dataclass(frozen=True)
 class ReaderRecipe:
     """Recipe for a training of the reader.
 
@@ -155,6 +211,7 @@ class ReaderRecipe:
         data: Training data.
         training: Length and learning rate.
         corners: Schedule of the pretraining of STN.
+        teacher: Plan of a teacher; it needs a start.
     """
 
     start: Path | None = None
@@ -162,3 +219,21 @@ class ReaderRecipe:
     data: ReaderData = field(default_factory=ReaderData)
     training: ReaderSchedule = field(default_factory=ReaderSchedule)
     corners: CornerSchedule = field(default_factory=CornerSchedule)
+    teacher: TeacherPlan = field(default_factory=TeacherPlan)
+
+    def check_start(self) -> None:
+        """Check that there are weights to start from, if a teacher or a mean needs them.
+
+        Raises:
+            SettingsError: There are none.
+        """
+        if self.start is None and (self.teacher.width or set(self.training.means) != {1.0}):
+            raise SettingsError("start: wanted weights for a teacher or means (--start), got none")
+
+    def rehearsal(self) -> ReaderRecipe:
+        """Return the same recipe in tiny sizes, to try data and machine before time is paid for."""
+        training = replace(
+            self.training, minutes=None, steps=REHEARSED, save_every=REHEARSED // 2, batch=8,
+            pool=16, typical=16, checked=16, calibrated=32,
+        )  # fmt: skip
+        return replace(self, training=training)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,11 +15,11 @@ from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import with_alphabet, without_subnormals
 from orchestrator.networks.stn import STN
-from workshop.rendering.samples.synth import Batch
 from workshop.training.optimization import autocast, average_weights
 from workshop.training.reader.corners import corner_loss
+from workshop.training.reader.initial_weights import take_weights
 from workshop.training.reader.reader_recipe import ReaderSchedule
-from workshop.training.reader.sample_pools import to_input, to_targets, vary
+from workshop.training.reader.sample_pools import Draw, move, to_input, to_targets, vary
 from workshop.training.runs import save_tensors
 
 CPU = torch.device("cpu")
@@ -28,7 +29,13 @@ MAX_DECAY = 0.998
 
 
 class Reader(nn.Module):
-    """STN followed by LPRNet."""
+    """STN followed by LPRNet.
+
+    Attributes:
+        quick: True if it runs in bfloat16 where that is quick, also when it does not train.
+    """
+
+    quick = False
 
     def __init__(self, classes: int, dropout: float = 0.5, width: int = 1) -> None:
         super().__init__()
@@ -41,7 +48,7 @@ class Reader(nn.Module):
         """Read crops, (B, 3, 24, 94) -> logits (B, 23, 18) and theta (B, 2, 3)."""
         rectified, theta = self.stn(crops)
         layout = rectified.contiguous(memory_format=torch.channels_last)
-        with autocast(crops.device, enabled=self.training):
+        with autocast(crops.device, enabled=self.training or self.quick):
             logits: Tensor = self.lprnet(layout)
         return logits.float(), theta
 
@@ -98,6 +105,8 @@ class ReaderTrainer:
     Attributes:
         losses: Losses of the steps since the last checkpoint.
         loss: Mean loss of the steps between the last two checkpoints; None before the first.
+        spent_s: Time of the run so far, in seconds; whoever has the clock sets it before each step.
+        start: Weights that the run began with; a mean with them may be shipped.
     """
 
     def __init__(
@@ -109,25 +118,36 @@ class ReaderTrainer:
         self.reader = Reader(formats.classes, schedule.dropout, schedule.width)
         self.reader.to(device)
         self.reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        lprnet = list(self.reader.lprnet.parameters())
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": [p for p in lprnet if p.ndim > 1], "weight_decay": 1e-3, "part": 1.0},
-                {"params": [p for p in lprnet if p.ndim <= 1], "weight_decay": 0.0, "part": 1.0},
-                {
-                    "params": list(self.reader.stn.parameters()),
-                    "weight_decay": 0.0,
-                    "part": schedule.stn_rate,
-                },
-            ]
-        )
+        self.optimizer = optimize(self.reader, schedule.stn_rate)
         # Only weights are averaged; batch statistics are the current ones until `settle`.
         # The first step copies the weights to the average.
         self.average = average_weights(self.reader, MAX_DECAY)
         self.losses: list[float] = []
         self.loss: float | None = None
+        self.spent_s = 0.0
+        self.start: dict[str, Tensor] = {}
 
-    def train_on(self, batch: Batch) -> float:
+    def begin_with(self, folder: Path) -> None:
+        """Take the weights of a folder as the start.
+
+        Raises:
+            WeightsError: They cannot be used.
+        """
+        take_weights(self.reader.stn, self.reader.lprnet, folder, self.formats.alphabet)
+        self.start = {name: value.clone() for name, value in self.reader.state_dict().items()}
+
+    @property
+    def done(self) -> float:
+        """Share of the run that is done; the run ends at 1."""
+        return self.schedule.done_at(self.step, self.spent_s)
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that are left of a run that ends by the clock; None if it ends by its steps."""
+        minutes = self.schedule.minutes
+        return None if minutes is None else 60 * minutes - self.spent_s
+
+    def train_on(self, drawn: Draw) -> float:
         """Make one step; returns the loss.
 
         Every step seeds dropout and noise anew, so that a resumed run is exactly the same.
@@ -136,24 +156,43 @@ class ReaderTrainer:
             SettingsError: The loss is not finite.
         """
         torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
-        for group in self.optimizer.param_groups:
-            group["lr"] = group["part"] * self.schedule.rate_at(self.step)
-        self.reader.train()
-        logits, theta = self.reader(vary(to_input(batch.crops).to(self.device)))
-        corners = torch.from_numpy(batch.corners).to(self.device)
-        loss = reading_loss(logits, batch.texts, self.formats.alphabet)
-        loss = loss + self.schedule.corner_weight * corner_loss(theta, corners)
-        if not loss.isfinite():
-            raise SettingsError(f"step {self.step}: wanted a finite loss, got {loss.item()}; "
-                                "try a lower rate")  # fmt: skip
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.reader.parameters(), 5.0)
-        self.optimizer.step()
+        crops, corners = to_input(drawn.crops.to(self.device)), drawn.corners.to(self.device)
+        if self.schedule.moved and torch.rand(()) < self.schedule.moved:
+            crops, corners = move(crops, corners)
+        loss = self.loss_of(vary(crops), drawn.texts, corners)
+        self.update(
+            self.reader, self.optimizer, loss, self.schedule.rate_at(self.step, self.spent_s)
+        )
         self.average.update_parameters(self.reader)
         self.step += 1
         self.losses.append(loss.item())
         return self.losses[-1]
+
+    def loss_of(self, crops: Tensor, texts: Sequence[str], corners: Tensor) -> Tensor:
+        """Return the reader's loss on crops, (B, 3, 24, 94), with texts and corners, (B, 4, 2)."""
+        self.reader.train()
+        logits, theta = self.reader(crops)
+        return self.reading_loss(logits, texts) + self.corner_loss(theta, corners)
+
+    def reading_loss(self, logits: Tensor, texts: Sequence[str]) -> Tensor:
+        return reading_loss(logits, texts, self.formats.alphabet)
+
+    def corner_loss(self, theta: Tensor, corners: Tensor) -> Tensor:
+        return self.schedule.corner_weight * corner_loss(theta, corners)
+
+    def update(
+        self, network: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, rate: float
+    ) -> None:
+        """Make one step of an optimizer."""
+        if not loss.isfinite():
+            raise SettingsError(f"step {self.step}: wanted a finite loss, got {loss.item()}; "
+                                "try a lower rate")  # fmt: skip
+        for group in optimizer.param_groups:
+            group["lr"] = group["part"] * rate
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+        optimizer.step()
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint and the averaged weights as `stn.pth` and `lprnet.pth`."""
@@ -161,16 +200,8 @@ class ReaderTrainer:
         if self.losses:
             self.loss = sum(self.losses) / len(self.losses)
             self.losses.clear()
-        state = {
-            "step": self.step,
-            "loss": self.loss,
-            "reader": self.reader.state_dict(),
-            "average": self.average.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-        }
-        save_tensors(state, folder / CHECKPOINT)
-        save_tensors(plain_weights(self.averaged.stn), folder / NETWORKS[RECTIFIER].weights)
-        save_lprnet(self.averaged.lprnet, self.formats.alphabet, folder)
+        save_tensors(self.state(), folder / CHECKPOINT)
+        save_reader(self.averaged, self.formats.alphabet, folder)
 
     @property
     def averaged(self) -> Reader:
@@ -179,18 +210,50 @@ class ReaderTrainer:
         assert isinstance(averaged, Reader)
         return averaged
 
+    def state(self) -> dict[str, Any]:
+        """Return the content of a checkpoint."""
+        return {
+            "step": self.step,
+            "spent_s": self.spent_s,
+            "loss": self.loss,
+            "start": self.start,
+            "reader": self.reader.state_dict(),
+            "average": self.average.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
     def load(self, path: Path) -> None:
         """Load a checkpoint from any device."""
-        state = torch.load(path, map_location=self.device, weights_only=True)
+        self.restore(torch.load(path, map_location=self.device, weights_only=True))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the content of a checkpoint."""
         self.step, self.loss = state["step"], state.get("loss")
+        self.spent_s, self.start = state.get("spent_s", 0.0), state.get("start", {})
         self.reader.load_state_dict(state["reader"])
         self.average.load_state_dict(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])
 
 
-def save_lprnet(lprnet: nn.Module, alphabet: str, folder: Path) -> None:
-    """Write `lprnet.pth`, with the alphabet of its classes."""
-    state = with_alphabet(plain_weights(lprnet), alphabet)
+def optimize(reader: Reader, stn_rate: float) -> torch.optim.AdamW:
+    """Return the optimizer of a reader; STN has a part of the rate, and only matrices decay."""
+    lprnet = list(reader.lprnet.parameters())
+    stn = {"params": list(reader.stn.parameters()), "weight_decay": 0.0, "part": stn_rate}
+    matrices = [weight for weight in lprnet if weight.ndim > 1]
+    others = [weight for weight in lprnet if weight.ndim <= 1]
+    return torch.optim.AdamW(
+        [
+            {"params": matrices, "weight_decay": 1e-3, "part": 1.0},
+            {"params": others, "weight_decay": 0.0, "part": 1.0},
+            stn,
+        ]
+    )
+
+
+def save_reader(reader: Reader, alphabet: str, folder: Path) -> None:
+    """Write `stn.pth`, and `lprnet.pth` with the alphabet of its classes."""
+    save_tensors(plain_weights(reader.stn), folder / NETWORKS[RECTIFIER].weights)
+    state = with_alphabet(plain_weights(reader.lprnet), alphabet)
     save_tensors(state, folder / NETWORKS[READER].weights)
 
 

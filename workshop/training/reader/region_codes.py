@@ -6,7 +6,6 @@ reads it on other plates, too.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -32,9 +31,19 @@ RENDERED_CODES = 0.4
 """Share of the new region codes that are drawn by the renderer; the others are from real crops."""
 INSET_MM = 4.0
 """Distance of the replaced field from the plate's edge."""
+PAPER_AND_INK = (88, 6)
+"""Percentiles of a field's grey levels that are its paper and its ink."""
+MIN_SPAN, CONTRASTS = 8.0, (0.3, 2.5)
+"""Least difference of paper and ink that is believed; least and greatest change of contrast."""
+Painted = tuple[Bgr, Quad]
+"""A picture, and the corners of the plate in it."""
+FieldMm = tuple[float, float]
+"""Left and right edge of a field of a long plate."""
 
 
-def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
+def capped_shares(
+    groups: Sequence[str], most: float, items: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Return the rate at which to draw each item, so that no group exceeds a share of the draws.
 
     Groups below the limit keep their proportions. With too few groups, all have equal shares.
@@ -42,15 +51,20 @@ def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
     Args:
         groups: The group of each item.
         most: Greatest share of a group, from 0 to 1.
+        items: Shares of the items before; equal ones when None. Items of a group keep their
+            proportions.
 
     Returns:
         Shares of the items; their sum is 1.
     """
-    sizes = Counter(groups)
+    items = np.full(len(groups), 1 / len(groups)) if items is None else items
+    sizes: dict[str, float] = {}
+    for group, share in zip(groups, items.tolist(), strict=True):
+        sizes[group] = sizes.get(group, 0.0) + share
     if len(sizes) * most <= 1:
         shares = dict.fromkeys(sizes, 1 / len(sizes))
     else:
-        shares = {group: size / len(groups) for group, size in sizes.items()}
+        shares = dict(sizes)
         while max(shares.values()) > most + 1e-9:
             full = {group for group, share in shares.items() if share >= most}
             rest = sum(share for group, share in shares.items() if group not in full)
@@ -58,12 +72,18 @@ def capped_shares(groups: Sequence[str], most: float) -> NDArray[np.float64]:
             shares = {
                 group: most if group in full else share * factor for group, share in shares.items()
             }
-    return np.array([shares[group] / sizes[group] for group in groups])
+    drawn: NDArray[np.float64] = items * [shares[group] / sizes[group] for group in groups]
+    return drawn
 
 
 def group_by_region(crops: Sequence[RealCrop], formats: Formats) -> list[str]:
     """Return the region code of each crop, `""` for those without one."""
     return [formats.code_of(crop.text) for crop in crops]
+
+
+def group_by_letter(crops: Sequence[RealCrop]) -> list[str]:
+    """Return the first letter of each crop's text, `""` for those that begin with a digit."""
+    return [crop.text[0] if crop.text[:1].isalpha() else "" for crop in crops]
 
 
 def can_replace(crop: RealCrop, formats: Formats) -> bool:
@@ -102,20 +122,13 @@ def replace_code(
         donor = _choose(rng, donors[code])
         picture, quad = donor.picture, donor.quad
     else:
-        regions = country.formats.region
-        code = _choose(
-            rng,
-            [
-                code_of_region
-                for of in regions
-                for code_of_region in of.codes
-                if len(code_of_region) == digits
-            ],
-        )
+        codes = [known for region in country.formats.region for known in region.codes]
+        code = _choose(rng, [known for known in codes if len(known) == digits])
         picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
         quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)
-    painted = _paint(crop.picture, crop.quad, picture, quad, BORDER_MM[digits])
+    field_mm = (BORDER_MM[digits] + INSET_MM, LONG_MM[0] - INSET_MM)
+    painted = paint_field((crop.picture, crop.quad), field_mm, (picture, quad), field_mm)
     return replace(crop, picture=painted, text=number + code)
 
 
@@ -127,28 +140,61 @@ def _rectangle(left: float, top: float, right: float, bottom: float) -> Quad:
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
 
 
-def _paint(onto: Bgr, onto_quad: Quad, donor: Bgr, donor_quad: Quad, border_mm: float) -> Bgr:
-    """Paint the region field of one plate over that of another."""
+def paint_field(onto: Painted, field_mm: FieldMm, donor: Painted, donor_mm: FieldMm) -> Bgr:
+    """Paint a field of one long plate over that of another, in its colours and its contrast.
+
+    Args:
+        onto: Picture of the plate to change, and the plate's corners.
+        field_mm: Left and right edge of the field that is covered.
+        donor: Picture of the other plate, and its corners.
+        donor_mm: Left and right edge of the field that is taken.
+
+    Returns:
+        The changed picture, a copy.
+    """
+    (target, onto_quad), (source, donor_quad) = onto, donor
     factor = float(np.ptp(onto_quad[:, 0]) / max(np.ptp(donor_quad[:, 0]), 1.0))
     if factor < 0.8:
-        donor, donor_quad = shrink(donor, factor), donor_quad * factor
-    width_mm, height_mm = LONG_MM
-    plate = _rectangle(0, 0, width_mm, height_mm).astype(np.float32)
-    to_onto = cv2.getPerspectiveTransform(plate, onto_quad.astype(np.float32))
-    to_donor = cv2.getPerspectiveTransform(plate, donor_quad.astype(np.float32))
-    size_wh = (onto.shape[1], onto.shape[0])
-    to_moved = to_onto @ np.linalg.inv(to_donor)
-    moved = cv2.warpPerspective(donor, to_moved, size_wh, borderMode=cv2.BORDER_REPLICATE)
-    field = _rectangle(border_mm + INSET_MM, INSET_MM, width_mm - INSET_MM, height_mm - INSET_MM)
-    corners = cv2.perspectiveTransform(field[None], to_onto)[0]
-    mask = np.zeros(onto.shape[:2], np.uint8)
+        source, donor_quad = shrink(source, factor), donor_quad * factor
+    corners = _seen(_field(*field_mm), onto_quad)
+    low = np.floor(corners.min(axis=0)).astype(int).clip(0)
+    high = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 1, target.shape[1::-1])
+    if (high - low < 2).any():
+        return target
+    corners = (corners - low).astype(np.float32)
+    painted = target.copy()
+    part = painted[low[1] : high[1], low[0] : high[0]]
+    mask = np.zeros(part.shape[:2], np.uint8)
     cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)
-    inside = mask > 127
-    if not inside.any():
-        return onto
-    old, new = onto[inside].astype(np.float32), moved[inside].astype(np.float32)
-    contrast = (old.std(axis=0) / new.std(axis=0).clip(4)).clip(0.3, 2.5)
-    matched = (moved - new.mean(axis=0)) * contrast + old.mean(axis=0)
+    matrix = cv2.getPerspectiveTransform(_seen(_field(*donor_mm), donor_quad), corners)
+    size_wh = (part.shape[1], part.shape[0])
+    moved = cv2.warpPerspective(source, matrix, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    matched = _match(moved.astype(np.uint8), part, mask > 127)
     alpha = mask[:, :, None].astype(np.float32) / 255
-    painted: Bgr = (onto * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
+    part[:] = (part * (1 - alpha) + matched * alpha).round().clip(0, 255).astype(np.uint8)
     return painted
+
+
+def _match(picture: Bgr, onto: Bgr, inside: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Give a picture the paper's colour and the contrast of another one, (H, W, 3) float32."""
+    if not inside.any():
+        return picture.astype(np.float32)
+    old, new = (np.percentile(of[inside], PAPER_AND_INK, axis=0) for of in (onto, picture))
+    spans = [max(MIN_SPAN, float((of[0] - of[1]).mean())) for of in (old, new)]
+    contrast = np.clip(spans[0] / spans[1], *CONTRASTS)  # one for all colours: no coloured rims
+    matched: NDArray[np.float32] = ((picture - new[0]) * contrast + old[0]).astype(np.float32)
+    return matched
+
+
+def _field(left_mm: float, right_mm: float) -> Quad:
+    return _rectangle(left_mm, INSET_MM, right_mm, LONG_MM[1] - INSET_MM)
+
+
+def _seen(field: Quad, quad: Quad) -> NDArray[np.float32]:
+    """Return the corners of a field, mm, in a picture of the plate with these corners."""
+    plate = _rectangle(0, 0, *LONG_MM).astype(np.float32)
+    to_picture = cv2.getPerspectiveTransform(plate, quad.astype(np.float32))
+    seen: NDArray[np.float32] = cv2.perspectiveTransform(
+        field[None].astype(np.float32), to_picture
+    )[0]
+    return seen

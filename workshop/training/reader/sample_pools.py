@@ -6,22 +6,24 @@ is used about six times, and new samples gradually replace the old ones.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
-from workshop.rendering.samples.synth import Sample
+from workshop.rendering.samples.synth import Batch, Sample
 from workshop.training.reader.sample_workers import CHUNK, Job, make_samples
 from workshop.training.reader.sources import Source
 
 USES = 6
 """Number of times that a sample is drawn on average."""
+MOVES = ((0.025, 0.012, 0.018), (0.03, 0.04, 0.05))
+"""Standard deviations of the affine transform that moves a crop; halves of its width and height."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,49 @@ class Kind:
         return -(-self.count // USES)
 
 
+class Draw(NamedTuple):
+    """Samples on the training's device.
+
+    Attributes:
+        crops: (N, 24, 94, 3) uint8 BGR.
+        texts: N texts.
+        corners: (N, 4, 2) float32; NaN where unknown.
+    """
+
+    crops: Tensor
+    texts: list[str]
+    corners: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch, device: torch.device | str = "cpu") -> Draw:
+        crops, corners = torch.from_numpy(batch.crops), torch.from_numpy(batch.corners)
+        return cls(crops.to(device), batch.texts, corners.to(device))
+
+
+class _Ring:
+    """The newest samples of a kind, on the training's device; sample n has the place n % size."""
+
+    def __init__(self, size: int, device: torch.device | str) -> None:
+        self.size = size
+        self._crops = torch.zeros((size, 24, 94, 3), dtype=torch.uint8, device=device)
+        self._corners = torch.zeros((size, 4, 2), device=device)
+        self._texts = [""] * size
+
+    def put(self, samples: Sequence[tuple[int, Sample]]) -> None:
+        newest = {number % self.size: sample for number, sample in samples}
+        fresh = Draw.of(Batch.of(list(newest.values())), self._crops.device)
+        places = torch.tensor(list(newest), device=self._crops.device)
+        self._crops[places], self._corners[places] = fresh.crops, fresh.corners
+        for place, text in zip(newest, fresh.texts, strict=True):
+            self._texts[place] = text
+
+    def take(self, numbers: Sequence[int]) -> Draw:
+        places = [number % self.size for number in numbers]
+        there = torch.tensor(places, device=self._crops.device)
+        texts = [self._texts[place] for place in places]
+        return Draw(self._crops[there], texts, self._corners[there])
+
+
 class Pools:
     """Pools of samples of several kinds; after every draw, new samples replace the oldest ones.
 
@@ -47,7 +92,13 @@ class Pools:
     """
 
     def __init__(
-        self, kinds: Sequence[Kind], size: int, *, step: int = 0, workers: int = 0
+        self,
+        kinds: Sequence[Kind],
+        size: int,
+        *,
+        step: int = 0,
+        workers: int = 0,
+        device: torch.device | str = "cpu",
     ) -> None:
         """Fill the pools.
 
@@ -56,9 +107,10 @@ class Pools:
             size: Number of samples held of each kind.
             step: Number of draws that have been made before.
             workers: Number of processes that make the samples; 0: this process.
+            device: Device that holds the samples.
         """
         self._kinds, self._step = kinds, step
-        self._samples: list[deque[Sample]] = [deque(maxlen=size) for _ in kinds]
+        self._rings = [_Ring(size, device) for _ in kinds]
         sources = [(kind.source, kind.seed) for kind in kinds]
         self._made = make_samples(sources, plan_jobs(kinds, size, step), workers)
         for _ in range(sum(1 for _ in _fill_jobs(kinds, size, step))):
@@ -66,18 +118,23 @@ class Pools:
 
     def _take(self) -> None:
         """Add the next samples to their pools; they replace the oldest ones."""
-        for (kind, _), sample in next(self._made):
-            self._samples[kind].append(sample)
+        made = next(self._made)
+        for index, ring in enumerate(self._rings):
+            if samples := [(number, sample) for (kind, number), sample in made if kind == index]:
+                ring.put(samples)
 
-    def draw(self) -> list[Sample]:
+    def draw(self) -> Draw:
         """Draw one step's samples, then replace the oldest samples in the pools."""
-        chosen = []
-        for kind, samples in zip(self._kinds, self._samples, strict=True):
+        parts = []
+        for kind, ring in zip(self._kinds, self._rings, strict=True):
             rng = np.random.default_rng([kind.seed, 1, self._step])
-            chosen += [samples[i] for i in rng.integers(len(samples), size=kind.count)]
+            chosen = self._step * kind.fresh + rng.integers(ring.size, size=kind.count)
+            parts.append(ring.take(chosen.tolist()))
         self._take()
         self._step += 1
-        return chosen
+        texts = [text for part in parts for text in part.texts]
+        crops = torch.cat([part.crops for part in parts])
+        return Draw(crops, texts, torch.cat([part.corners for part in parts]))
 
     def close(self) -> None:
         """End the workers."""
@@ -102,10 +159,9 @@ def _fill_jobs(kinds: Sequence[Kind], size: int, step: int) -> Iterator[list[Job
             yield [(index, number) for number in range(begin, min(begin + CHUNK, first + size))]
 
 
-def to_input(crops: NDArray[np.uint8]) -> Tensor:
+def to_input(crops: Tensor) -> Tensor:
     """Turn (N, 24, 94, 3) uint8 BGR into the networks' input, (N, 3, 24, 94) float32 RGB."""
-    rgb = torch.from_numpy(np.ascontiguousarray(crops[..., ::-1])).permute(0, 3, 1, 2)
-    return rgb.float().sub_(127.5).div_(128)
+    return crops.flip(-1).permute(0, 3, 1, 2).float().sub_(127.5).div_(128)
 
 
 def to_targets(texts: Sequence[str], alphabet: str) -> tuple[Tensor, Tensor]:
@@ -120,3 +176,19 @@ def vary(crops: Tensor) -> Tensor:
     gain, offset = 1 + 0.15 * torch.randn_like(pixel), 0.1 * torch.randn_like(pixel)
     noise = 0.03 * torch.rand_like(pixel) * torch.randn_like(crops)
     return (crops * gain + offset + noise).clamp(-1, 1)
+
+
+def move(crops: Tensor, corners: Tensor) -> tuple[Tensor, Tensor]:
+    """Shift, stretch and shear each crop a little, as a detector's box does; its corners follow.
+
+    Args:
+        crops: (N, 3, 24, 94).
+        corners: (N, 4, 2), -1 and 1 at the edges of the crop.
+    """
+    identity = torch.eye(2, 3, device=crops.device)
+    off = torch.randn(len(crops), 2, 3, device=crops.device).clamp_(-2, 2)
+    theta = identity + off * torch.tensor(MOVES, device=crops.device)
+    grid = F.affine_grid(theta, list(crops.shape), align_corners=False)
+    moved = F.grid_sample(crops, grid, "bicubic", "border", align_corners=False).clamp_(-1, 1)
+    back = torch.linalg.inv(theta[:, :, :2]).transpose(1, 2)
+    return moved, (corners - theta[:, None, :, 2]) @ back

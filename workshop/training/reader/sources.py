@@ -7,7 +7,7 @@ worker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -24,11 +24,14 @@ from workshop.rendering.painting import GlyphSource
 from workshop.rendering.russia import load_font
 from workshop.rendering.samples.photos import WIDTHS_PX, Photo, bumper
 from workshop.rendering.samples.synth import Sample, cut_sample, render_sample
+from workshop.rendering.samples.troubles import TROUBLES, add_trouble
+from workshop.training.reader.characters import Places, exchange, locate_all
 from workshop.training.reader.crops import RealCrop
 from workshop.training.reader.region_codes import (
     Donors,
     can_replace,
     capped_shares,
+    group_by_letter,
     group_by_region,
     group_donors,
     replace_code,
@@ -50,21 +53,33 @@ class RenderedPlates:
         font: TrueType font.
         small_share: Share of the plates that have few pixels, beside those that have few by chance.
         even_share: Share of the plates whose format is drawn evenly, not by its share.
+        two_line_share: Share of the plates that have two lines, beside those by chance.
+        hard_share: Share of the plates that are hard to read in one way.
+        troubles: These ways, drawn evenly.
     """
 
     formats: Path
     font: Path | None = None
     small_share: float = 0.0
     even_share: float = 0.0
+    two_line_share: float = 0.0
+    hard_share: float = 0.0
+    troubles: tuple[str, ...] = TROUBLES
 
     def __call__(self, rng: np.random.Generator) -> Sample:
         font = _read_font(self.font) if self.font else None
         country = _read_country(self.formats)
-        is_small = self.small_share > 0 and rng.random() < self.small_share
-        is_even = self.even_share > 0 and rng.random() < self.even_share
-        widths_px = SMALL_WIDTHS_PX if is_small else WIDTHS_PX
-        name = str(rng.choice(country.drawn)) if is_even else None
-        return render_sample(rng, name, font, country=country, widths_px=widths_px)
+        widths_px = SMALL_WIDTHS_PX if _happens(rng, self.small_share) else WIDTHS_PX
+        name = str(rng.choice(country.drawn)) if _happens(rng, self.even_share) else None
+        if _happens(rng, self.two_line_share) and country.two_lined:
+            name = str(rng.choice(country.two_lined))
+        trouble = str(rng.choice(self.troubles)) if _happens(rng, self.hard_share) else None
+        return render_sample(rng, name, font, country=country, widths_px=widths_px, trouble=trouble)
+
+
+def _happens(rng: np.random.Generator, share: float) -> bool:
+    """Draw whether something with a share happens; without a share, nothing is drawn."""
+    return share > 0 and bool(rng.random() < share)
 
 
 @lru_cache(maxsize=4)
@@ -93,11 +108,17 @@ def check_font(font: Path) -> None:
 
 @dataclass(frozen=True)
 class RealPlates:
-    """Source of cuts from real crops; no region is drawn too often.
+    """Source of cuts from real crops; no region and no first letter is drawn too often.
 
     Attributes:
         formats: The country's file.
         most_of_region: Greatest share of the draws of one region.
+        most_of_letter: Greatest share of the draws of one first letter; it goes before the limit on
+            regions where both cannot hold.
+        exchanged: Share of the cars' plates that get characters of other plates, where the places
+            of their characters can be seen.
+        hard_share: Share of the plates that are hard to read in one way.
+        troubles: These ways, drawn evenly.
         new_codes: Share of the cars' plates that get another region code, if it can be drawn.
         small_share: Share of the plates that have few pixels, beside those that have few by chance.
     """
@@ -107,13 +128,23 @@ class RealPlates:
     most_of_region: float = 1.0
     new_codes: float = 0.0
     small_share: float = 0.0
+    most_of_letter: float = 1.0
+    exchanged: float = 0.0
+    hard_share: float = 0.0
+    troubles: tuple[str, ...] = TROUBLES
 
     def __call__(self, rng: np.random.Generator) -> Sample:
-        return see_again(rng, self.draw(rng), self.small_share)
+        crop = self.draw(rng)
+        if not _happens(rng, self.hard_share):
+            return see_again(rng, crop, self.small_share)
+        photo = _see_hardly(rng, crop, str(rng.choice(self.troubles)))
+        return cut_sample(rng, photo, is_known=crop.corners is not None)
 
     def draw(self, rng: np.random.Generator) -> RealCrop:
-        """Draw a crop; it may get another region code."""
+        """Draw a crop; it may get other characters, and another region code."""
         crop = self.crops[int(rng.choice(len(self.crops), p=self._shares))]
+        if _happens(rng, self.exchanged) and crop.name in self._places.of_crops:
+            crop = exchange(rng, crop, self._places)
         if rng.random() >= self.new_codes or not can_replace(crop, self._plates):
             return crop
         return replace_code(rng, crop, self._donors, _read_country(self.formats))
@@ -124,7 +155,13 @@ class RealPlates:
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
-        return capped_shares(group_by_region(self.crops, self._plates), self.most_of_region)
+        by_region = group_by_region(self.crops, self._plates)
+        shares = capped_shares(by_region, self.most_of_region)
+        return capped_shares(group_by_letter(self.crops), self.most_of_letter, shares)
+
+    @cached_property
+    def _places(self) -> Places:
+        return locate_all(self.crops, self._plates)
 
     @cached_property
     def _donors(self) -> Donors:
@@ -135,6 +172,13 @@ def see_again(rng: np.random.Generator, crop: RealCrop, small_share: float = 0.0
     """Cut a real plate out of its photo, changed as if taken from another place."""
     photo = photograph_again(rng, crop, small_share)
     return cut_sample(rng, photo, is_known=crop.corners is not None)
+
+
+def _see_hardly(rng: np.random.Generator, crop: RealCrop, trouble: str) -> Photo:
+    """Change a real plate's photo: another viewpoint, and one trouble."""
+    photo = Photo(*_turn(rng, crop.picture, crop.quad), crop.text, "", crop.lines)
+    picture, quad = add_trouble(rng, photo.picture, photo.quad, trouble, crop.lines)
+    return replace(photo, picture=picture, quad=quad)
 
 
 def photograph_again(rng: np.random.Generator, crop: RealCrop, small_share: float = 0.0) -> Photo:

@@ -10,6 +10,11 @@ from orchestrator.serving.gateway.errors import Outcome
 
 MEDIA_TYPE = "application/problem+json"
 DOCS = "/docs"
+DESCRIBED = {
+    "link": f'</openapi.json>; rel="service-desc"; type="application/json", '
+    f'<{DOCS}>; rel="service-doc"; type="text/html"'
+}
+"""Header that leads to the description of the API (RFC 8631)."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +209,8 @@ def headers_of(outcome: Outcome) -> dict[str, str]:
         headers["Retry-After"] = str(math.ceil(outcome.retry_after_s))
     if outcome.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
+    if outcome.reason == "not served":
+        headers |= DESCRIBED
     return headers
 
 

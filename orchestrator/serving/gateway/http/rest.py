@@ -33,6 +33,8 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
+from orchestrator.host.validation_errors import describe_invalid
+from orchestrator.imaging.files import CUT_NOTE
 from orchestrator.imaging.orientation import upright_wh
 from orchestrator.serving.gateway.errors import (
     DeadlineExceeded,
@@ -211,6 +213,7 @@ async def _answer(
             assert isinstance(file, PictureFile)
             width, height = upright_wh(file.content, request.header)
             fields |= {"name": picture.filename, "width": width, "height": height}
+            fields |= {"note": CUT_NOTE if request.header.is_cut else ""}
             answers.append(validated(kind, **fields))
         except PlateError as error:
             if is_single and call.hint and isinstance(error, PictureError):
@@ -242,6 +245,5 @@ def validated(kind: type[A], **values: Any) -> A:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ModelError(f"answer: wanted {where} as described, got: {first['msg']}") from error
+        told = describe_invalid(error.errors(include_url=False), hides_values=True)
+        raise ModelError(f"answer: {told}, got another") from error

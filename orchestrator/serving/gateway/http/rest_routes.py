@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
+from typing import Any
 
 import orjson
 from starlette.requests import Request
@@ -15,16 +17,18 @@ from orchestrator.serving.gateway.data_plane import DataPlane, Identify
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http import rest
 from orchestrator.serving.gateway.http.api_docs.api_page import page
-from orchestrator.serving.gateway.http.api_docs.openapi import document
+from orchestrator.serving.gateway.http.api_docs.openapi import HOST, document
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.serving.gateway.http.page.routes import GUARDED
-from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
+from orchestrator.serving.gateway.http.problem_details import DESCRIBED, MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.schemas import Model
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Limits
 
 JSON, HTML = "application/json", "text/html"
+PLAIN_HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:.]+\](:\d+)?", re.ASCII)
+"""Hosts that can stand in an example without quotes."""
 
 Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
 
@@ -64,19 +68,34 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
     """
 
     @cache
-    def render() -> tuple[bytes, str]:
-        described = document(service.options.wants_keys, service.limits, describe_more())
-        return orjson.dumps(described), page(described)
+    def describe() -> dict[str, Any]:
+        return document(service.options.wants_keys, service.limits, describe_more())
 
-    async def openapi(_request: Request) -> Response:
-        api, _ = await asyncio.to_thread(render)
-        return Response(api, media_type=JSON)
+    @cache
+    def render(part: str) -> str:
+        return page(describe(), part)
 
-    async def docs(_request: Request) -> Response:
-        _, html = await asyncio.to_thread(render)
-        return Response(html, media_type=HTML, headers=GUARDED)
+    async def openapi(request: Request) -> Response:
+        api = orjson.dumps(await asyncio.to_thread(describe)).decode()
+        return Response(api.replace(HOST, _address_of(request)), media_type=JSON, headers=DESCRIBED)
+
+    async def docs(request: Request) -> Response:
+        described = await asyncio.to_thread(describe)
+        part = request.query_params.get("part", "")
+        known = part if part in {tag["name"] for tag in described["tags"]} else ""
+        html = await asyncio.to_thread(render, known)
+        address = _address_of(request)
+        return Response(
+            html.replace(HOST, address), media_type=HTML, headers={**GUARDED, **DESCRIBED}
+        )
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
+
+
+def _address_of(request: Request) -> str:
+    """Return the address at which a caller has reached the service, for examples."""
+    netloc = request.url.netloc
+    return f"{request.url.scheme}://{netloc}" if PLAIN_HOST.fullmatch(netloc) else HOST
 
 
 async def _answer(handle: Handle, request: HttpRequest) -> Response:

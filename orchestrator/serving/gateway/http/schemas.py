@@ -14,14 +14,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from orchestrator import plates
 from orchestrator.contract import OUTPUTS
 from orchestrator.formats.plate_formats import MAX_LENGTH
-from orchestrator.formats.transliteration import native_text
+from orchestrator.plates import PIXEL_DECIMALS, SCORE_DECIMALS, native_text
 from orchestrator.serving.gateway.http.labels import MAX_CAMERA_ID_CHARACTERS, TIMESTAMP
 
 FINE = AfterValidator(partial(round, ndigits=4))
 """Rounding to a tenth of a millisecond, or to a ten thousandth of a score."""
 DECIMALS = {
-    **{name: 4 for name, output in OUTPUTS.items() if output.dtype is np.float32},
-    **dict.fromkeys(("coordinates", "corners"), 1),
+    **{name: SCORE_DECIMALS for name, output in OUTPUTS.items() if output.dtype is np.float32},
+    **dict.fromkeys(("coordinates", "corners"), PIXEL_DECIMALS),
 }
 """Decimals of the numbers in an answer, by output: of scores, and of pixels. The numbers of an
 output are rounded together, before they are checked: four plates have a hundred of them."""
@@ -171,6 +171,14 @@ class Seconds(Model):
 
 
 Side = Annotated[int, Field(ge=1)]
+Note = Annotated[
+    str,
+    Field(
+        description="What is wrong with the picture, although it was read: the end of its file is "
+        "missing; left out where nothing is",
+        examples=["the end of the file is missing; what is there was read"],
+    ),
+]
 
 
 class RecognizedPicture(Model):
@@ -183,6 +191,7 @@ class RecognizedPicture(Model):
     seconds: Seconds = Field(
         description="By stage, without the waits before and after; 0 where nothing was to do"
     )
+    note: Note = ""
 
 
 class ReadPicture(Model):
@@ -192,6 +201,7 @@ class ReadPicture(Model):
     width: Side = Field(description=UPRIGHT.format("Width"), examples=[160])
     height: Side = Field(description=UPRIGHT.format("Height"), examples=[48])
     plate: Reading = Field(description="What was read")
+    note: Note = ""
 
 
 class FailedPicture(Model):

@@ -44,7 +44,7 @@ def test_every_field_of_an_answer_is_described(room: Room) -> None:
 
 
 def test_the_page_shows_the_operations(room: Room) -> None:
-    text = Reader(room.client.get("/docs").text).text
+    text = Reader(room.client.get("/docs?part=passes").text).text
     assert "/v1/passes/{id}/crop.jpg" in text
     assert "Search passes, the newest first" in text
 

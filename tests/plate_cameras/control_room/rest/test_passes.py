@@ -65,6 +65,10 @@ def test_each_filter_is_used(filled: Room, query: str, found: list[str]) -> None
 def test_pages_follow_one_another(filled: Room) -> None:
     first = filled.get("/v1/passes?limit=1")
     second = filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
+    (link,) = filled.client.get("/v1/passes?limit=1&until=2030-01-01").links.values()
+    assert link == {"url": f"?limit=1&until=2030-01-01&cursor={first['cursor']}", "rel": "next"}
+    assert filled.client.get(f"/v1/passes{link['url']}").json() == second
+    assert "link" not in filled.client.get(f"/v1/passes{link['url']}").headers
     assert [one["id"] for one in first["passes"] + second["passes"]] == ["yard-1", "gate-1"]
     assert second["cursor"] == ""
 
@@ -72,11 +76,13 @@ def test_pages_follow_one_another(filled: Room) -> None:
 @pytest.mark.parametrize(
     ("query", "detail"),
     [
-        pytest.param("?plate=A", "plate: extra inputs are not permitted", id="unknown"),
-        pytest.param("?limit=0", "limit: .* greater than or equal to 1, got '0'", id="limit"),
+        pytest.param("?plate=A", "plate: wanted no field of this name, got 'A'", id="unknown"),
+        pytest.param("?limit=0", "limit: wanted at least 1, got '0'", id="limit"),
         pytest.param("?limit=1&limit=2", "limit: wanted it once", id="twice"),
         pytest.param("?from=yesterday", "from: .*wanted an RFC 3339 time", id="time"),
-        pytest.param("?from=2025-02-30", "from: .*day is out of range", id="no such day"),
+        pytest.param(
+            "?from=2025-02-30", "from: wanted a day and a time that exist", id="no such day"
+        ),
         pytest.param("?cursor=1_x", "cursor: ", id="cursor"),
         pytest.param("?cursor=1e_5", "cursor: wanted one of a page", id="no number"),
         pytest.param("?text=A_1", "text: wanted at most 32 letters", id="text"),

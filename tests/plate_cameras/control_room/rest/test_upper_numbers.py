@@ -131,9 +131,18 @@ def test_counts_come_in_pages(filled: Room, by: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "message"),
     [
-        pytest.param("GET", "/v1/passes?" + "camera=gate&" * 201, "camera: tuple", id="cameras"),
-        pytest.param("GET", "/v1/passes?" + "zone=entry&" * 201, "zone: tuple", id="zones"),
-        pytest.param("GET", "/v1/passes?" + "part=123&" * 11, "part: tuple", id="parts"),
+        pytest.param(
+            "GET",
+            "/v1/passes?" + "camera=gate&" * 201,
+            "camera: wanted at most 200 items",
+            id="cameras",
+        ),
+        pytest.param(
+            "GET", "/v1/passes?" + "zone=entry&" * 201, "zone: wanted at most 200 items", id="zones"
+        ),
+        pytest.param(
+            "GET", "/v1/passes?" + "part=123&" * 11, "part: wanted at most 10 items", id="parts"
+        ),
         pytest.param("GET", f"/v1/passes?from=2026-11-26T08:00:00.{'0' * 40}", "from: ", id="time"),
         pytest.param("PUT", f"/v1/lists/{'n' * 201}", "name: wanted at most 200", id="name"),
         pytest.param("GET", f"/v1/people?cursor={'n' * 201}", "cursor: ", id="cursor"),

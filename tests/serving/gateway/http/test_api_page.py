@@ -29,11 +29,26 @@ def test_an_api_without_operations_has_a_page() -> None:
     assert Reader(page(empty)).named("h1") == [{}]
 
 
-def test_every_operation_is_on_the_page_and_every_link_leads_to_one_place(reader: Reader) -> None:
+@pytest.mark.parametrize(
+    ("part", "operations", "fields"),
+    [
+        pytest.param("", {"recognize", "read"}, "schema-Recognition", id="first"),
+        pytest.param("pictures", {"recognize", "read"}, "schema-Candidate", id="pictures"),
+        pytest.param("unknown", {"recognize", "read"}, "schema-Candidate", id="unknown"),
+        pytest.param("service", {"healthz", "readyz", "metrics"}, "schema-Ready", id="service"),
+    ],
+)
+def test_a_part_has_its_operations_and_all_that_its_links_lead_to(
+    part: str, operations: set[str], fields: str
+) -> None:
+    reader = Reader(page(document(wants_keys=False, limits=Limits()), part))
     names = reader.values("id")
-    assert {"recognize", "read", "healthz", "readyz", "metrics", "openapi", "docs"} <= set(names)
+    assert {*operations, fields, "problems"} <= set(names)
+    assert ("recognize" in names, "schema-Recognition" in names) == ("read" in operations,) * 2
     assert len(set(names)) == len(names)
     assert {link[1:] for link in reader.values("href") if link.startswith("#")} <= set(names)
+    others = {link for link in reader.values("href") if link.startswith("docs?part=")}
+    assert ("docs?part=service#metrics" in others) is (part != "service")
     assert reader.unclosed == []
 
 

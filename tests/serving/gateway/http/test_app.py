@@ -131,3 +131,28 @@ def test_the_port_of_metrics_names_keys_to_this_machine_and_to_administrators(
 def make_counted(service: DataPlane) -> ASGIApp:
     service.metrics.note_key_ends({"guest": 60.0, "second-key": 3600.0})
     return make_metrics_app(service)
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        pytest.param("localhost:9123", "http://localhost:9123/v1/recognize", id="a port"),
+        pytest.param("[::1]:9123", "http://[::1]:9123/v1/recognize", id="IPv6"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
+def test_examples_have_the_address_that_was_asked(
+    options: GatewayOptions, path: str, host: str, told: str
+) -> None:
+    answer = client_of(options).get(path, headers={"host": host})
+    assert answer.status_code == 200
+    assert told in answer.text
+    assert "localhost:8000" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/openapi.json", "/v1/no-such-path"])
+def test_answers_lead_to_the_description_of_the_api(options: GatewayOptions, path: str) -> None:
+    client = client_of(options)
+    links = client.get(path).links
+    assert client.get(links["service-desc"]["url"]).json()["openapi"].startswith("3.1")
+    assert client.get(links["service-doc"]["url"]).text.startswith("<!DOCTYPE html>")

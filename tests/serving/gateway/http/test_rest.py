@@ -173,7 +173,9 @@ def test_one_picture_that_fails_fails_the_call() -> None:
     ("plate", "message"),
     [
         pytest.param(
-            replace(PLATE, detection_score=2.0), r"wanted plates.0.detection_score", id="score"
+            replace(PLATE, detection_score=2.0),
+            r"plates.0.detection_score: wanted at most 1",
+            id="score",
         ),
         pytest.param(
             replace(PLATE, xyxy=(0.0, 0.0, float("nan"), 1.0)), r"plates.0.xyxy.2", id="no number"

@@ -175,13 +175,13 @@ def test_a_number_of_a_camera_comes_back_as_text() -> None:
         pytest.param({"config": "{"}, "config: wanted JSON, got a damaged one", id="no JSON"),
         pytest.param({"config": "[]"}, "config: wanted a JSON object, got list", id="no object"),
         pytest.param({"config": "null"}, "config: wanted a JSON object, got NoneType", id="null"),
-        pytest.param({"config": []}, "config: Input should be", id="a list"),
+        pytest.param({"config": []}, r"config: wanted an object, got \[\]", id="a list"),
         pytest.param(
-            {"config": {"threshold_d": 2}}, "config.threshold_d: Input should be", id="range"
+            {"config": {"threshold_d": 2}}, "config.threshold_d: wanted at most 1", id="range"
         ),
         pytest.param(
             {"config": {"detection_mode": "vehicle"}},
-            "config.detection_mode: Input should be 'plate'",
+            "config.detection_mode: wanted 'plate', got 'vehicle'",
             id="vehicles",
         ),
         pytest.param({"camera_id": "a" * 101}, "camera_id: wanted up to 100", id="long camera"),

@@ -5,8 +5,11 @@ from workshop.evaluation.conditions.condition_tables import (
     compare_conditions,
     compare_curves,
     summarize_conditions,
+    tabulate_letters,
 )
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG
+from workshop.evaluation.reading import LetterCount
+from workshop.reporting.tables import format_table
 
 OURS = measure_conditions(
     judged({CONDITIONS[1]: [outcome(WRONG), outcome(READ)], SMEARS_PX[3]: [outcome(MISSED)] * 2})
@@ -53,3 +56,15 @@ def test_curves_stand_side_by_side_by_bin() -> None:
     assert widths.splitlines()[3].startswith("| theirs | 0.0 % | 100.0 % |")
     assert turns.splitlines()[0].startswith("| turn, degrees | -30 | -20 |")
     assert smears.splitlines()[2].startswith("| ours | 100.0 % | 0.0 % |")
+
+
+def test_the_table_of_letters_has_a_row_for_each_true_letter() -> None:
+    letters = (
+        LetterCount(1, "X", "X", 3, 2),
+        LetterCount(1, "X", "Y", 2, 1),
+        LetterCount(1, "Y", "", 1, 0),
+        LetterCount(5, "B", "E", 9, 9),
+    )
+    header = ("letter 1 read as", "none", "X", "Y", "sure and wrong")
+    rows = [("X", "", 3, 2, 1), ("Y", 1, "", "", 0)]
+    assert tabulate_letters(letters) == format_table(header, rows)

@@ -17,6 +17,7 @@ from workshop.training.detector.detector_recipe import (
 )
 from workshop.training.detector.detector_training import export_average, find_folders, run
 from workshop.training.metrics import DetectorRow, Metrics
+from workshop.training.runs import Stopwatch
 
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
 
@@ -63,27 +64,30 @@ def test_a_set_without_pictures_or_labels_is_an_error(pictures: Path) -> None:
         find_folders(DetectorData(pictures))
 
 
+def interrupt_at(epoch: int, recipe: DetectorRecipe, out: Path) -> None:
+    """Begin a run, and break it off before an epoch."""
+    from workshop.training.detector.detector_trainer import DetectorTrainer
+
+    def interrupt(trainer: DetectorTrainer, *_: object) -> None:
+        if trainer.epoch == epoch:
+            raise KeyboardInterrupt
+        run_epoch(trainer, *_)
+
+    run_epoch = DetectorTrainer.run_epoch
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DetectorTrainer, "run_epoch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(recipe, out, resume=False)
+
+
 @pytest.mark.filterwarnings("ignore")  # yolov5 is older than the libraries that it imports
-def test_a_resumed_run_is_the_same_as_one_without_a_break(
-    pictures: Path, tmp_path: Path, monkeypatch
-) -> None:
+def test_a_resumed_run_is_the_same_as_one_without_a_break(pictures: Path, tmp_path: Path) -> None:
     pytest.importorskip("yolov5", reason="needs the Poetry group train", exc_type=ImportError)
     recipe = DetectorRecipe(data=DetectorData(pictures), training=QUICK)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     run(recipe, whole, resume=False)
 
-    from workshop.training.detector.detector_trainer import DetectorTrainer
-
-    def interrupt(trainer: DetectorTrainer, *_: object) -> None:
-        if trainer.epoch == 1:
-            raise KeyboardInterrupt
-        run_epoch(trainer, *_)
-
-    run_epoch = DetectorTrainer.run_epoch
-    with monkeypatch.context() as patch:
-        patch.setattr(DetectorTrainer, "run_epoch", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            run(recipe, broken, resume=False)
+    interrupt_at(1, recipe, broken)
     run(recipe, broken, resume=True)
     first, second = (torch.load(run / "last.pt", weights_only=True) for run in (whole, broken))
     assert first["epoch"] == second["epoch"] == 2
@@ -93,3 +97,25 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(
     run(replace(recipe, training=replace(QUICK, epochs=3)), broken, resume=True)
     assert torch.load(broken / "last.pt", weights_only=True)["epoch"] == 3
     assert [row.epoch for row in Metrics(DetectorRow, broken, 3).rows] == [0, 1, 2, 3]
+
+
+@pytest.mark.filterwarnings("ignore")  # yolov5 is older than the libraries that it imports
+def test_a_run_by_the_clock_counts_the_time_before_it_was_cut_off(
+    pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("yolov5", reason="needs the Poetry group train", exc_type=ImportError)
+
+    class TenSecondsAnEpoch(Stopwatch):
+        @property
+        def seconds(self) -> float:
+            self.before_s += 10
+            return self.before_s
+
+    monkeypatch.setattr("workshop.training.detector.detector_training.Stopwatch", TenSecondsAnEpoch)
+    training = replace(QUICK, minutes=1, loaders=1, validate_every=9)
+    recipe = DetectorRecipe(data=DetectorData(pictures), training=training)
+    interrupt_at(2, recipe, tmp_path / "run")  # after 30 s; 10 of them for the start
+    run(recipe, tmp_path / "run", resume=True)
+    state = torch.load(tmp_path / "run" / "last.pt", weights_only=True)
+    assert (state["epoch"], state["epochs"], state["spent_s"]) == (4, 4, 60)
+    assert load("yolo", tmp_path / "run")

@@ -8,8 +8,6 @@ from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from workshop.rendering.samples.synth import render_sample
 from workshop.training.reader.calibration import (
-    CUTS,
-    SEEN_AGAIN,
     choose_plates,
     fit_temperature,
     log_loss,
@@ -88,9 +86,9 @@ def plates_of(count: int) -> RealPlates | None:
 
 def test_enough_held_out_crops_are_calibrated_on(monkeypatch) -> None:
     monkeypatch.setattr("workshop.training.reader.calibration.MIN_CROPS", 3)
-    plates = choose_plates(plates_of(3), None, seed=0)
+    plates = choose_plates(plates_of(3), None, seed=0, plates=48)
     assert plates
-    assert plates.crops.shape == ((CUTS + SEEN_AGAIN) * 3, 24, 94, 3)
+    assert plates.crops.shape == (48, 24, 94, 3)
     assert {*plates.texts} == {"A000AA77", "A001AA77", "A002AA77"}
 
 
@@ -101,12 +99,9 @@ def test_enough_held_out_crops_are_calibrated_on(monkeypatch) -> None:
         pytest.param(12, "only 12 real crops were held out", id="too few"),
     ],
 )
-def test_rendered_plates_stand_in_for_too_few_crops(
-    count: int, why: str, caplog, monkeypatch
-) -> None:
-    monkeypatch.setattr("workshop.training.reader.calibration.RENDERED", 20)
+def test_rendered_plates_stand_in_for_too_few_crops(count: int, why: str, caplog) -> None:
     caplog.set_level("INFO")
-    plates = choose_plates(plates_of(count), render_sample, seed=0)
+    plates = choose_plates(plates_of(count), render_sample, seed=0, plates=20)
     assert plates
     assert 10 < len(plates.texts) <= 20  # without the flat ones of two lines
     assert all(plates.texts)
@@ -114,5 +109,5 @@ def test_rendered_plates_stand_in_for_too_few_crops(
 
 
 def test_plates_that_cannot_be_rendered_leave_the_scores_as_they_are(caplog) -> None:
-    assert choose_plates(plates_of(12), None, seed=0) is None
+    assert choose_plates(plates_of(12), None, seed=0, plates=20) is None
     assert "text scores are not calibrated: only 12 real crops were held out" in caplog.text

@@ -86,7 +86,7 @@ def corner_error(stn: STN, crops: torch.Tensor, corners: torch.Tensor) -> float:
 def test_teaching_brings_the_corners_nearer() -> None:
     torch.manual_seed(0)
     stn, plates = STN(), render_samples(6, seed=1)
-    crops, corners = to_input(plates.crops), torch.from_numpy(plates.corners)
+    crops, corners = to_input(torch.from_numpy(plates.crops)), torch.from_numpy(plates.corners)
     before = corner_error(stn, crops, corners)
     teach_corners(stn, plates, CornerSchedule(steps=60, batch=6, rate=4e-3, warm_up=10), seed=0)
     assert corner_error(stn, crops, corners) < 0.5 * before

@@ -8,14 +8,13 @@ from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
 from workshop.evaluation.alphabets import UNTOLD
 from workshop.training.reader.initial_weights import CONTEXT, adapt, take_weights
-from workshop.training.reader.reader_trainer import Reader, plain_weights, save_lprnet
+from workshop.training.reader.reader_trainer import Reader, save_reader
 
 ALPHABET = russian().alphabet
 
 
 def write(folder: Path, reader: Reader, alphabet: str = ALPHABET) -> Reader:
-    torch.save(plain_weights(reader.stn), folder / "stn.pth")
-    save_lprnet(reader.lprnet, alphabet, folder)
+    save_reader(reader, alphabet, folder)
     return reader
 
 

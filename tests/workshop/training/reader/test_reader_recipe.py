@@ -10,13 +10,59 @@ from workshop.training.detector.detector_recipe import (
     DetectorRecipe,
     DetectorSchedule,
 )
-from workshop.training.reader.reader_recipe import SHIPPED, ReaderData, ReaderRecipe, ReaderSchedule
+from workshop.training.reader.reader_recipe import (
+    SHIPPED,
+    ReaderData,
+    ReaderRecipe,
+    ReaderSchedule,
+    TeacherPlan,
+)
 
 
 @pytest.mark.parametrize("kind", [DetectorRecipe, ReaderRecipe])
 def test_the_shipped_recipe_says_the_defaults(kind) -> None:
     name = kind.__name__.removesuffix("Recipe").lower()
     assert read_table(kind, SHIPPED / f"{name}.toml") == kind()
+
+
+@pytest.mark.parametrize("kind", [DetectorRecipe, ReaderRecipe])
+def test_the_recipe_for_a_card_starts_from_the_shipped_weights_and_ends_by_the_clock(kind) -> None:
+    name = kind.__name__.removesuffix("Recipe").lower()
+    recipe = read_table(kind, SHIPPED / f"{name}_card.toml")
+    assert recipe.start.exists()
+    assert recipe.training.minutes == 10
+
+
+def test_a_run_by_the_clock_is_done_when_its_minutes_are_over() -> None:
+    schedule = ReaderSchedule(minutes=2, rate=1.0, warm_up=10)
+    assert [schedule.done_at(7, spent_s) for spent_s in (0, 60, 120)] == [0, 0.5, 1]
+    assert schedule.rate_at(0, 0) == pytest.approx(0.1)
+    assert schedule.rate_at(10, 60) == pytest.approx(0.01 + 0.99 / 2)
+    assert schedule.rate_at(99, 130) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "spent_s", "epochs"),
+    [
+        pytest.param(None, 300, 20, id="no clock"),
+        pytest.param(10, 300, 15, id="five minutes left"),
+        pytest.param(10, 605, 5, id="over"),
+    ],
+)
+def test_a_detector_makes_the_epochs_that_its_minutes_allow(
+    minutes: float | None, spent_s: float, epochs: int
+) -> None:
+    planned = DetectorSchedule(minutes=minutes).replan(5, spent_s, epoch_s=30)
+    assert planned.epochs == epochs
+
+
+def test_a_teacher_and_a_mean_want_a_start() -> None:
+    for recipe in (
+        ReaderRecipe(teacher=TeacherPlan(2)),
+        ReaderRecipe(training=ReaderSchedule(means=(0.5,))),
+    ):
+        with pytest.raises(SettingsError, match=r"start: wanted weights .*\(--start\), got none"):
+            recipe.check_start()
 
 
 def test_a_recipe_is_written_and_read_back(tmp_path: Path) -> None:
@@ -39,7 +85,10 @@ def test_paths_of_a_recipe_are_relative_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("epochs = 3", "wanted some of start, formats, data, training, corners, got epochs"),
+        (
+            "epochs = 3",
+            "wanted some of start, formats, data, training, corners, teacher, got epochs",
+        ),
         ("[training]\nstep = 3", r"\[training\] wanted some of steps, .*, got step"),
         ("training = 3", "training: wanted a table, got 3"),
         ("[training]\nsteps = 3.5", "steps: wanted a whole number, got 3.5"),

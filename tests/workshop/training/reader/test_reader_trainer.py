@@ -5,10 +5,13 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import russian
+from orchestrator.networks.weights import WEIGHTS
 from workshop.rendering.samples.synth import render_samples
 from workshop.training.reader.examination import read
-from workshop.training.reader.reader_recipe import ReaderSchedule
+from workshop.training.reader.reader_recipe import ReaderRecipe, ReaderSchedule, TeacherPlan
 from workshop.training.reader.reader_trainer import ReaderTrainer, plain_weights, settle
+from workshop.training.reader.reader_training import make_trainer
+from workshop.training.reader.sample_pools import Draw
 
 RUSSIAN = russian()
 ALPHABET = RUSSIAN.alphabet
@@ -17,7 +20,7 @@ ALPHABET = RUSSIAN.alphabet
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
     batch = render_samples(4, seed=0)
     trainer = ReaderTrainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3), RUSSIAN)
-    losses = [trainer.train_on(batch) for _ in range(5)]
+    losses = [trainer.train_on(Draw.of(batch)) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
     again = ReaderTrainer(ReaderSchedule(), RUSSIAN)
@@ -40,22 +43,24 @@ def test_a_loss_that_is_no_number_stops_the_training() -> None:
     with torch.no_grad():
         trainer.reader.lprnet.container.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="step 0: wanted a finite loss, got nan"):
-        trainer.train_on(render_samples(2, seed=0))
+        trainer.train_on(Draw.of(render_samples(2, seed=0)))
 
 
 @pytest.mark.gpu
-def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", [TeacherPlan(0), TeacherPlan(2), TeacherPlan(2, until=0.1)])
+def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path, plan: TeacherPlan) -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs an NVIDIA GPU")
     batch = render_samples(4, seed=0)
     schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
-    trainer = ReaderTrainer(schedule, RUSSIAN, torch.device("cuda"))
-    losses = [trainer.train_on(batch) for _ in range(5)]
-    assert losses[-1] < losses[0]
+    recipe = ReaderRecipe(WEIGHTS, training=schedule, teacher=plan)
+    trainer = make_trainer(recipe, RUSSIAN, torch.device("cuda"))
+    losses = [trainer.train_on(Draw.of(batch)) for _ in range(5)]
+    assert plan.width or losses[-1] < losses[0]  # a teacher changes the loss
     trainer.save(tmp_path)
-    again = ReaderTrainer(schedule, RUSSIAN)
+    again = make_trainer(recipe, RUSSIAN, torch.device("cpu"))
     again.load(tmp_path / "checkpoint.pt")
-    again.train_on(batch)
+    again.train_on(Draw.of(batch))
     assert again.step == 6
     assert {tensor.device.type for tensor in again.reader.state_dict().values()} == {"cpu"}
     assert len(read(trainer.averaged, batch.crops, ALPHABET)) == 4

@@ -9,11 +9,19 @@ import pytest
 import torch
 
 from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import russian
 from orchestrator.host.toml_files import read_table
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS
+from workshop.rendering.samples.synth import render_samples
+from workshop.rendering.samples.troubles import TROUBLES
+from workshop.reporting.files import read_report
+from workshop.training.reader import finishing
 from workshop.training.reader import reader_training as reader
+from workshop.training.reader.examination import Check
+from workshop.training.reader.finishing import RunRecord
 from workshop.training.reader.reader_recipe import (
+    SHIPPED,
     CornerSchedule,
     ReaderData,
     ReaderRecipe,
@@ -21,6 +29,7 @@ from workshop.training.reader.reader_recipe import (
 )
 from workshop.training.reader.reader_trainer import ReaderTrainer
 from workshop.training.reader.reader_training import run
+from workshop.training.runs import Stopwatch
 
 pytestmark = pytest.mark.server
 
@@ -34,6 +43,7 @@ QUICK = ReaderSchedule(
     checked=2,
     warm_up=1,
     save_every=2,
+    calibrated=6,
 )
 ONE_STEP = replace(QUICK, steps=1)
 
@@ -44,9 +54,8 @@ def count_rows(rows: Sequence[object], folder: Path) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def little() -> Iterator[None]:
-    """Few plates and temperatures to calibrate on, one canary to choose from, and no diagram."""
+    """Few temperatures to calibrate with, one canary to choose from, and no diagram."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("workshop.training.reader.calibration.RENDERED", 6)
         patch.setattr(
             "workshop.training.reader.calibration.TEMPERATURES", np.geomspace(0.3, 3.0, 3)
         )
@@ -58,8 +67,8 @@ def little() -> Iterator[None]:
 @pytest.fixture
 def only_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs end with their last checkpoint: no calibration, no canary."""
-    for name in ("choose_plates", "write_canary"):
-        monkeypatch.setattr(reader, name, lambda *_: None)
+    monkeypatch.setattr(finishing, "choose_plates", lambda *_: None)
+    monkeypatch.setattr(reader, "write_canary", lambda *_: None)
 
 
 def quick(data: ReaderData, training: ReaderSchedule = QUICK) -> ReaderRecipe:
@@ -130,6 +139,108 @@ def test_a_resumed_run_with_workers_is_the_same_as_one_without_a_break(
     torch.testing.assert_close(second["reader"], first["reader"], rtol=0, atol=0)
     torch.testing.assert_close(second["average"], first["average"], rtol=0, atol=0)
     assert (tmp_path / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
+
+
+def rehearsal(data: ReaderData) -> ReaderRecipe:
+    """The project's recipe for a GPU in tiny sizes; the teacher has learned after three steps."""
+    recipe = read_table(ReaderRecipe, SHIPPED / "reader_card.toml").rehearsal()
+    training = replace(
+        recipe.training, save_every=2, workers=0, batch=4, pool=8, typical=8, checked=4,
+        calibrated=6,
+    )  # fmt: skip
+    return replace(
+        recipe,
+        data=replace(recipe.data, crops=data.crops, labels=data.labels),
+        training=training,
+        teacher=replace(recipe.teacher, width=2),
+    )
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory, little: None) -> Finished:
+    """The data and the folder of a whole rehearsal."""
+    folder = tmp_path_factory.mktemp("rehearsed")
+    data = write_crops(folder)
+    run(rehearsal(data), folder / "run", resume=False)
+    return data, folder / "run"
+
+
+def test_a_rehearsal_measures_every_set_and_ships_the_mean_that_reads_most(
+    rehearsed: Finished,
+) -> None:
+    _, out = rehearsed
+    record = read_report(RunRecord, out / "run.json")
+    sets = {"rendered", "two lines", "held out"} | {f"held out, {name}" for name in TROUBLES}
+    assert set(record.plates) == set(record.means[0].read) == sets
+    assert [mean.share for mean in record.means] == [1.0, 0.85, 0.7, 0.5]
+    assert record.share == max(record.means, key=lambda mean: mean.score).share
+    state = torch.load(out / "checkpoint.pt", weights_only=True)
+    stn = torch.load(out / "stn.pth", weights_only=True)
+    new, start = (state[part] for part in ("average", "start"))
+    wanted = (
+        record.share * new["module.stn.fc_loc.0.weight"]
+        + (1 - record.share) * start["stn.fc_loc.0.weight"]
+    )
+    torch.testing.assert_close(stn["fc_loc.0.weight"], wanted, rtol=0, atol=1e-6)
+    assert record.steps == 6
+    assert record.weights.keys() == {"stn.pth", "lprnet.pth"}
+
+
+def test_a_teacher_is_in_the_checkpoint_and_in_no_file_that_is_served(rehearsed: Finished) -> None:
+    _, out = rehearsed
+    assert "teacher_average" in torch.load(out / "checkpoint.pt", weights_only=True)
+    served = [line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()]
+    shapes = {
+        name: len(torch.load(out / name, weights_only=True)) for name in ("stn.pth", "lprnet.pth")
+    }
+    assert shapes == {name: len(torch.load(WEIGHTS / name, weights_only=True)) for name in shapes}
+    assert {name for name in served if name.endswith((".pt", ".pth"))} == {*shapes, "yolo.pt"}
+
+
+@pytest.mark.usefixtures("only_trained")
+@pytest.mark.parametrize("step", [3, 5], ids=["while the teacher learns", "after that"])
+def test_a_rehearsal_that_is_cut_off_goes_on_as_if_it_were_not(
+    tmp_path: Path, rehearsed: Finished, step: int
+) -> None:
+    data, whole = rehearsed
+    interrupt_at(step, rehearsal(data), tmp_path)
+    assert torch.load(tmp_path / "checkpoint.pt", weights_only=True)["step"] == step - 1
+    run(rehearsal(data), tmp_path, resume=True)
+    first, second = (
+        torch.load(folder / "checkpoint.pt", weights_only=True) for folder in (whole, tmp_path)
+    )
+    for part in ("step", "reader", "average", "teacher_average", "is_taught"):
+        torch.testing.assert_close(second[part], first[part], rtol=0, atol=0)
+    assert (tmp_path / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
+
+
+@pytest.mark.usefixtures("only_trained")
+def test_a_run_by_the_clock_counts_the_time_before_it_was_cut_off(
+    tmp_path: Path, data: ReaderData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class TenSecondsAStep(Stopwatch):
+        @property
+        def seconds(self) -> float:
+            self.before_s += 10
+            return self.before_s
+
+    monkeypatch.setattr(reader, "Stopwatch", TenSecondsAStep)
+    recipe = quick(data, replace(QUICK, minutes=1))
+    interrupt_at(5, recipe, tmp_path)
+    run(recipe, tmp_path, resume=True)
+    state = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    assert (state["step"], state["spent_s"]) == (6, 60)
+
+
+def test_the_blind_sets_choose_the_mean() -> None:
+    """New weights that are noise lose to a mean that is almost the start."""
+    trainer = ReaderTrainer(replace(QUICK, means=(1.0, 0.5, 0.001)), russian())
+    trainer.average.module.load_state_dict(trainer.reader.state_dict())
+    trainer.begin_with(WEIGHTS)
+    plates = render_samples(12, seed=3).readable
+    means = finishing.compare_means(trainer, [Check.of("rendered", plates)])
+    assert max(means, key=lambda mean: mean.score).share == 0.001
+    assert means[2].read["rendered"] > 0.5
 
 
 @pytest.mark.usefixtures("only_trained")
@@ -206,7 +317,7 @@ def test_a_country_that_is_drawn_no_more_leaves_the_weights(
     def fail(*_: object) -> None:
         raise SettingsError("renderer: wanted a plate A1, got: none")
 
-    monkeypatch.setattr(reader, "choose_plates", fail)
+    monkeypatch.setattr(finishing, "choose_plates", fail)
     monkeypatch.setattr(reader, "write_canary", fail)
     run(quick(data, ONE_STEP), tmp_path / "run", resume=False)
     assert caplog.messages[-2:] == [

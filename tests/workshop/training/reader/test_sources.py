@@ -87,6 +87,25 @@ def test_no_region_is_drawn_too_often_and_some_plates_get_another_code() -> None
     assert len(pickle.loads(pickle.dumps(other)).crops) == 50
 
 
+def test_no_first_letter_is_drawn_too_often_and_rare_ones_more_often() -> None:
+    letters = "B" * 60 + "Y" * 30 + "X" * 10
+    texts = [f"{letter}{n:03d}AA35" for n, letter in enumerate(letters)]
+    crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
+    rng = np.random.default_rng(0)
+    even = RealPlates(crops, RUSSIA, most_of_letter=0.4)
+    drawn = Counter(even.draw(rng).text[0] for _ in range(1000))
+    assert (drawn["B"], drawn["Y"], drawn["X"]) == pytest.approx((400, 400, 200), abs=50)
+
+
+def test_plates_that_begin_with_a_digit_are_one_group() -> None:
+    texts = ["B001AA35"] * 8 + ["0001AA35", "1001AA35"]
+    crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
+    even = RealPlates(crops, RUSSIA, most_of_letter=0.5)
+    rng = np.random.default_rng(0)
+    drawn = sum(even.draw(rng).text[0].isdigit() for _ in range(1000))
+    assert drawn == pytest.approx(500, abs=50)
+
+
 def _scaled(quad: np.ndarray, by: float) -> np.ndarray:
     middle = quad.mean(axis=0)
     return middle + (quad - middle) * by

@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 from orchestrator.serving.gateway.http.api_docs.api_forms import FORM, form
 from orchestrator.serving.gateway.http.api_docs.api_types import type_of
+from orchestrator.serving.gateway.http.api_docs.openapi import HOST
+from orchestrator.serving.gateway.http.api_docs.openapi_schemas import used_schemas
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
 
 Json = dict[str, Any]
@@ -20,15 +23,23 @@ UNNAMED = "about:blank"
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
 
 
-def page(document: Json) -> str:
-    """Return the HTML page of an OpenAPI document."""
+def page(document: Json, part: str = "") -> str:
+    """Return the HTML page of one part of an OpenAPI document.
+
+    Args:
+        document: The document.
+        part: Name of the tag whose operations are shown. Empty and unknown ones mean the first.
+    """
+    names = [tag["name"] for tag in document["tags"]]
+    part = part if part in names else names[0]
     operations = [*_operations(document)]
+    shown = [one for one in operations if part in one[2].get("tags", ())]
     body = "\n".join(
         [
-            _head(document, operations),
-            *(_operation(document, *operation) for operation in operations),
+            _head(document, operations, part),
+            *(_operation(document, *operation) for operation in shown),
             _keys(document),
-            _schemas(document),
+            _schemas(document, shown),
             _problems(),
         ]
     )
@@ -44,7 +55,7 @@ def page(document: Json) -> str:
 <link rel="stylesheet" href="page/docs.css">
 <script type="module" src="page/docs.js"></script>
 </head>
-<body>
+<body data-address="{HOST}">
 {body}
 </main>
 </div>
@@ -59,7 +70,7 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+def _head(document: Json, operations: Iterable[tuple[str, str, Json]], part: str) -> str:
     info = document["info"]
     return f"""<a class="skip" href="#main">To the text</a>
 <header class="site">
@@ -73,7 +84,7 @@ def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
 </nav>
 </header>
 <div class="columns">
-{_contents(document, [*operations])}
+{_contents(document, [*operations], part)}
 <main id="main">
 <div class="intro">
 <p>{_inline(info["description"])}</p>
@@ -81,12 +92,13 @@ def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
 </div>"""
 
 
-def _contents(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
-    """Return the links to all parts of the page, operations by their tags."""
+def _contents(document: Json, operations: Iterable[tuple[str, str, Json]], part: str) -> str:
+    """Return the links to all operations by their tags; those of other tags are on other pages."""
     parts = ['<nav class="contents" aria-label="Contents">']
     for tag in document["tags"]:
+        where = "" if tag["name"] == part else f"docs?part={quote(tag['name'])}"
         links = "".join(
-            f'<li><a href="#{escape(one["operationId"])}">{_method(method)}'
+            f'<li><a href="{where}#{escape(one["operationId"])}">{_method(method)}'
             f"<code>{escape(path)}</code></a></li>\n"
             for method, path, one in operations
             if tag["name"] in one.get("tags", ())
@@ -219,9 +231,9 @@ def _header_of(scheme: Json) -> str:
     return f"{name}: Token KEY" if name == "Authorization" else f"{name}: KEY"
 
 
-def _schemas(document: Json) -> str:
+def _schemas(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
     parts = ['<section id="fields">', "<h2>Fields of the answers</h2>"]
-    for name, schema in document["components"]["schemas"].items():
+    for name, schema in used_schemas(document, operations).items():
         rows = [
             (field, type_of(one), _inline(one.get("description", "")))
             for field, one in schema["properties"].items()

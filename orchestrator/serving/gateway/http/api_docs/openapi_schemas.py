@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +32,7 @@ class ApiPart:
 
 
 NO_PART = ApiPart()
+REFERENCE = re.compile(r'"#/components/(\w+)/(\w+)"')
 
 
 class _Untitled(GenerateJsonSchema):
@@ -62,3 +65,15 @@ def describe_models(models: Iterable[type[BaseModel]]) -> Json:
         schema_generator=_Untitled,
     )
     return dict(definitions["$defs"])
+
+
+def used_schemas(document: Json, operations: Iterable[object]) -> Json:
+    """Return the schemas that operations use, also by way of other components."""
+    components = document["components"]
+    texts, used = [json.dumps([*operations])], {("schemas", "Problem")}
+    while texts:
+        new = {*REFERENCE.findall(texts.pop())} - used
+        used |= new
+        texts += [json.dumps(components[kind][name]) for kind, name in new]
+    schemas = components["schemas"].items()
+    return {name: schema for name, schema in schemas if ("schemas", name) in used}

@@ -4,6 +4,13 @@ import { csrfHeader } from "./session.js";
 
 const KEY = "PLATES_KEY";
 
+// Behind a proxy the service does not know the address at which it is reached; the browser does.
+const told = document.body.dataset.address;
+const here = new URL(".", location).href.replace(/\/$/, "");
+for (const code of document.querySelectorAll("pre > code")) {
+  code.textContent = code.textContent.replaceAll(told, here);
+}
+
 for (const form of document.querySelectorAll("form.try")) prepare(form);
 document.documentElement.classList.add("scripted");
 

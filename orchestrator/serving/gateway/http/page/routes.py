@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from orchestrator.serving.gateway.http.page.html import CSP, SCRIPTS, render
 from orchestrator.serving.gateway.http.page.texts import choose_language, read_texts
+from orchestrator.serving.gateway.http.problem_details import DESCRIBED
 from orchestrator.serving.gateway.options import GatewayOptions
 
 FOLDER = Path(__file__).parent
@@ -53,7 +54,7 @@ def routes(options: GatewayOptions) -> list[Route]:
     async def home(request: Request) -> Response:
         accepted = request.headers.get("accept-language", "")
         language = choose_language(request.query_params.get("lang"), accepted)
-        headers = GUARDED | {"content-language": language, "vary": "accept-language"}
+        headers = GUARDED | DESCRIBED | {"content-language": language, "vary": "accept-language"}
         return Response(pages[language], media_type="text/html", headers=headers)
 
     return [Route("/", home), *file_routes("/page/", FOLDER, FILES)]

@@ -11,6 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from orchestrator.errors import ParameterError
+from orchestrator.host.validation_errors import describe_invalid
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.multipart import MAX_OTHERS, FormFields, Part, parse, shown
 from orchestrator.serving.gateway.http.rest import FORM
@@ -119,9 +120,7 @@ def _fields_of(values: Mapping[str, Any]) -> SnapshotFields:
     try:
         return SnapshotFields.model_validate({**values, "config": config})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ParameterError(f"{where}: {first['msg']}") from error
+        raise ParameterError(describe_invalid(error.errors(include_url=False))) from error
 
 
 def _config_of(text: str) -> Any:
