@@ -12,10 +12,10 @@ from orchestrator.errors import PictureError
 from orchestrator.networks.export import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
-from tests.real_networks import large, load_int8, turned
+from tests.real_networks import large, load_int8, render, turned
 from tests.samples import PROJECT
 from tests.scripted_networks import ScriptedInfer, picture, rows
-from workshop.benchmarks.pictures import Picture, render
+from workshop.benchmarks.pictures import Picture
 
 IN_8_BITS = 0.01
 """Scores may be so far apart: layers in 8 bits round the last bit of a crop to other numbers."""
