@@ -7,11 +7,7 @@ LOCK = poetry.lock pyproject.toml plate_cameras/pyproject.toml scripts/install.p
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-<<<<<<< HEAD
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light image-check workshop train-env test-train clean help
-=======
-.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle gpu-check gpu-first-light gpu-quick image-check workshop train-env test-train clean help
->>>>>>> main
+.PHONY: demo serve cameras test unit nightly check docs fuzz mutants bench bench-stages bench-peers bench-commits soak faults camera-faults sbom audit bundle wheels gpu-check gpu-first-light gpu-quick image-check before-release workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -35,6 +31,7 @@ help:
 	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: step by step, and one page"
 	@echo "make gpu-quick   the most telling of these steps, in eight minutes"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
+	@echo "make before-release  as root, an hour or two: all checks that make test leaves out, and a table of them"
 	@echo "make bundle      one archive for a machine without a network; OPTIONS='--without torch --parts 60M'"
 	@echo "make wheels      the two packages as wheels, checked: dist/; TAG=v1.0.0 for a release"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
@@ -129,6 +126,14 @@ example-%: .venv/.examples
 
 image-check: .venv/.dev
 	$(BIN)/python -m deploy.check_image
+
+RELEASE_CHECKS = image-check faults camera-faults soak bundle "gpu-first-light OPTIONS=--rehearse" nightly
+before-release:
+	@failed=0; table=; for check in $(RELEASE_CHECKS); do \
+	  begun=$$(date +%s); result=passed; \
+	  $(MAKE) $$check || { result=FAILED; failed=1; }; \
+	  table="$$table$$(printf '%-6s %5d s  %s' $$result $$(($$(date +%s) - begun)) "$$check")\n"; \
+	done; printf "\n$$table"; exit $$failed
 
 # OPTIONS='--python 3.12 --without torch --parts 60M': docs/offline.md
 bundle: .venv/.serve

@@ -47,6 +47,7 @@ PIP = ("root/.cache", "root/.config", "etc/pip.conf")
 RIGHTS = "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; df -m --output=size /dev/shm"
 RUN_IN = "cp /bin/true {0}/program && {0}/program"
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")  # gRPC turns the first into the last
+MIB = {"m": 1, "g": 1024}  # of Docker's units of sizes
 COUNTED = ("plates_gateway_calls_total", "plates_pictures_total", "nv_inference_count")
 SHELL = r"^/bin/sh( -c )?(#\(nop\) )?|dir:\S+ in "
 START_S = 200
@@ -122,7 +123,8 @@ def check_rights(image: Container) -> None:
     uid, capabilities, is_final, _, shm = (line.split()[-1] for line in said.splitlines())
     report("runs as an ordinary user", f"{uid}:{uid}" == image.config["User"] != "0:0", uid)
     report("no rights, and no way to any", (int(capabilities, 16), is_final) == (0, "1"), "")
-    report("its shared memory", f"{shm}m" == SERVICE["shm_size"], f"{shm} MB")
+    size = SERVICE["shm_size"]
+    report("its shared memory", int(shm) == int(size[:-1]) * MIB[size[-1]], f"{shm} MB")
     _, said = image.run("touch", "/opt/plates/x")
     report("the root is read-only", "Read-only" in said, said.partition("\n")[0])
     for folder in ("/tmp", "/dev/shm"):

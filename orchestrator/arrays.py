@@ -62,16 +62,6 @@ def empty_like(array: Array, shape: Sequence[int]) -> Array:
     return np.empty(shape, array.dtype) if isinstance(array, np.ndarray) else array.new_empty(shape)
 
 
-def to_cpu(array: Array) -> Array:
-    """Return an array in memory of the CPU; it is copied only from a GPU."""
-    return array if isinstance(array, np.ndarray) else array.cpu()
-
-
 def to_numpy(array: Array) -> Any:
     """Return an array of NumPy; it is copied only from a GPU."""
     return array if isinstance(array, np.ndarray) else array.cpu().numpy()
-
-
-def is_on_gpu(array: Array) -> bool:
-    """Tell whether an array is in the memory of a GPU."""
-    return not isinstance(array, np.ndarray) and bool(array.is_cuda)

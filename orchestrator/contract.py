@@ -90,10 +90,6 @@ def unmark(request_id: str) -> str:
     return MARK.sub("", request_id)
 
 
-def _padded(values: Iterable[Any], length: int, filler: Any) -> list[Any]:
-    return ([*values] + [filler] * length)[:length]
-
-
 OUTPUTS = {
     "coordinates": Output(np.float32, (4,), lambda p: p.xyxy),
     "texts": Output(np.object_, (1,), lambda p: [p.text.encode()]),
@@ -101,17 +97,19 @@ OUTPUTS = {
     "text_scores": Output(np.float32, (1,), lambda p: [p.text_score]),
     "raw_texts": Output(np.object_, (1,), lambda p: [p.raw_text.encode()]),
     "character_scores": Output(
-        np.float32, (MAX_LENGTH,), lambda p: _padded(p.character_scores, MAX_LENGTH, 0.0)
+        np.float32,
+        (MAX_LENGTH,),
+        lambda p: [*p.character_scores, *[0.0] * MAX_LENGTH][:MAX_LENGTH],
     ),
     "candidates": Output(
         np.object_,
         (CANDIDATES,),
-        lambda p: _padded((text.encode() for text, _ in p.candidates), CANDIDATES, b""),
+        lambda p: [*[text.encode() for text, _ in p.candidates], *[b""] * CANDIDATES][:CANDIDATES],
     ),
     "candidate_scores": Output(
         np.float32,
         (CANDIDATES,),
-        lambda p: _padded((score for _, score in p.candidates), CANDIDATES, 0.0),
+        lambda p: [*[score for _, score in p.candidates], *[0.0] * CANDIDATES][:CANDIDATES],
     ),
     "corners": Output(np.float32, (4, 2), lambda p: p.corners),
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
@@ -137,14 +135,13 @@ OF_A_READING = tuple(name for name in OUTPUTS if name not in FROM_DETECTION | FR
 
 def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str, Array]:
     """Return the named outputs, one row per plate; without plates they keep their rank."""
-    return {name: _to_array(plates, OUTPUTS[name]) for name in names}
-
-
-def _to_array(plates: Plates, output: Output) -> Array:
-    array = np.empty((len(plates), *output.row_shape), output.dtype)
-    if plates:
-        array[:] = [output.row(plate) for plate in plates]
-    return array
+    arrays: dict[str, Array] = {}
+    for name in names:
+        output, rows = OUTPUTS[name], plates.plates
+        arrays[name] = np.empty((len(rows), *output.row_shape), output.dtype)
+        if rows:
+            arrays[name][:] = [output.row(plate) for plate in rows]
+    return arrays
 
 
 def complete(names: Iterable[str]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 
+import numpy as np
+
 from orchestrator.arrays import Array, Infer, Tensors
 from orchestrator.contract import ALL_OUTPUTS, FROM_DETECTION, FROM_RECTIFICATION
 from orchestrator.detection.postprocessing import Detections
@@ -16,7 +18,7 @@ from orchestrator.reading.affine_crops import compose, corners_of, frames_of
 from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, resize_crop
 from orchestrator.reading.improvement import improve
-from orchestrator.reading.reader import PlateReadings, Reader, choose_readable
+from orchestrator.reading.reader import MIN_WIDTH_PX, PlateReadings, Reader
 from orchestrator.reading.readings import doubt, with_text
 from orchestrator.reading.second_pass import SECOND_PASS
 from orchestrator.reading.third_pass import THIRD_PASS
@@ -64,8 +66,9 @@ def recognize(
     found = search(picture, yolo, settings)
     if not len(found.scores) or not beyond_boxes:
         return Plates(tuple(_plates(found)))  # the early exit
-    frames, readable = frames_of(found.xyxy.tolist(), found.xyxy), choose_readable(found.xyxy)
-    if not readable:
+    frames = frames_of(found.xyxy)
+    readable = np.flatnonzero(found.xyxy[:, 2] - found.xyxy[:, 0] >= MIN_WIDTH_PX)
+    if not len(readable):
         return Plates(tuple(_plates(found, frames)))
 
     boxes = found.xyxy[readable]
@@ -73,7 +76,7 @@ def recognize(
     straight, theta = stn(cut_boxes(picture, cuts))
     logits = lprnet(straight)
     readings = decode(logits)
-    first = PlateReadings(boxes, compose(frames_of(cuts, boxes), theta), logits, readings)
+    first = PlateReadings(boxes, compose(frames_of(cuts), theta), logits, readings)
     better = (SECOND_PASS, THIRD_PASS, closer_look(yolo, settings))
     read = improve(picture, first, reader, better)
 

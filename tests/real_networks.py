@@ -11,9 +11,10 @@ import numpy as np
 from orchestrator import load_networks
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import Networks
-from workshop.benchmarks import gpu_check
-from workshop.benchmarks.pictures import Picture, encode, render
+from workshop.benchmarks import gpu_check, pictures
+from workshop.benchmarks.pictures import Picture, encode
 
+render = cache(pictures.render)
 turned, large = cache(gpu_check.draw_turned), cache(gpu_check.draw_large)
 
 

@@ -39,7 +39,7 @@ def measure_quality(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer
 
 def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
     """Read a plate with the service's own STN and LPRNet, at its known place."""
-    crop = crop_plates(torch.from_numpy(picture.copy()), torch.from_numpy(pair.xyxy)[None])
+    crop = crop_plates(torch.from_numpy(picture.copy()), pair.xyxy[None])
     reader = Reader(infer, russian())
     straight, _ = reader.stn(crop)
     (reading,) = reader.decode(reader.lprnet(straight))

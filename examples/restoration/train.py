@@ -55,8 +55,7 @@ def reading_loss(restored: Tensor, pairs: Sequence[Pair], reader: nn.Sequential)
 
 def crop(restored: Tensor, pair: Pair) -> Tensor:
     """Cut a plate out as the service does, but differentiably."""
-    box = torch.from_numpy(pair.xyxy)[None]
-    x0, y0, x1, y1 = crop_boxes(torch.from_numpy(pair.sharp), box)[0]
+    x0, y0, x1, y1 = crop_boxes(pair.sharp, pair.xyxy[None])[0]
     small: Tensor = resize_crop(restored[:, y0:y1, x0:x1].permute(1, 2, 0))
     return small.clamp(-1, 1) * (127.5 / 128)
 

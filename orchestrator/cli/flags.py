@@ -26,9 +26,7 @@ from orchestrator.networks.options import WeightsOption as WeightsOption
 PLATES_PANEL = "Which plates"
 QuietOption = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", help="Print only results and errors; no table beside files of results."
-    ),
+    typer.Option("--quiet", "-q", help="Print only results and errors; no table beside drawings."),
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 PLATES = partial(typer.Option, rich_help_panel=PLATES_PANEL)

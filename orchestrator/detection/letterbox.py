@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 import cv2
+import numpy as np
 
-from orchestrator.arrays import Array, empty_like, floats_like, is_on_gpu, to_numpy
+from orchestrator.arrays import Array, empty_like, to_numpy
 
 STRIDE = 32
 PAD_GREY = 114  # the padding value that YOLOv5 is trained with
@@ -39,11 +40,11 @@ class Letterbox:
 
     def to_net(self, xyxy: Array) -> Array:
         """Map boxes [N, 4] from picture pixels to net pixels."""
-        return xyxy * self.scale + floats_like(xyxy, self.offset_xy * 2)
+        return xyxy * self.scale + np.array(self.offset_xy * 2, np.float32)
 
     def to_source(self, xyxy: Array) -> Array:
         """Map boxes [N, 4] from net pixels to picture pixels."""
-        return (xyxy - floats_like(xyxy, self.offset_xy * 2)) / self.scale
+        return (xyxy - np.array(self.offset_xy * 2, np.float32)) / self.scale
 
 
 def letterbox(picture: Array, side_px: int) -> Letterbox:
@@ -74,22 +75,16 @@ def resize_into(picture: Array, out: Array) -> None:
     twice as fast as bilinear sampling with antialiasing. Only the last row or column of an odd side
     is skipped: with it, the means of PyTorch would blur the picture.
     """
+    resize = resize_by_pytorch if getattr(picture, "is_cuda", False) else resize_by_opencv
     height, width = out.shape[:2]
     while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
         half = empty_like(picture, (picture.shape[0] // 2, picture.shape[1] // 2, 3))
-        _resize(picture[: 2 * len(half), : 2 * half.shape[1]], half, "area")
+        resize(picture[: 2 * len(half), : 2 * half.shape[1]], half, "area")
         picture = half
-    _resize(picture, out, "bilinear")
-
-
-def _resize(picture: Array, out: Array, mode: str) -> None:
-    """Resize with OpenCV on the CPU, and with the same method in PyTorch on a GPU."""
     if picture.shape == out.shape:
         out[:] = picture
-    elif is_on_gpu(picture):
-        resize_by_pytorch(picture, out, mode)
     else:
-        resize_by_opencv(picture, out, mode)
+        resize(picture, out, "bilinear")
 
 
 def resize_by_opencv(picture: Array, out: Array, mode: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from orchestrator.arrays import Array, namespace, to_cpu
+from orchestrator.arrays import Array, to_numpy
 from orchestrator.contract import DETECTOR
 from orchestrator.detection.boxes import clip, nms
 from orchestrator.detection.letterbox import STRIDE, Letterbox
@@ -32,7 +32,7 @@ TINY = float(np.finfo(np.float32).tiny)
 
 @dataclass(frozen=True)
 class Detections:
-    """The detector's boxes and scores: float32 [N, 4] xyxy and [N], on the CPU."""
+    """The detector's boxes and scores: float32 [N, 4] xyxy and [N], arrays of NumPy."""
 
     xyxy: Array
     scores: Array
@@ -53,26 +53,18 @@ def to_pictures(
     Raises:
         ModelError: The rows break the contract of the detector.
     """
-    checked = check_rows(rows, len(boxes))
-    return [
-        _to_picture(found, box, size_wh, settings)
-        for found, box in zip(checked, boxes, strict=True)
-    ]
-
-
-def _to_picture(
-    rows: Array, box: Letterbox, size_wh: tuple[int, int], settings: Settings
-) -> Detections:
-    """Return the rows [K, 6] of one picture above the threshold, in its pixels."""
-    least = settings.detection_threshold
-    if box.scale <= MAX_SHRINKAGE:
-        least = min(least, FAINT)
-    some = rows[rows[:, 4] >= max(least, TINY)]
-    sure = some[some[:, 4] >= settings.detection_threshold]
-    if len(sure):
-        check_boxes(sure, box, size_wh)
-    some = some[(some[:, 0] < some[:, 2]) & (some[:, 1] < some[:, 3])]
-    return Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4])
+    detections = []
+    for found, box in zip(check_rows(rows, len(boxes)), boxes, strict=True):
+        least = settings.detection_threshold
+        if box.scale <= MAX_SHRINKAGE:
+            least = min(least, FAINT)
+        some = found[found[:, 4] >= max(least, TINY)]
+        sure = some[some[:, 4] >= settings.detection_threshold]
+        if len(sure):
+            check_boxes(sure, box, size_wh)
+        some = some[(some[:, 0] < some[:, 2]) & (some[:, 1] < some[:, 3])]
+        detections.append(Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4]))
+    return detections
 
 
 def keep_best(
@@ -84,9 +76,8 @@ def keep_best(
 
 def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     """Keep detections above the threshold that overlap no better one, best first."""
-    xp = namespace(parts[0].scores)
-    xyxy = xp.concatenate([part.xyxy for part in parts])
-    scores = xp.concatenate([part.scores for part in parts])
+    xyxy = np.concatenate([part.xyxy for part in parts])
+    scores = np.concatenate([part.scores for part in parts])
     sure = scores >= max(settings.detection_threshold, TINY)
     xyxy, scores = xyxy[sure], scores[sure]
     kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
@@ -94,17 +85,19 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
 
 
 def check_rows(rows: Array, pictures: int) -> Array:
-    """Return the detector's rows [B, K, 6] for B pictures as float32 on the CPU.
+    """Return the detector's rows [B, K, 6] for B pictures as float32 of NumPy.
 
     Raises:
         ModelError: They have another shape, are not finite, or have scores outside [0, 1].
     """
-    if rows.ndim != 3 or tuple(rows.shape[::2]) != (pictures, 6) or not _are_floats(rows):
-        raise ModelError(f"{DETECTOR}: wanted floats [{pictures}, K, 6], got {_describe(rows)}")
-    found = namespace(rows).asarray(to_cpu(rows), dtype=namespace(rows).float32)
+    found = to_numpy(rows)
+    if found.ndim != 3 or found.shape[::2] != (pictures, 6) or found.dtype.kind != "f":
+        got = f"{found.dtype} {list(found.shape)}"
+        raise ModelError(f"{DETECTOR}: wanted floats [{pictures}, K, 6], got {got}")
+    found = found.astype(np.float32, copy=False)
     if not found.shape[1]:
         return found
-    if not math.isfinite(found.sum().item()):
+    if not np.isfinite(found).all():
         for index, row in enumerate(found.reshape(-1, 6).tolist()):
             if not all(map(math.isfinite, row)):
                 got = "NaN" if any(map(math.isnan, row)) else "infinity"
@@ -137,11 +130,3 @@ def check_boxes(sure: Array, box: Letterbox, size_wh: tuple[int, int]) -> None:
             f"{DETECTOR}: wanted x0 < x1 and y0 < y1 in pixels of the {wide}x{high} letterbox, "
             f"got {got}"
         )
-
-
-def _are_floats(rows: Array) -> bool:
-    return "float" in str(rows.dtype)
-
-
-def _describe(array: Array) -> str:
-    return f"{str(array.dtype).removeprefix('torch.')} {list(array.shape)}"

@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from orchestrator.arrays import Array, Infer, namespace
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT
-from orchestrator.detection.boxes import clip
-from orchestrator.detection.close_ups import (
-    CLOSE_UP_SIDE_PX,
-    drop_parts,
-    keep_close_ups,
-    may_be_close_up,
-)
+from orchestrator.detection.boxes import are_parts, clip
 from orchestrator.detection.letterbox import Letterbox, letterbox
 from orchestrator.detection.nearby import (
     MAX_NEARBY,
@@ -37,6 +33,15 @@ from orchestrator.settings import MAX_PLATES, Settings
 
 Yolo = Callable[[Sequence[Array], Settings], tuple[list[Detections], list[Letterbox]]]
 """Finds plates in pictures of one size: `detect` with its first argument."""
+
+CLOSE_UP_SIDE_PX = 128
+"""Longest side of the letterbox for close-ups. A plate that fills it is as wide as the plates that
+the detector was trained on."""
+SURE = 0.7
+"""A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
+MIN_SCORE, MIN_SHARE = 0.5, 0.3
+"""Smallest score of a close-up, and its least width as a share of the picture's width. In the small
+letterbox, boxes of smaller plates are noise."""
 
 MAX_PARTS = 2 + MAX_TILES + (MAX_TILES + 1) * MAX_NEARBY
 """Largest number of pictures that a search shows the detector: the whole one, also as a close-up;
@@ -95,8 +100,10 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
     at a small size.
     """
     (found,), (box,) = yolo([picture], settings)
-    best = _search_tiles(picture, found, box, yolo, settings)
-    if not may_be_close_up(best, box.net):
+    best = best_of([found], settings)
+    if box.scale <= MAX_SHRINKAGE:
+        best = _search_tiles(picture, found, box, yolo, settings) or best
+    if max(box.net.shape) <= CLOSE_UP_SIDE_PX or (best.scores > SURE).any():
         return best
     close_ups = _search_close_ups(picture, box, yolo, settings)
     if not len(close_ups.scores):
@@ -106,16 +113,15 @@ def _search_whole(picture: Array, yolo: Yolo, settings: Settings) -> Detections:
 
 def _search_tiles(
     picture: Array, detections: Detections, box: Letterbox, yolo: Yolo, settings: Settings
-) -> Detections:
-    """Return the best of the detections in a picture and in its tiles, if it needs any.
+) -> Detections | None:
+    """Return the best of the detections in a picture and in its tiles; None if it needs none.
 
     Plates that an edge of a tile may cut are completed where no whole one is.
     """
     height, width = picture.shape[:2]
-    if box.scale > MAX_SHRINKAGE or not (
-        tiles := tiles_around(detections, box.scale, (width, height))
-    ):
-        return best_of([detections], settings)
+    tiles = tiles_around(detections, box.scale, (width, height))
+    if not tiles:
+        return None
     parts = [picture[y0:y1, x0:x1] for x0, y0, x1, y1 in tiles]  # all of one size
     seen, _ = yolo(parts, settings)
     whole, cut = zip(
@@ -143,9 +149,21 @@ def _complete(picture: Array, cut: Detections, yolo: Yolo, settings: Settings) -
     """
     height, width = picture.shape[:2]
     cut = best_of([cut], replace(settings, max_plates=MAX_NEARBY))
-    nearby = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
-    kept = [index for index, box in enumerate(nearby) if box is not None]
-    if not kept:
-        return Detections(cut.xyxy[:0], cut.scores[:0])
-    wholes = namespace(cut.xyxy).stack([nearby[index] for index in kept])
-    return Detections(clip(wholes, (width, height)), cut.scores[kept])
+    found = [find_nearby(picture, box, yolo, settings) for box in cut.xyxy]
+    wholes = {index: box for index, box in enumerate(found) if box is not None}
+    xyxy = np.array([*wholes.values()], np.float32).reshape(-1, 4)
+    return Detections(clip(xyxy, (width, height)), cut.scores[[*wholes]])
+
+
+def keep_close_ups(detections: Detections, width_px: int) -> Detections:
+    """Keep the boxes with a high score that are wide in a picture of the given width."""
+    widths = detections.xyxy[:, 2] - detections.xyxy[:, 0]
+    kept = (detections.scores >= MIN_SCORE) & (widths >= MIN_SHARE * width_px)
+    return Detections(detections.xyxy[kept], detections.scores[kept])
+
+
+def drop_parts(detections: Detections, close_ups: Detections) -> Detections:
+    """Drop detections that are parts of a close-up with a higher score, such as its region code."""
+    inside = are_parts(detections.xyxy, close_ups.xyxy)
+    kept = ~(inside & (close_ups.scores > detections.scores[:, None])).any(1)
+    return Detections(detections.xyxy[kept], detections.scores[kept])

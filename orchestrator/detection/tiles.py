@@ -6,8 +6,9 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from orchestrator.arrays import floats_like
-from orchestrator.detection.boxes import are_parts, rank_descending
+import numpy as np
+
+from orchestrator.detection.boxes import are_parts
 from orchestrator.plates import is_near
 
 if TYPE_CHECKING:  # a client alone has no OpenCV, and `serve` reads the sizes before it says so
@@ -35,7 +36,7 @@ def tiles_around(
     """
     tiles: list[tuple[int, int, int, int]] = []
     boxes, scores = detections.xyxy.tolist(), detections.scores.tolist()
-    for index in rank_descending(detections.scores):
+    for index in np.argsort(-detections.scores, kind="stable"):
         x0, y0, x1, y1 = boxes[index]
         is_clear = scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
@@ -61,7 +62,7 @@ def split_cut(
     Returns:
         Whole detections, and those that may be cut.
     """
-    moved = replace(seen, xyxy=seen.xyxy + floats_like(seen.xyxy, tile[:2] * 2))
+    moved = replace(seen, xyxy=seen.xyxy + np.array(tile[:2] * 2, np.float32))
     sides = zip(tile, (0, 0, *size_wh), (-inf, -inf, inf, inf), strict=True)
     left, top, right, bottom = (away if side == end else side for side, end, away in sides)
     return _divide(moved, (left, top, right, bottom))

@@ -7,7 +7,7 @@ countries.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -112,9 +112,7 @@ class Formats:
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
         _check_letters(self.letters, self.alphabet)
-        _check_single(
-            "formats: wanted each name", (plate_format.name for plate_format in self.format)
-        )
+        _check_single("formats: wanted each name", [kind.name for kind in self.format])
         codes = [code for region in self.region for code in region.codes]
         _check_single("regions: wanted each code", codes)
         for code in codes:
@@ -149,8 +147,7 @@ class Formats:
 
     def layouts(self, lines: int) -> tuple[str, ...]:
         """Return the layouts of plates with this number of lines, 1 or 2."""
-        layouts = [layout for plate_format in self.format for layout in plate_format.layouts]
-        return tuple([layout for layout in layouts if lines_of(layout) == lines])
+        return self._by_lines.get(lines, ())
 
     def admits(self, place: str, char: str) -> bool:
         """Tell whether a place of a layout, given by its character, allows a character."""
@@ -162,8 +159,7 @@ class Formats:
 
     def fits(self, text: str, layout: str) -> bool:
         """Tell whether a text has a layout; both must show where lines break, or neither."""
-        pattern = self._patterns.get(layout) or _compile(self, layout)
-        return pattern.fullmatch(text) is not None
+        return bool((self._patterns.get(layout) or _compile(self, layout)).fullmatch(text))
 
     def format_of(self, text: str, lines: int = 1) -> str:
         """Return the name of the format that a text has, `""` for none.
@@ -175,7 +171,16 @@ class Formats:
             text: The plate's text, its lines one after the other.
             lines: Lines of the plate, 1 or 2.
         """
-        return self._match(text, lines)[0]
+        return self.match(text, lines)[0]
+
+    def match(self, text: str, lines: int) -> tuple[str, str]:
+        """Return name and one-line layout of a text's format, `""` for none; see `format_of`."""
+        known = self._layouts.get((lines, len(text)), [])
+        fitting = [entry for entry in known if self._patterns[entry[1]].fullmatch(text)]
+        for name, layout in fitting:
+            if "R" not in layout or code_in(text, layout) in self.regions:
+                return name, layout
+        return fitting[0] if fitting else ("", "")
 
     def region_of(self, text: str, format_name: str = "") -> Region | None:
         """Return the region whose code a text bears; None when the text has no known code."""
@@ -191,13 +196,19 @@ class Formats:
         layouts = self._named.get(format_name, ())
         layout = next((layout for layout in layouts if self.fits(text, layout)), "")
         if not layout and not format_name:
-            layout = self._match(text, 1)[1] or self._match(text, 2)[1]
+            layout = self.match(text, 1)[1] or self.match(text, 2)[1]
         return code_in(text, layout)
 
     @cached_property
     def regions(self) -> dict[str, Region]:
         """The regions by their codes."""
         return {code: region for region in self.region for code in region.codes}
+
+    @cached_property
+    def _by_lines(self) -> dict[int, tuple[str, ...]]:
+        """The layouts by their number of lines."""
+        layouts = [layout for kind in self.format for layout in kind.layouts]
+        return {n: tuple([at for at in layouts if lines_of(at) == n]) for n in (1, 2)}
 
     @cached_property
     def _patterns(self) -> dict[str, re.Pattern[str]]:
@@ -213,23 +224,12 @@ class Formats:
     @cached_property
     def _layouts(self) -> dict[tuple[int, int], list[tuple[str, str]]]:
         """Names of formats and their one-line layouts, by lines and length."""
-        layouts: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        layouts: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
         for plate_format in self.format:
             for layout in plate_format.layouts:
                 flat = flatten(layout)
-                layouts.setdefault((lines_of(layout), len(flat)), []).append(
-                    (plate_format.name, flat)
-                )
+                layouts[lines_of(layout), len(flat)].append((plate_format.name, flat))
         return layouts
-
-    def _match(self, text: str, lines: int) -> tuple[str, str]:
-        """Return name and one-line layout of the format of a text, `""` for none."""
-        layouts = self._layouts.get((lines, len(text)), [])
-        fitting = [(name, layout) for name, layout in layouts if self.fits(text, layout)]
-        for name, layout in fitting:
-            if "R" not in layout or code_in(text, layout) in self.regions:
-                return name, layout
-        return fitting[0] if fitting else ("", "")
 
 
 def _compile(formats: Formats, layout: str) -> re.Pattern[str]:

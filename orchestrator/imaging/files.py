@@ -117,7 +117,8 @@ def unpack(encoded: bytes, header: Header) -> Bgr:
     import cv2  # half of a client's size, so it is optional
 
     name = f"{header.width}x{header.height} picture"
-    file = keep_pixels(encoded, name) + (END_OF_JPEG if header.is_cut else b"")
+    file = encoded if header.is_one_scan else keep_pixels(encoded, name)
+    file += END_OF_JPEG if header.is_cut else b""
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     try:
         bgr = cv2.imdecode(np.frombuffer(file, np.uint8), flags)

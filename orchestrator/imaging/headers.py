@@ -59,6 +59,8 @@ class Header:
             is progressive, or whose components come one after the other.
         kept_bytes: Memory for each pixel that the decoder keeps between such scans.
         speed: Pixels that a free core unpacks in a second, in one pass.
+        is_one_scan: It is a JPEG whose first scan holds the whole picture, so its scans need no
+            further check.
         exif_at: Position of the segment or chunk with EXIF data, or of the chunk of a PNG from
             which on it may follow; 0 for none.
         is_cut: A JPEG whose end is missing: a broken transfer, or a camera that writes none.
@@ -70,6 +72,7 @@ class Header:
     scans: int = 1
     kept_bytes: int = 0
     speed: float = JPEG_SPEED
+    is_one_scan: bool = field(default=False, compare=False)
     exif_at: int = field(default=0, compare=False)
     is_cut: bool = field(default=False, compare=False)
 
@@ -84,7 +87,7 @@ class Header:
     @property
     def unpacking_s(self) -> float:
         """Longest time of unpacking in seconds, on a core that other processes use, too."""
-        return self.decoding_s * self.speed / SLOWEST_PIXELS
+        return self.width * self.height * max(1.0, self.scans / 2) / SLOWEST_PIXELS
 
 
 def check_file(encoded: bytes, max_pixels: int) -> Header:
@@ -153,8 +156,8 @@ def _read_jpeg(file: bytes) -> Header | None:
             is_cut = file.rfind(END_OF_JPEG, at) < 0
             is_one_scan = is_one_scan and file[at + 2 : at + 3] == file[frame + 7 : frame + 8]
             break
-        if not frame and marker in FRAMES:
-            frame, is_one_scan = at, marker in SEQUENTIAL
+        if marker in FRAMES:
+            frame, is_one_scan = frame or at, not frame and marker in SEQUENTIAL
         if not exif and marker == EXIF and file.startswith(EXIF_NAME, at + 2):
             exif = at
     else:
@@ -165,7 +168,7 @@ def _read_jpeg(file: bytes) -> Header | None:
     width = int.from_bytes(file[frame + 5 : frame + 7], "big")
     components = int.from_bytes(file[frame + 7 : frame + 8], "big")
     if is_one_scan:
-        return Header(width, height, exif_at=exif, is_cut=is_cut)
+        return Header(width, height, is_one_scan=True, exif_at=exif, is_cut=is_cut)
     scans = min(max(1, file.count(b"\xff\xda", frame)), MAX_SCANS)
     kept_bytes = COEFFICIENT_BYTES * min(components, MAX_COMPONENTS)
     return Header(width, height, scans=scans, kept_bytes=kept_bytes, exif_at=exif, is_cut=is_cut)

@@ -85,7 +85,9 @@ def check_answer(detector: Callable[[Tensor], Tensor], picture: Tensor) -> Tenso
         ModelError: They break the contract. Rows with low scores count, too: no rounding makes a
             box of these empty.
     """
-    rows: Tensor = check_rows(_run(detector, picture), 1)[0]
+    answer = _run(detector, picture)
+    check_rows(answer, 1)
+    rows: Tensor = answer[0]
     is_a_box = (rows[:, 4] > 0) & (rows[:, 0] != rows[:, 2]) & (rows[:, 1] != rows[:, 3])
     if is_a_box.any():
         size_wh = picture.shape[2], picture.shape[1]

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from orchestrator.arrays import Array, floats_like, namespace, to_cpu
+import numpy as np
+
+from orchestrator.arrays import Array, namespace
 from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_crop, unfold
 from orchestrator.reading.sampling import enlarge, sample
 
@@ -19,15 +21,17 @@ FINEST = 4
 SECOND_PASS_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
 """Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
 used because the frame from STN may be inexact."""
-SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
+SQUARE = np.array([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], np.float32)
+"""The corners of a crop, clockwise from top-left, for the product with a frame."""
 
 
-def frames_of(boxes: Sequence[tuple[float, float, float, float]], like: Array) -> Array:
-    """Return the frames [N, 2, 3] of upright boxes xyxy, in the library of the array `like`."""
-    xp = namespace(like)
-    x0, y0, x1, y1 = floats_like(like, boxes).reshape(-1, 4).T
-    none = xp.zeros_like(x0)
-    return xp.stack((x1 - x0, none, x0 + x1, none, y1 - y0, y0 + y1), 1).reshape(-1, 2, 3) / 2
+def frames_of(boxes: Array | Sequence[tuple[float, float, float, float]]) -> Array:
+    """Return the frames [N, 2, 3] of upright boxes xyxy [N, 4]."""
+    x0, y0, x1, y1 = np.asarray(boxes, np.float32).reshape(-1, 4).T
+    frames = np.zeros((len(x0), 2, 3), np.float32)
+    frames[:, 0, 0], frames[:, 0, 2] = x1 - x0, x0 + x1
+    frames[:, 1, 1], frames[:, 1, 2] = y1 - y0, y0 + y1
+    return frames / 2
 
 
 def frames_around(corners: Array) -> Array:
@@ -35,7 +39,7 @@ def frames_around(corners: Array) -> Array:
     first, second, third, fourth = (corners[:, corner] for corner in range(4))
     across = (second - first + third - fourth) / 4
     along = (fourth - first + third - second) / 4
-    return namespace(corners).stack((across, along, corners.mean(1)), 2)
+    return np.stack((across, along, corners.mean(1)), 2)
 
 
 def compose(frames: Array, theta: Array) -> Array:
@@ -45,35 +49,33 @@ def compose(frames: Array, theta: Array) -> Array:
         frames: Frames of the crops, float32 [N, 2, 3].
         theta: float32 [N, 2, 3], from STN's output to its input, both in [-1, 1].
     """
-    xp = namespace(frames)
-    last = floats_like(frames, [[[0.0, 0.0, 1.0]]] * len(theta)).reshape(-1, 1, 3)
-    theta = xp.asarray(to_cpu(theta), dtype=last.dtype)
-    return xp.einsum("nij,njk->nik", frames, xp.concatenate((theta, last), 1))
+    inner = np.zeros((len(theta), 3, 3), np.float32)
+    inner[:, :2], inner[:, 2, 2] = theta, 1
+    return np.einsum("nij,njk->nik", frames, inner)
 
 
 def grow_frames(frames: Array, margin_xy: tuple[float, float]) -> Array:
     """Grow frames [N, 2, 3] at each side by a fraction of their own width and height."""
     x, y = (1 + 2 * margin for margin in margin_xy)
-    return frames * namespace(frames).asarray([x, y, 1.0], dtype=frames.dtype)
+    return frames * np.array([x, y, 1.0], frames.dtype)
 
 
 def corners_of(frames: Array) -> Array:
     """Return the corners [N, 4, 2] of frames, pixels, clockwise from top-left."""
-    return floats_like(frames, SQUARE) @ namespace(frames).swapaxes(frames, 1, 2)
+    return SQUARE @ frames.swapaxes(1, 2)
 
 
 def sizes_of(frames: Array) -> Array:
     """Return widths and heights [N, 2] of frames: the lengths of their edges, pixels."""
     edges = frames[:, :, :2]
-    return 2 * namespace(frames).sqrt((edges * edges).sum(1))
+    return 2 * np.sqrt((edges * edges).sum(1))
 
 
 def tilts_of(frames: Array) -> Array:
     """Return the tilt of frames in degrees, [N]: the larger of the tilts of their edges."""
     (right, down), (across, along) = frames[:, :, 0].T, frames[:, :, 1].T
-    xp = namespace(frames)
-    rows, columns = xp.arctan2(abs(down), right), xp.arctan2(abs(across), along)
-    return xp.rad2deg(xp.maximum(rows, columns))
+    rows, columns = np.arctan2(abs(down), right), np.arctan2(abs(across), along)
+    return np.rad2deg(np.maximum(rows, columns))
 
 
 def cut_frame(picture: Array, frame: Array, lines: int = 1) -> Array:
@@ -143,9 +145,9 @@ def _size_of(frame: Array) -> tuple[float, float]:
 def _map_region(picture: Array, frame: Array, room_px: int = 1) -> tuple[Array, Array]:
     """Return the part of a picture around a frame [2, 3], and the map to it from the crop."""
     (x0, y0, x1, y1), region = region_around(picture, frame, room_px)
-    scale = floats_like(frame, [2 / (x1 - x0), 2 / (y1 - y0)])[:, None]
+    scale = np.array([[2 / (x1 - x0)], [2 / (y1 - y0)]], np.float32)
     theta = frame * scale
-    theta[:, 2] -= floats_like(frame, [x0, y0]) * scale[:, 0] + 1
+    theta[:, 2] -= np.array([x0, y0], np.float32) * scale[:, 0] + 1
     return region, theta
 
 

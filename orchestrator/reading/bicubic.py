@@ -1,8 +1,8 @@
 """Bicubic resizing with antialiasing in NumPy, as PyTorch does it on a CPU.
 
 The reader was trained on crops that PyTorch resized. OpenCV has no bicubic resizing with
-antialiasing, and importing PyTorch costs a worker 130 MB. Each axis is resized by the product with
-a matrix of weights, which NumPy multiplies faster than it adds few taps of each pixel.
+antialiasing, and importing PyTorch costs a worker 130 MB. Each axis is resized by products with
+bands of a matrix of weights, which NumPy multiplies faster than it adds few taps of each pixel.
 
 Sources: Keys 1981, "Cubic Convolution Interpolation for Digital Image Processing"; PyTorch,
 `aten/src/ATen/native/cpu/UpSampleKernel.cpp`.
@@ -20,32 +20,53 @@ CUBIC = -0.5
 """Parameter of the cubic kernel; Keys' own choice."""
 REACH = 2.0
 """Reach of the kernel to each side, pixels of the smaller of both rows."""
+BAND_PX = 16
+"""Longest part of a row that is resized by one product. Shorter ones cost more calls."""
 MAX_CACHED_PX = 1024
 """Longest row whose weights are kept. Plates are smaller; those of a long row take megabytes."""
 
 
+Bands = tuple[tuple[slice, slice, Floats], ...]
+"""Parts of a row of pixels: the pixels of each, the pixels that they come from, and the weights."""
+
+
 def resize(picture: npt.NDArray[np.uint8], size_hw: tuple[int, int]) -> Floats:
     """Resize a picture [H, W, 3] to planes, float32 [3, height, width]."""
-    (_, wide, channels), (height, width) = picture.shape, size_hw
-    rows = resize_first(picture, height)
-    planes = rows.transpose(2, 0, 1).reshape(-1, wide)  # a product wants rows without gaps
-    return (planes @ weights_of(wide, width).T).reshape(channels, height, width)
+    (high, wide, channels), (height, width) = picture.shape, size_hw
+    pixels = picture.reshape(high, -1).astype(np.float32)
+    rows = np.empty((height, wide * channels), np.float32)
+    for part, near, weights in (recall if high <= MAX_CACHED_PX else divide)(high, height):
+        np.matmul(weights, pixels[near], out=rows[part])
+    planes = rows.reshape(height, wide, channels).transpose(2, 0, 1).reshape(-1, wide)
+    resized = np.empty((len(planes), width), np.float32)
+    for part, near, weights in (recall if wide <= MAX_CACHED_PX else divide)(wide, width):
+        np.matmul(planes[:, near], weights.T, out=resized[:, part])
+    return resized.reshape(channels, height, width)
 
 
-def resize_first(pixels: npt.NDArray[np.uint8], wanted: int) -> Floats:
-    """Resize the first axis of [N, M, 3] to a number of pixels, as float32."""
-    given, *rest = pixels.shape
-    floats = pixels.reshape(given, -1).astype(np.float32)
-    return (weights_of(given, wanted) @ floats).reshape(wanted, *rest)
+def divide(given: int, wanted: int) -> Bands:
+    """Return the weights by which a row of pixels is resized, in bands.
+
+    A pixel comes from its surroundings, so nearly all weights of the whole row are 0.
+    """
+    weights, bands = weigh(given, wanted), []
+    for chosen in np.array_split(np.arange(wanted), -(-wanted // BAND_PX)):
+        part = slice(int(chosen[0]), int(chosen[-1]) + 1)
+        (columns,) = weights[part].any(axis=0).nonzero()
+        near = slice(int(columns[0]), int(columns[-1]) + 1)
+        bands.append((part, near, np.ascontiguousarray(weights[part, near])))
+    return tuple(bands)
 
 
-def weights_of(given: int, wanted: int) -> Floats:
-    """Return the weights [wanted, given] by which a row of pixels is resized."""
-    return (recall if given <= MAX_CACHED_PX else weigh)(given, wanted)
+recall = lru_cache(maxsize=128)(divide)
+"""Returns the bands as `divide` does. Those of the last sizes are kept, some 10 kB each."""
 
 
 def weigh(given: int, wanted: int) -> Floats:
-    """Compute the weights of `weights_of`. Each step has the precision that it has in PyTorch."""
+    """Return the weights [wanted, given] by which a row of pixels is resized.
+
+    Each step has the precision that it has in PyTorch.
+    """
     scale = np.float32(given) / np.float32(wanted)
     stretch = np.maximum(scale, np.float32(1))
     centre = (np.arange(wanted) + 0.5).astype(np.float32)[:, None] * scale
@@ -55,10 +76,6 @@ def weigh(given: int, wanted: int) -> Floats:
     weights: Floats = np.where(is_near, _cubic((at - centre + 0.5) / stretch), 0).astype(np.float32)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights
-
-
-recall = lru_cache(maxsize=128)(weigh)
-"""Returns the weights as `weigh` does. Those of the last sizes are kept, some 30 kB each."""
 
 
 def _cubic(distance: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

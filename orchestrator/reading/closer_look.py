@@ -28,7 +28,7 @@ def closer_look(yolo: Yolo, settings: Settings) -> Improvement:
         box = find_nearby(picture, read.xyxy[plate], yolo, settings)
         if box is not None:
             cuts = crop_boxes(picture, box[None])
-            yield Cut(plate, lines, box, frames_of(cuts, box)[0], cut_boxes(picture, cuts))
+            yield Cut(plate, lines, box, frames_of(cuts)[0], cut_boxes(picture, cuts))
 
     return Improvement(_choose, cut, _join, then=(SECOND_PASS, THIRD_PASS))
 

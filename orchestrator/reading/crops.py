@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
-from orchestrator.arrays import Array, empty_floats, namespace, to_cpu
+from orchestrator.arrays import Array, empty_floats, namespace
 from orchestrator.detection.boxes import clip, grow
 from orchestrator.reading import bicubic
 from orchestrator.reading.sizes import MAX_ON_GPU_HW, READER_SIZE_WH, TALLEST_PX
@@ -17,6 +17,8 @@ __all__ = [
     "crop_boxes", "crop_plates", "cut_boxes", "normalize_crops", "resize_crop", "unfold",
 ]  # fmt: skip
 
+BRIGHTEST = np.float32(127.5 / 128)
+"""The value of 255 in the reader's input, and the negative value of 0."""
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
 
 
@@ -33,7 +35,7 @@ def crop_plates(
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        xyxy: float32 [N, 4] picture pixels.
+        xyxy: float32 [N, 4] of NumPy, picture pixels.
         margin_xy: Growth at each side as a fraction of the box's width and height.
         lines: Lines of the plates; plates of 2 lines are unfolded to one row of characters.
 
@@ -84,11 +86,9 @@ def normalize_crops(crops: Array) -> Array:
         from orchestrator.reading import torch_crops
 
         return torch_crops.normalize_crops(crops)
-    normal = crops[:, ::-1].copy()
-    normal.clip(0, 255, out=normal)
-    normal -= np.float32(127.5)
-    normal /= np.float32(128)
-    return normal
+    normal = crops[:, ::-1] - np.float32(127.5)
+    normal *= np.float32(1 / 128)
+    return normal.clip(-BRIGHTEST, BRIGHTEST, out=normal)
 
 
 def crop_boxes(
@@ -96,7 +96,7 @@ def crop_boxes(
 ) -> list[tuple[int, int, int, int]]:
     """Return the whole-pixel boxes, at least one pixel each way, that `crop_plates` cuts out."""
     height, width = picture.shape[:2]
-    grown = clip(grow(to_cpu(xyxy), margin_xy), (width, height)).round()
+    grown = clip(grow(xyxy, margin_xy), (width, height)).round()
     boxes = [[int(side) for side in box] for box in grown.tolist()]
     corners = ((min(x0, width - 1), min(y0, height - 1), x1, y1) for x0, y0, x1, y1 in boxes)
     return [(x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)) for x0, y0, x1, y1 in corners]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 
@@ -50,7 +51,7 @@ class Reading:
     candidates: Candidates
     lines: int = 1
 
-    @property
+    @cached_property
     def score(self) -> float:
         """The score of the best candidate; 0 without candidates."""
         return self.candidates[0][1] if self.candidates else 0.0
@@ -127,25 +128,18 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         grammar's regions and rare formats are part of it.
     """
     likeliest = np.argsort(-lattices[:, :, :-1], axis=2)[:, :, :CLASSES_TRIED].tolist()
-    return [
-        _search(zip(*steps, strict=True), grammar, width)
-        for steps in zip(lattices.tolist(), likeliest, strict=True)
-    ]
-
-
-def _search(
-    steps: Iterable[tuple[list[float], list[int]]], grammar: Grammar, width: int
-) -> Candidates:
-    """Find the likeliest texts of one plate; see `_extend` for a step."""
-    beams: list[Beam] = [(1.0, "", -1, grammar.start, 1.0, 0.0)]
-    for probs, likeliest in steps:
-        beams = _extend(beams, probs, likeliest, grammar)[:width]
-    texts = (
-        (total, text, layouts)
-        for total, text, _, alive, _, _ in beams
-        if (layouts := alive & grammar.complete[len(text)])
-    )
-    return weigh([*texts], grammar)[:CANDIDATES]
+    found = []
+    for steps in zip(lattices.tolist(), likeliest, strict=True):
+        beams: list[Beam] = [(1.0, "", -1, grammar.start, 1.0, 0.0)]
+        for probs, classes in zip(*steps, strict=True):
+            beams = _extend(beams, probs, classes, grammar)[:width]
+        texts = [
+            (total, text, layouts)
+            for total, text, _, alive, _, _ in beams
+            if (layouts := alive & grammar.complete[len(text)])
+        ]
+        found.append(weigh(texts, grammar)[:CANDIDATES])
+    return found
 
 
 def weigh(texts: Sequence[tuple[float, str, int]], grammar: Grammar) -> Candidates:
@@ -193,7 +187,7 @@ def _extend(
         likeliest: The classes to grow by, the likeliest first.
         grammar: The allowed texts.
     """
-    least = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0
+    least, alphabet = NEGLIGIBLE * beams[0][0] * max(probs) if beams else 0.0, grammar.alphabet
     grown: dict[str, tuple[float, int, int]] = {}
     for total, text, last, alive, blank, _ in beams:
         after = grammar.after[len(text)]
@@ -203,12 +197,13 @@ def _extend(
                 break
             if allowed := alive & after[char]:
                 longer = (blank if char == last else total) * prob
-                grown[text + grammar.alphabet[char]] = longer, char, allowed
+                grown[text + alphabet[char]] = longer, char, allowed
     extended: list[Beam] = []
     for total, text, last, alive, _, in_char in beams:
         merged, *_ = grown.pop(text, (0.0,))
         blank, in_char = total * probs[-1], in_char * probs[last] + merged
         extended.append((blank + in_char, text, last, alive, blank, in_char))
     extended += [(p, text, last, alive, 0.0, p) for text, (p, last, alive) in grown.items()]
-    extended.sort(reverse=True)
-    return [beam for beam in extended if beam[0] > least]
+    kept = [beam for beam in extended if beam[0] > least]
+    kept.sort(reverse=True)
+    return kept

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from orchestrator.arrays import Array, namespace
 from orchestrator.reading.affine_crops import compose
 from orchestrator.reading.reader import PlateReadings, Reader
@@ -78,7 +80,12 @@ def improve(
             finite.
     """
     for improvement in improvements:
-        cuts = _cut_anew(picture, read, reader, improvement, most)
+        cuts: list[Cut] = []
+        for plate, counts in improvement.choose(read, reader).items():
+            more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
+            if len(cuts) + len(more) > most:
+                break
+            cuts += more
         if not cuts:
             continue
         most -= len(cuts)
@@ -90,23 +97,10 @@ def improve(
     return read
 
 
-def _cut_anew(
-    picture: Array, read: PlateReadings, reader: Reader, improvement: Improvement, most: int
-) -> list[Cut]:
-    """Cut the plates that may gain from an improvement, up to the limit on cuts."""
-    cuts: list[Cut] = []
-    for plate, counts in improvement.choose(read, reader).items():
-        more = [cut for lines in counts for cut in improvement.cut(picture, read, plate, lines)]
-        if len(cuts) + len(more) > most:
-            break
-        cuts += more
-    return cuts
-
-
 def _look(cuts: Sequence[Cut], reader: Reader) -> PlateReadings:
     """Straighten and read cuts as if each were a plate, without decoding."""
-    xp = namespace(cuts[0].crop)
-    straight, theta = reader.stn(xp.concatenate([cut.crop for cut in cuts]))
+    crops = namespace(cuts[0].crop).concatenate([cut.crop for cut in cuts])
+    straight, theta = reader.stn(crops)
     logits = reader.lprnet(straight)
-    frames = compose(xp.stack([cut.frame for cut in cuts]), theta)
-    return PlateReadings(xp.stack([cut.xyxy for cut in cuts]), frames, logits)
+    frames = compose(np.stack([cut.frame for cut in cuts]), theta)
+    return PlateReadings(np.stack([cut.xyxy for cut in cuts]), frames, logits)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.arrays import Array, Infer, namespace, to_cpu, to_numpy
+import numpy as np
+
+from orchestrator.arrays import Array, Infer, Tensors, namespace, to_numpy
 from orchestrator.contract import CROPS, INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, TEXTS, THETA
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.reading.affine_crops import sizes_of
-from orchestrator.reading.ctc import Reading
-from orchestrator.reading.readings import join_readings, read_lines
+from orchestrator.reading.ctc import Reading, decode
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.readings import join_readings
 from orchestrator.settings import Settings
 
 MAX_THETA = 1000.0
@@ -64,60 +67,75 @@ class Reader:
         return cls(infer, formats or own or russian(), settings.temperature, reads, lap)
 
     def stn(self, crops: Array) -> tuple[Array, Array]:
-        """Straighten crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3].
+        """Straighten crops [N, 3, 24, 94]; return them, and each one's theta [N, 2, 3] of NumPy.
 
         Raises:
             ModelError: STN answered with tensors of another shape, or with a wrong theta.
         """
-        answers = [self.infer(RECTIFIER, {INPUT: chunk}) for chunk in _chunks_of(crops)]
-        straight = _join([answer[OUTPUT] for answer in answers])
-        theta = to_cpu(_join([answer[THETA] for answer in answers]))
+        answer = self._run(RECTIFIER, crops)
+        straight, theta = answer[OUTPUT], to_numpy(answer[THETA])
         if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
             raise ModelError(
                 f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
                 f"got {list(straight.shape)} and {list(theta.shape)}"
             )
-        if not namespace(theta).isfinite(theta).all():
+        if not np.isfinite(theta).all():
             raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
-        largest = abs(theta).max().item()
+        largest = abs(theta).max()
         if largest > MAX_THETA:
             raise ModelError(f"{RECTIFIER}: wanted a theta up to {MAX_THETA:g}, got {largest:g}")
         return straight, theta
 
     def lprnet(self, straight: Array) -> Array:
-        """Return the logits [N, classes, 18] of straight crops, on the CPU; none without texts.
+        """Return the logits [N, classes, 18] of straight crops, of NumPy; none without texts.
 
         Raises:
             ModelError: LPRNet answered with another number of rows.
         """
         if not self.reads:
-            return straight[:0]
-        chunks = _chunks_of(straight)
-        logits = _join([self.infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+            return np.empty((0, self.formats.classes, 0), np.float32)
+        logits = to_numpy(self._run(READER, straight)[OUTPUT])
         if len(logits) != len(straight):
             raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
-        return to_cpu(logits)
+        return logits
+
+    def _run(self, network: str, crops: Array) -> Tensors:
+        """Run a network on crops [N, 3, 24, 94], in the batches that it takes."""
+        answers = [
+            self.infer(network, {INPUT: crops[at : at + MAX_BATCH]})
+            for at in range(0, len(crops), MAX_BATCH)
+        ]
+        if len(answers) == 1:
+            return answers[0]
+        concatenate = namespace(crops).concatenate
+        return {name: concatenate([one[name] for one in answers]) for name in answers[0]}
 
     def decode(self, logits: Array, lines: Sequence[int] | None = None) -> tuple[Reading, ...]:
         """Return the reading of each of the logits [N, classes, 18].
 
         Args:
-            logits: On the CPU.
+            logits: Arrays of NumPy.
             lines: Lines of each plate, 1 or 2; one each if not given.
 
         Raises:
             ModelError: The logits have another number of classes or are not finite.
         """
         self.lap(CROPS)
-        counts = [1] * len(logits) if lines is None else lines
-        readings = tuple(read_lines(to_numpy(logits), counts, self.formats, self.temperature))
+        counts = np.ones(len(logits), int) if lines is None else np.array(lines)
+        readings: dict[int, Reading] = {}
+        for count in (1, 2):
+            (chosen,) = np.nonzero(counts == count)
+            if len(chosen):
+                grammar = Grammar.of(self.formats, count)
+                read = decode(logits[chosen], grammar, temperature=self.temperature, lines=count)
+                readings |= zip(chosen.tolist(), read, strict=True)
         self.lap(TEXTS)
-        return readings
+        return tuple([readings[index] for index in range(len(logits))])
 
 
 @dataclass(frozen=True)
 class PlateReadings:
-    """The positions and readings of N plates of a picture.
+    """The positions and readings of N plates of a picture, in arrays of NumPy.
 
     Attributes:
         xyxy: The detector's boxes, float32 [N, 4].
@@ -145,8 +163,7 @@ class PlateReadings:
         ):
             if reading.score > readings[plate].score:
                 readings[plate], logits[plate], frames[plate] = reading, seen, frame
-        stack = namespace(self.frames).stack
-        return PlateReadings(self.xyxy, stack(frames), stack(logits), tuple(readings))
+        return PlateReadings(self.xyxy, np.stack(frames), np.stack(logits), tuple(readings))
 
     def with_second_boxes(self, plates: Sequence[int], others: PlateReadings) -> PlateReadings:
         """Return these readings, joined with those of second boxes; see `join_readings`.
@@ -161,11 +178,6 @@ class PlateReadings:
         return replace(self.with_surer(plates, others), readings=tuple(readings))
 
 
-def choose_readable(xyxy: Array) -> list[int]:
-    """Return the indices of those boxes [N, 4] that are wide enough for a plate to be read."""
-    return list_true(xyxy[:, 2] - xyxy[:, 0] >= MIN_WIDTH_PX)
-
-
 def list_unsure(read: PlateReadings) -> list[int]:
     """Return the indices of plates that can be read, but not with a high score."""
     return [
@@ -178,19 +190,5 @@ def list_unsure(read: PlateReadings) -> list[int]:
 def list_square(frames: Array) -> list[int]:
     """Return the indices of those frames [N, 2, 3] whose plates may have two lines: high ones."""
     widths, heights = sizes_of(frames).T
-    return list_true(widths < WIDEST_SQUARE * heights)
-
-
-def list_true(flags: Array) -> list[int]:
-    """Return the indices of those flags [N] that are true."""
-    return [index for index, flag in enumerate(flags.tolist()) if flag]
-
-
-def _chunks_of(crops: Array) -> list[Array]:
-    """Divide crops [N, 3, 24, 94] into the batches that the networks take."""
-    return [crops[at : at + MAX_BATCH] for at in range(0, len(crops), MAX_BATCH)]
-
-
-def _join(parts: Sequence[Array]) -> Array:
-    """Concatenate the answers of batches; a single one is not copied."""
-    return parts[0] if len(parts) == 1 else namespace(parts[0]).concatenate(parts)
+    square: list[int] = np.flatnonzero(widths < WIDEST_SQUARE * heights).tolist()
+    return square

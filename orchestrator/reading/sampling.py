@@ -113,9 +113,11 @@ def _to_pixels(place: Floats, size: int) -> Floats:
 def _sample_by_pytorch(
     picture: Array, theta: Array, size_hw: tuple[int, int], mode: str = "bilinear"
 ) -> Array:
+    import torch
     import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 
-    grid = F.affine_grid(theta[None].to(picture.device), [1, 3, *size_hw], align_corners=False)
+    maps = torch.from_numpy(theta[None]).to(picture.device, torch.float32)
+    grid = F.affine_grid(maps, [1, 3, *size_hw], align_corners=False)
     planes = picture.permute(2, 0, 1)[None].float()
     sampled = F.grid_sample(planes, grid, mode=mode, padding_mode="border", align_corners=False)
     return sampled[0].permute(1, 2, 0).round_().clamp_(0, 255).byte()

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from orchestrator.arrays import Array, namespace
+import numpy as np
+
+from orchestrator.arrays import Array
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     cut_frame,
@@ -21,7 +23,6 @@ from orchestrator.reading.reader import (
     PlateReadings,
     Reader,
     list_square,
-    list_true,
     list_unsure,
 )
 
@@ -34,7 +35,8 @@ def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
 
     An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
-    flat = {*_list_tilted(read.frames), *list_unsure(read)}
+    tilted = np.flatnonzero(tilts_of(read.frames) > TILTED_DEG).tolist()
+    flat = {*tilted, *list_unsure(read)}
     has_two = reader.reads and reader.formats.layouts(2)
     square = set(list_square(read.frames)) if has_two else set()
     return {
@@ -52,7 +54,7 @@ def _cut(picture: Array, read: PlateReadings, plate: int, lines: int) -> Iterato
     box, frame = read.xyxy[plate], read.frames[plate : plate + 1]
     frames = [grow_frames(frame, margin_xy)[0] for margin_xy in SECOND_PASS_MARGINS_XY[lines]]
     if lines == 2:
-        frames += [frames_of([box.tolist()], frame)[0]]
+        frames += [*frames_of(box)]
     for cut in frames:
         yield Cut(plate, lines, box, cut, cut_frame(picture, cut, lines))
 
@@ -65,10 +67,10 @@ def _join(
     joined = replace(read, frames=_join_frames(read.frames, frames_of_flat, flat))
     if not reader.reads:
         return joined
-    xp, readings, logits = namespace(read.logits), [*read.readings], [*read.logits]
+    readings, logits = [*read.readings], [*read.logits]
     if flat:
         _, of_flat = _by_plate(cuts, again.logits, 1)
-        mean = xp.concatenate((read.logits[flat][:, None], of_flat), 1).mean(1)
+        mean = np.concatenate((read.logits[flat][:, None], of_flat), 1).mean(1)
         for plate, reading, seen in zip(flat, reader.decode(mean), mean, strict=True):
             readings[plate], logits[plate] = reading, seen
     square, of_square = _by_plate(cuts, again.logits, 2)
@@ -78,7 +80,7 @@ def _join(
         for plate, reading, seen in zip(square, in_two_lines, mean, strict=True):
             if reading.score > readings[plate].score or not reader.formats.layouts(1):
                 readings[plate], logits[plate] = reading, seen
-    return replace(joined, readings=tuple(readings), logits=xp.stack(logits))
+    return replace(joined, readings=tuple(readings), logits=np.stack(logits))
 
 
 def _by_plate(cuts: Sequence[Cut], answers: Array, lines: int) -> tuple[list[int], Array]:
@@ -101,14 +103,10 @@ def _join_frames(frames: Array, again: Array, flat: list[int]) -> Array:
     """
     if not flat:
         return frames
-    joined, tilted = [*frames], set(_list_tilted(frames))
+    joined, is_tilted = frames.copy(), tilts_of(frames) > TILTED_DEG
     for plate, mean in zip(flat, again.mean(1), strict=True):
-        joined[plate] = mean if plate in tilted else joined[plate]
-    return namespace(frames).stack(joined)
-
-
-def _list_tilted(frames: Array) -> list[int]:
-    return list_true(tilts_of(frames) > TILTED_DEG)
+        joined[plate] = mean if is_tilted[plate] else joined[plate]
+    return joined
 
 
 SECOND_PASS = Improvement(_choose, _cut, _join)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.arrays import Array, floats_like, namespace, to_numpy
+from orchestrator.arrays import Array, to_numpy
 from orchestrator.reading.crops import resize_crop
 
 ANGLES_DEG = np.arange(-40, 41, 2)
@@ -80,8 +80,8 @@ def frames_inside(upright: Array, degrees: float) -> list[Array]:
 def _turn(upright: Array, degrees: float, half: tuple[float, float]) -> Array:
     """Return the frame of a plate by its angle, and half its width and height."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    turned = floats_like(upright, [[cosine, -sine], [sine, cosine]]) * floats_like(upright, half)
-    return namespace(upright).concatenate((turned, upright[:, 2:]), 1)
+    turned = np.array([[cosine, -sine], [sine, cosine]], np.float32) * np.array(half, np.float32)
+    return np.concatenate((turned, upright[:, 2:]), 1)
 
 
 def _edges(grey: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

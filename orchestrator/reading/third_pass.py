@@ -49,8 +49,7 @@ def _choose(read: PlateReadings, reader: Reader) -> dict[int, list[int]]:
     }
     if not scores:
         return {}
-    boxes = frames_of(read.xyxy.tolist(), read.frames)
-    square = set(list_square(boxes)) if reader.formats.layouts(2) else set()
+    square = set(list_square(frames_of(read.xyxy))) if reader.formats.layouts(2) else set()
     has_one = bool(reader.formats.layouts(1))
     return {
         plate: [1] * (has_one and score >= UNREADABLE_BELOW) + [2] * (plate in square)
@@ -80,7 +79,7 @@ def _cut_two_lines(picture: Array, read: PlateReadings, plate: int) -> Iterator[
     A box in which nothing was read must hold lines, and be wide enough.
     """
     box, was_read = read.xyxy[plate], read.readings[plate].score >= UNREADABLE_BELOW
-    (whole,) = frames_of([box.tolist()], read.frames)
+    (whole,) = frames_of(box)
     width, height = sizes_of(whole[None])[0].tolist()
     if not was_read and width < MIN_UNREAD_PX:
         return

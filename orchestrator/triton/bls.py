@@ -23,6 +23,8 @@ AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
 Another server, or this one a moment later, would have answered. So it is when memory runs out. Only
 the text of a called model's error arrives here: Triton 2.51 calls every one internal."""
 
+CANCELLED = "the caller has cancelled the call"
+
 
 class CalledModel(Protocol):
     """A Triton model from its caller's view: an entry of the registry, or any other model."""
@@ -59,16 +61,15 @@ class InferAsync(Protocol):
     ) -> Awaitable[dict[str, Any]]: ...
 
 
+to_numpy = np.from_dlpack
+"""Returns a Triton tensor's memory, which is the CPU's, as an array of NumPy."""
+
+
 def to_torch(tensor: Any) -> Array:
     """Return a Triton tensor's memory as a torch tensor, on the same device."""
     from torch.utils.dlpack import from_dlpack
 
     return from_dlpack(tensor)
-
-
-def to_numpy(tensor: Any) -> Array:
-    """Return a Triton tensor's memory, which is the CPU's, as an array of NumPy."""
-    return np.from_dlpack(tensor)
 
 
 def to_triton(name: str, array: Array) -> Any:
@@ -97,8 +98,8 @@ def infer_for(
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
-        if is_first:  # asking takes 0.2 ms, so it is done once
-            check_wanted(request)
+        if is_first and request.is_cancelled():  # asking takes 0.2 ms, so it is done once
+            raise Cancelled(CANCELLED)
         is_first = False
         is_numpy = all(isinstance(tensor, np.ndarray) for tensor in tensors.values())
         called = Callee(tuple(models[model].outputs)) if is_numpy else models[model]
@@ -129,17 +130,12 @@ def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsy
     async def infer(
         model: str, tensors: Tensors, parameters: Parameters | None = None
     ) -> dict[str, Any]:
-        check_wanted(request)
+        if request.is_cancelled():
+            raise Cancelled(CANCELLED)
         child = _child(request, model, models[model], tensors, parameters)
         return _outputs_of(model, await child.async_exec(), request.request_id())
 
     return infer
-
-
-def check_wanted(request: Any) -> None:
-    """Raise `Cancelled` if the client of a request has cancelled it."""
-    if request.is_cancelled():
-        raise Cancelled("the caller has cancelled the call")
 
 
 def _outputs_of(model: str, answer: Any, request_id: str) -> dict[str, Any]:
@@ -155,6 +151,10 @@ def _child(
     tensors: Tensors,
     parameters: Parameters | None = None,
 ) -> Any:
+    memory: dict[str, Any] = {}
+    if model.answers_on_cpu:  # without this the outputs stay where the model leaves them
+        cpu = pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)
+        memory = {"preferred_memory": cpu}
     return pb_utils.InferenceRequest(
         model_name=name,
         request_id=request.request_id(),
@@ -162,7 +162,7 @@ def _child(
         requested_output_names=[*model.outputs],
         timeout=request.timeout(),
         trace=request.trace(),
-        **_memory(model),
+        **memory,
         **({"parameters": _sendable(parameters)} if parameters else {}),
     )
 
@@ -173,13 +173,6 @@ def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
         name: repr(value) if isinstance(value, float) else value
         for name, value in parameters.items()
     }
-
-
-def _memory(model: CalledModel) -> dict[str, Any]:
-    """Return where the outputs shall be; without this they stay where the model leaves them."""
-    if not model.answers_on_cpu:
-        return {}
-    return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 
 
 def _error_of(model: str, error: Any, request_id: str) -> PlateError:

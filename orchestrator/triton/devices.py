@@ -30,14 +30,9 @@ class Device(Protocol):
 class Cpu:
     """The CPU. It needs no PyTorch, which would cost each worker 130 MB."""
 
-    def read(self, tensor: Any) -> Array:
-        return to_numpy(tensor)
-
-    def decode(self, file: bytes, header: Header) -> Array:
-        return unpack_bgr(file, header)
-
-    def inference(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+    read = staticmethod(to_numpy)
+    decode = staticmethod(unpack_bgr)
+    inference = staticmethod(nullcontext)
 
 
 class Gpu:

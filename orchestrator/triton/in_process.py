@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from orchestrator.contract import INPUT
+from orchestrator.errors import Cancelled
 from orchestrator.host.heartbeat import Heartbeat
 from orchestrator.networks.own_files import OwnFile, read_list
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.runs import Networks, Run, run_openvino, run_torchscript
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton.batching import describe_failure
-from orchestrator.triton.bls import check_wanted, error_of, infer_for
+from orchestrator.triton.bls import CANCELLED, error_of, infer_for
 from orchestrator.triton.busy_workers import BusyWorkers
 from orchestrator.triton.country import folder_of, formats_beside
 
@@ -71,8 +72,8 @@ def infer_here(
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
-        if is_first:
-            check_wanted(request)
+        if is_first and request.is_cancelled():
+            raise Cancelled(CANCELLED)
         is_first = False
         with heartbeat.step(hang_s[model]):
             try:

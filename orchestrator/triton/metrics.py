@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.contract import SHM, STAGES
+from orchestrator.contract import READER, SHM, STAGES
 from orchestrator.errors import (
     Cancelled,
     ModelError,
@@ -37,7 +37,7 @@ SCORES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.
 WIDTHS_PX = (20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 130.0, 170.0, 220.0, 300.0, 400.0, 600.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """Metrics with one name, one for each value of the label.
 
@@ -109,39 +109,31 @@ class Metrics:
             for value in family.values
         }
         self._metrics[START, ""].set(time.time())
-        self._note_shared_memory()
+        self._metrics[SHM_FREE, ""].set(shutil.disk_usage(SHM).free)
 
     def note_answer(self, plates: Plates, watch: Stopwatch) -> None:
         """Count a request that was answered."""
         self._note_request(watch)
         for stage, seconds in watch.seconds.items():
-            self._observe(STAGE, seconds, stage)
-        if not plates:
-            self._count(EARLY_EXITS)
+            self._metrics[STAGE, stage].observe(seconds)
+        found = plates.plates
+        if not found:
+            self._metrics[EARLY_EXITS, ""].increment(1)
             return
-        self._count(FOUND, by=len(plates))
-        for plate in plates:
-            self._observe(WIDTH, plate.xyxy[2] - plate.xyxy[0])
-        if watch.has_read:
-            for plate in plates:
-                self._observe(TEXT_SCORE, plate.text_score)
-            self._count(READ, by=sum(bool(plate.text) for plate in plates))
+        self._metrics[FOUND, ""].increment(len(found))
+        for plate in found:
+            self._metrics[WIDTH, ""].observe(plate.xyxy[2] - plate.xyxy[0])
+        if READER in watch.seconds:
+            for plate in found:
+                self._metrics[TEXT_SCORE, ""].observe(plate.text_score)
+            self._metrics[READ, ""].increment(sum([bool(plate.text) for plate in found]))
 
     def note_failure(self, error: PlateError, watch: Stopwatch) -> None:
         """Count a request that failed."""
         self._note_request(watch)
-        self._count(ERRORS, error.reason)
+        self._metrics[ERRORS, error.reason].increment(1)
 
     def _note_request(self, watch: Stopwatch) -> None:
-        self._count(PICTURES)
-        self._observe(REQUEST, watch.total_s)
-        self._note_shared_memory()
-
-    def _note_shared_memory(self) -> None:
+        self._metrics[PICTURES, ""].increment(1)
+        self._metrics[REQUEST, ""].observe(watch.total_s)
         self._metrics[SHM_FREE, ""].set(shutil.disk_usage(SHM).free)
-
-    def _count(self, family: Family, value: str = "", by: int = 1) -> None:
-        self._metrics[family, value].increment(by)
-
-    def _observe(self, family: Family, number: float, value: str = "") -> None:
-        self._metrics[family, value].observe(number)

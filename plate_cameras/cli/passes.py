@@ -83,7 +83,8 @@ def search(
         for line in _to_lines(page.passes, as_json=as_json):
             typer.echo(line)
         if not page.passes:
-            typer.echo("no pass matches", err=True)
+            is_empty = not opened.reader.has_passes()
+            typer.echo("the store has no passes yet" if is_empty else "no pass matches", err=True)
         if page.cursor:
             typer.echo(f"there are more than {most}; --most shows more", err=True)
 

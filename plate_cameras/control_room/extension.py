@@ -42,7 +42,7 @@ class ControlRoomExtension:
 
     def routes(self, service: DataPlane) -> Sequence[Route]:
         """Return all routes, see `Extension`."""
-        return [*to_routes(self._routes, self._room, service), *page_routes()]
+        return [*to_routes(self._routes, self._room, service), *page_routes(service.options)]
 
     @property
     def identify(self) -> Identify:

@@ -127,15 +127,20 @@ class PassStore:
         self._record(requester, "search", query.to_dict(), len(page.passes))
         return page
 
-    def get(self, pass_id: str, requester: Requester) -> PassDetails:
+    def get(self, pass_id: str, requester: Requester, *, neighbours: bool = False) -> PassDetails:
         """Return a pass with its readings and hits, and record it in the audit.
+
+        Args:
+            pass_id: Its id.
+            requester: The person who asks.
+            neighbours: True if other passes of the plate are wanted, too.
 
         Raises:
             UnknownName: There is none with this id, or the requester may not see its camera.
         """
         with self._database.reading() as connection:
-            details = read_details(connection, pass_id, requester.scope)
-        self._record(requester, "get", {"id": pass_id}, 1)
+            details = read_details(connection, pass_id, requester.scope, neighbours=neighbours)
+        self._record(requester, "get", {"id": pass_id}, 1 + len(details.neighbours))
         return details
 
     def picture(self, digest: str) -> bytes:

@@ -1,11 +1,11 @@
+import numpy as np
 import pytest
-import torch
 
 from orchestrator.detection.boxes import area, clip, grow, intersection, iou, nms
 
 
-def boxes(*rows: tuple[float, float, float, float]) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float32).reshape(-1, 4)
+def boxes(*rows: tuple[float, float, float, float]) -> np.ndarray:
+    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 @pytest.mark.parametrize(
@@ -21,18 +21,18 @@ def boxes(*rows: tuple[float, float, float, float]) -> torch.Tensor:
     ],
 )
 def test_clip_keeps_boxes_in_the_picture(box, clipped) -> None:
-    assert torch.equal(clip(boxes(box), (100, 50)), boxes(clipped))
+    assert np.array_equal(clip(boxes(box), (100, 50)), boxes(clipped))
 
 
 def test_clip_leaves_its_argument_alone() -> None:
     given = boxes((-5, 0, 10, 10))
     clip(given, (100, 50))
-    assert torch.equal(given, boxes((-5, 0, 10, 10)))
+    assert np.array_equal(given, boxes((-5, 0, 10, 10)))
 
 
 def test_grow_adds_a_part_of_each_side() -> None:
     grown = grow(boxes((100, 50, 200, 70)), (0.05, 0.2))
-    assert torch.allclose(grown, boxes((95, 46, 205, 74)))
+    assert np.allclose(grown, boxes((95, 46, 205, 74)))
 
 
 def test_intersection_is_the_area_that_two_boxes_share() -> None:
@@ -63,15 +63,15 @@ def test_iou_of_two_empty_boxes_is_zero() -> None:
 
 
 def test_nms_of_nothing_is_nothing() -> None:
-    assert nms(boxes(), torch.zeros(0), 0.5) == []
+    assert nms(boxes(), np.zeros(0), 0.5) == []
 
 
 def test_nms_keeps_the_best_of_overlapping_boxes() -> None:
     xyxy = boxes((0, 0, 10, 10), (1, 0, 11, 10), (50, 50, 60, 60))
-    assert nms(xyxy, torch.tensor([0.5, 0.9, 0.7]), 0.5) == [1, 2]
+    assert nms(xyxy, np.array([0.5, 0.9, 0.7]), 0.5) == [1, 2]
 
 
 def test_nms_compares_with_kept_boxes_only() -> None:
     # The middle box is dropped for the first, so it cannot drop the third.
     xyxy = boxes((0, 0, 10, 10), (4, 0, 14, 10), (8, 0, 18, 10))
-    assert nms(xyxy, torch.tensor([0.9, 0.8, 0.7]), 0.3) == [0, 2]
+    assert nms(xyxy, np.array([0.9, 0.8, 0.7]), 0.3) == [0, 2]

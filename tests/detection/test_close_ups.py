@@ -1,20 +1,30 @@
 """Close-ups: the pictures that need the second detection, and the boxes that it replaces."""
 
+import numpy as np
 import pytest
-import torch
-from torch import Tensor
 
-from orchestrator.detection.close_ups import drop_parts, keep_close_ups, may_be_close_up
+from orchestrator.detection.letterbox import Letterbox
 from orchestrator.detection.postprocessing import Detections
+from orchestrator.detection.search import drop_parts, keep_close_ups, search
+from orchestrator.settings import Settings
 
 
 def detections(*rows: tuple[float, float, float, float, float]) -> Detections:
-    boxes = torch.tensor(rows).reshape(-1, 5)
+    boxes = np.array(rows, np.float32).reshape(-1, 5)
     return Detections(boxes[:, :4], boxes[:, 4])
 
 
-def net(height: int, width: int) -> Tensor:
-    return torch.zeros(1, height, width, 3, dtype=torch.uint8)
+def count_looks(found: Detections, size_hw: tuple[int, int]) -> int:
+    """Return how often a detector that always finds the same is asked."""
+    sides: list[int] = []
+
+    def yolo(_: object, settings: Settings) -> tuple[list[Detections], list[Letterbox]]:
+        sides.append(settings.detector_side_px)
+        return [found], [Letterbox(net, 1.0, (0, 0))]
+
+    net = np.zeros((1, *size_hw, 3), np.uint8)
+    search(net[0], yolo, Settings())
+    return len(sides)
 
 
 NONE = detections()
@@ -32,7 +42,7 @@ WIDE = (100.0, 100.0, 400.0, 200.0, 0.9)
 def test_a_picture_without_a_sure_detection_may_be_a_close_up(
     found: Detections, wanted: bool
 ) -> None:
-    assert may_be_close_up(found, net(736, 960)) is wanted
+    assert count_looks(found, (736, 960)) == 1 + wanted
 
 
 @pytest.mark.parametrize(
@@ -44,7 +54,7 @@ def test_a_picture_without_a_sure_detection_may_be_a_close_up(
     ],
 )
 def test_a_letterbox_as_small_as_that_for_close_ups_is_no_other_look(size_hw, wanted) -> None:
-    assert may_be_close_up(NONE, net(*size_hw)) is wanted
+    assert count_looks(NONE, size_hw) == 1 + wanted
 
 
 def test_wide_boxes_with_a_high_score_are_close_ups() -> None:
@@ -81,4 +91,4 @@ def test_a_detection_that_is_surer_than_the_close_up_around_it_stays() -> None:
 
 def test_without_a_close_up_every_detection_stays() -> None:
     found = detections(WIDE, (0, 0, 40, 10, 0.4))
-    assert torch.equal(drop_parts(found, NONE).xyxy, found.xyxy)
+    assert np.array_equal(drop_parts(found, NONE).xyxy, found.xyxy)

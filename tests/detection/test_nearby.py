@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from orchestrator.detection.letterbox import PAD_GREY
 from orchestrator.detection.nearby import NEARBY_SIDE_PX, find_same, surroundings_of
 from tests.scripted_networks import picture
 
 Xyxy = tuple[float, float, float, float]
-BOX = torch.tensor([300.0, 100.0, 360.0, 140.0])
+BOX = np.array([300.0, 100.0, 360.0, 140.0])
 GREEN = torch.tensor([0, 255, 0], dtype=torch.uint8)
 
 
-def found(*boxes: tuple[float, ...]) -> Tensor:
-    return torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4)
+def found(*boxes: tuple[float, ...]) -> np.ndarray:
+    return np.array(boxes, np.float32).reshape(-1, 4)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,7 @@ def test_a_box_lies_in_the_middle_of_a_net_that_always_has_one_size(
     there = surroundings_of(whole, box)
     assert there.net.shape == (1, NEARBY_SIDE_PX, NEARBY_SIDE_PX, 3)
     assert there.scale == pytest.approx(scale)
-    assert there.to_source(torch.zeros(1, 4))[0, :2].tolist() == pytest.approx(origin_xy)
+    assert there.to_source(np.zeros((1, 4)))[0, :2].tolist() == pytest.approx(origin_xy)
     rows, columns = np.nonzero((there.net[0] == GREEN).all(-1).numpy())
     seen = found((columns.min(), rows.min(), columns.max() + 1, rows.max() + 1))
     assert there.to_source(seen)[0].tolist() == pytest.approx(box, abs=2 / scale)
@@ -77,10 +76,10 @@ def test_the_box_that_overlaps_most_is_the_same_plate() -> None:
         pytest.param(found((300, 100, 317, 140)), id="a part of it"),
     ],
 )
-def test_another_box_is_no_plate_of_this_one(boxes: Tensor) -> None:
+def test_another_box_is_no_plate_of_this_one(boxes: np.ndarray) -> None:
     assert find_same(boxes, BOX) is None
 
 
 def test_a_box_with_just_enough_in_common_is_the_same() -> None:
-    same: Tensor | None = find_same(found((300, 100, 319, 140)), BOX)
+    same: np.ndarray | None = find_same(found((300, 100, 319, 140)), BOX)
     assert same is not None

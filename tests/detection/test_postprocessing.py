@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -40,7 +41,7 @@ def test_rows_of_zeros_are_padding_whatever_the_threshold(threshold: float) -> N
 
 def test_doubles_are_taken_and_scores_may_be_0_and_1() -> None:
     found = found_in(rows((100, 100, 200, 125, 1.0), PADDING).double())
-    assert (found.scores.tolist(), found.xyxy.dtype) == ([1.0], torch.float32)
+    assert (found.scores.tolist(), found.xyxy.dtype) == ([1.0], np.float32)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +181,8 @@ def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> 
 )
 def test_a_box_needs_a_tile_of_its_own_where_no_other_holds_it(box, tiles: int) -> None:
     """The first tile is 60, 110 to 380, 302. A box needs half its width of space beside it."""
-    xyxy = torch.tensor([(200.0, 200.0, 240.0, 212.0), box])
-    detections = Detections(xyxy, torch.tensor([0.9, 0.5]))
+    xyxy = np.array([(200.0, 200.0, 240.0, 212.0), box])
+    detections = Detections(xyxy, np.array([0.9, 0.5]))
     assert len(tiles_around(detections, 0.5, (1920, 1080))) == tiles
 
 
@@ -219,9 +220,7 @@ def test_there_are_two_tiles_at_most() -> None:
 
 
 def test_the_better_find_of_a_closer_look_stays() -> None:
-    far = Detections(
-        torch.tensor([[10.0, 10, 50, 20], [300, 10, 340, 20]]), torch.tensor([0.1, 0.1])
-    )
-    near = Detections(torch.tensor([[11.0, 10, 51, 20]]), torch.tensor([0.8]))
+    far = Detections(np.array([[10.0, 10, 50, 20], [300, 10, 340, 20]]), np.array([0.1, 0.1]))
+    near = Detections(np.array([[11.0, 10, 51, 20]]), np.array([0.8]))
     best = best_of([far, near], Settings())
     assert best.xyxy.tolist() == [[11, 10, 51, 20]]

@@ -1,7 +1,7 @@
 """Regions of interest: the part that is searched, and the plates that count."""
 
+import numpy as np
 import pytest
-import torch
 
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.regions import keep_inside, view_of
@@ -39,7 +39,7 @@ def test_a_region_without_a_whole_pixel_is_refused(roi) -> None:
 
 
 def test_detections_whose_middle_lies_in_the_region_are_kept() -> None:
-    xyxy = torch.tensor(
+    xyxy = np.array(
         [
             (80.0, 100.0, 120.0, 110.0),  # its middle lies on the left border
             (79.0, 100.0, 119.0, 110.0),
@@ -48,7 +48,7 @@ def test_detections_whose_middle_lies_in_the_region_are_kept() -> None:
             (140.0, 195.0, 160.0, 205.0),  # on the lower border
         ]
     )
-    scores = torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5])
+    scores = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
     kept = keep_inside(Detections(xyxy, scores), (100, 0, 200, 200))
     assert kept.xyxy.tolist() == [xyxy[0].tolist(), xyxy[2].tolist()]
     assert kept.scores.tolist() == pytest.approx([0.9, 0.7])

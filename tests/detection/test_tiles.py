@@ -1,7 +1,7 @@
 """Detections in tiles: whole plates, and those that an edge of a tile may cut."""
 
+import numpy as np
 import pytest
-import torch
 
 from orchestrator.detection.postprocessing import Detections
 from orchestrator.detection.tiles import drop_seen, keep_whole, split_cut
@@ -11,8 +11,8 @@ WHOLE = (40.0, 60.0, 120.0, 80.0)
 
 
 def detections(*boxes: tuple[float, ...]) -> Detections:
-    xyxy = torch.tensor(boxes).reshape(-1, 4)
-    return Detections(xyxy, torch.linspace(0.9, 0.5, len(xyxy)))
+    xyxy = np.array(boxes).reshape(-1, 4)
+    return Detections(xyxy, np.linspace(0.9, 0.5, len(xyxy)))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_part_of_a_whole_plate_is_dropped_whatever_its_score() -> None:
 
 def test_without_whole_plates_each_part_stays() -> None:
     parts = detections(WHOLE)
-    assert torch.equal(drop_seen(parts, detections()).xyxy, parts.xyxy)
+    assert np.array_equal(drop_seen(parts, detections()).xyxy, parts.xyxy)

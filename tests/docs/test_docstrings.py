@@ -12,6 +12,7 @@ FOLDERS = ("orchestrator", "plate_cameras", "workshop", "tests", "examples", "sc
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 SECTION = re.compile(r"^ +(?:Args|Attributes):$", re.MULTILINE)
 
 
@@ -26,13 +27,21 @@ parse = cache(ast.parse)
 
 
 @cache
+def texts_of_classes() -> dict[str, list[str]]:
+    """Return the texts of the files that define each class."""
+    texts: dict[str, list[str]] = {}
+    for text in read_sources().values():
+        for name in CLASS.findall(text):
+            texts.setdefault(name, []).append(text)
+    return texts
+
+
+@cache
 def names_of_class(name: str) -> set[str]:
     """Return the names that the classes of a name define, in whichever file."""
-    head = re.compile(rf"^class {name}\b", re.MULTILINE)
     return {
         defined
-        for text in read_sources().values()
-        if head.search(text)
+        for text in texts_of_classes().get(name, [])
         for node in parse(text).body
         if isinstance(node, ast.ClassDef) and node.name == name
         for defined in names_of(node)

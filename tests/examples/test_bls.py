@@ -3,8 +3,10 @@
 import json
 import shutil
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,8 +98,19 @@ def test_a_picture_without_plates_has_empty_outputs(url: str) -> None:
 
 
 @pytest.mark.server
-def test_the_example_prints_the_plates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_prints_the_plates(
+    url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server of the other tests, which has the same model, stands in for its own."""
+    asked = []
+
+    def own_server(options: ServerOptions) -> nullcontext[SimpleNamespace]:
+        asked.append(options)
+        return nullcontext(SimpleNamespace(http_url=url))
+
+    monkeypatch.setattr("examples.bls.__main__.own_server", own_server)
     main([])
+    assert [options.beside for options in asked] == [(REPOSITORY,)]
     printed = capsys.readouterr().out
     assert printed.startswith("rendered: 2 plates\n")
     assert all(text in printed for text in TEXTS)

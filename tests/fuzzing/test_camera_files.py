@@ -22,9 +22,8 @@ def test_the_whole_file_is_right(tmp_path: Path) -> None:
     use(tmp_path / "CAMERAS.toml")
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_mutated_file_is_taken_or_told(tmp_path: Path, seed: int) -> None:
-    escaped, messages, accepted = try_all(tmp_path, 500, seed)
+def test_a_mutated_file_is_taken_or_told(tmp_path: Path) -> None:
+    escaped, messages, accepted = try_all(tmp_path, 500, seed=1)
     assert not escaped
     assert accepted > 10
     assert max(map(len, messages)) < 1000

@@ -2,12 +2,14 @@
 
 import struct
 import zlib
+from contextlib import suppress
 
 import cv2
 import numpy as np
 import pytest
 
 from orchestrator.errors import PictureError
+from orchestrator.imaging.headers import Header, check_file
 from orchestrator.imaging.segments import MAX_CHUNKS, MAX_SCANS, MAX_SEGMENTS, keep_pixels
 from tests.fuzzing.file_parts import (
     PNG,
@@ -125,6 +127,28 @@ def test_tables_between_the_codes_of_frames_are_no_frames(marker: int) -> None:
 def test_a_marker_without_a_segment_hides_no_scans(alone: bytes) -> None:
     with pytest.raises(PictureError, match="up to 32 scans"):
         keep_pixels(jpeg_of(frame(0xC2), alone, SCAN * 33))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((frame(0xC2), SCAN * 33), id="progressive"),
+        pytest.param((frame(0xC0), frame(0xC2), SCAN * 33), id="a second frame"),
+        pytest.param((segment(0xFE, b"") * 1000, frame(0xC0), SCAN * 33), id="many segments"),
+        pytest.param((frame(0xC0), b" " * 2000, SCAN * 33), id="a gap"),
+        pytest.param((frame(0xC0),), id="no scan"),
+    ],
+)
+def test_a_header_vouches_only_for_scans_that_need_no_check(parts: tuple[bytes, ...]) -> None:
+    assert check_file(jpeg_of(frame(0xC0), SCAN * 99), 10**6).is_one_scan
+    assert not any(header.is_one_scan for header in headers_of(jpeg_of(*parts)))
+
+
+def headers_of(file: bytes) -> list[Header]:
+    """Return the header of a file; none when it is refused."""
+    with suppress(PictureError):
+        return [check_file(file, 10**6)]
+    return []
 
 
 def test_pixels_stay_the_same() -> None:

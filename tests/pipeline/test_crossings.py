@@ -16,8 +16,8 @@ from torch import Tensor
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import Tensors, recognize
-from tests.real_networks import far, large, load_int8, turned
-from workshop.benchmarks.pictures import Picture, render
+from tests.real_networks import far, large, load_int8, render, turned
+from workshop.benchmarks.pictures import Picture
 
 GPU = torch.device("cuda:0")
 TO_CPU, TO_GPU = "to the CPU", "to the GPU"

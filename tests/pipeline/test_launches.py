@@ -10,8 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import Tensors, recognize
-from tests.real_networks import far, large, load_int8, turned
-from workshop.benchmarks.pictures import Picture, render
+from tests.real_networks import far, large, load_int8, render, turned
+from workshop.benchmarks.pictures import Picture
 
 
 class Launches(TorchDispatchMode):

@@ -12,10 +12,10 @@ from orchestrator.errors import PictureError
 from orchestrator.networks.runs import Networks
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.settings import Settings
-from tests.real_networks import large, load_int8, turned
+from tests.real_networks import large, load_int8, render, turned
 from tests.samples import PROJECT
 from tests.scripted_networks import ScriptedInfer, picture, rows
-from workshop.benchmarks.pictures import Picture, render
+from workshop.benchmarks.pictures import Picture
 
 IN_8_BITS = 0.01
 """Scores may be so far apart: layers in 8 bits round the last bit of a crop to other numbers."""
@@ -52,7 +52,7 @@ def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:
     assert [plate.xyxy for plate in got] == [plate.xyxy for plate in wanted]
     for plate, other in zip(got, wanted, strict=True):
         assert plate.text_score == pytest.approx(other.text_score, abs=IN_8_BITS)
-        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=1e-3)
+        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=5e-3)
 
 
 @pytest.mark.parametrize("height", [25, 60], ids=["one line", "two lines"])

@@ -19,35 +19,35 @@ from orchestrator.reading.affine_crops import (
 )
 from orchestrator.reading.crops import crop_plates, normalize_crops, resize_crop
 
-IDENTITY = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
+IDENTITY = np.array([[[1.0, 0, 0], [0, 1, 0]]], np.float32)
 BOX = (10, 20, 110, 50)
 
 
 def test_the_frame_of_a_box_has_its_corners() -> None:
-    corners = corners_of(frames_of([BOX], IDENTITY))
+    corners = corners_of(frames_of([BOX]))
     assert corners.tolist() == [[[10, 20], [110, 20], [110, 50], [10, 50]]]
-    assert sizes_of(frames_of([BOX], IDENTITY)).tolist() == [[100, 30]]
+    assert sizes_of(frames_of([BOX])).tolist() == [[100, 30]]
 
 
 def test_the_identity_leaves_a_frame() -> None:
-    assert torch.equal(compose(frames_of([BOX], IDENTITY), IDENTITY), frames_of([BOX], IDENTITY))
+    assert np.array_equal(compose(frames_of([BOX]), IDENTITY), frames_of([BOX]))
 
 
 def test_frames_follow_theta() -> None:
     # Half as wide, shifted right by a quarter of the box, sheared down to the right.
-    theta = torch.tensor([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
-    corners = corners_of(compose(frames_of([(0, 0, 100, 100)], IDENTITY), theta))
-    assert torch.allclose(corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
+    theta = np.array([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
+    corners = corners_of(compose(frames_of([(0, 0, 100, 100)]), theta))
+    assert np.allclose(corners, np.array([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
 
 
 def test_the_frame_round_the_corners_of_a_frame_is_that_frame() -> None:
-    theta = torch.tensor([[[0.7, 0.1, 0.2], [0.3, 0.9, -0.1]]])
-    frames = compose(frames_of([BOX], IDENTITY), theta)
-    assert torch.allclose(frames_around(corners_of(frames)), frames, atol=1e-5)
+    theta = np.array([[[0.7, 0.1, 0.2], [0.3, 0.9, -0.1]]])
+    frames = compose(frames_of([BOX]), theta)
+    assert np.allclose(frames_around(corners_of(frames)), frames, atol=1e-5)
 
 
 def test_a_frame_grows_about_its_middle() -> None:
-    (corners,) = corners_of(grow_frames(frames_of([BOX], IDENTITY), (0.1, 0.5))).tolist()
+    (corners,) = corners_of(grow_frames(frames_of([BOX]), (0.1, 0.5))).tolist()
     assert corners == [
         pytest.approx(one, abs=1e-4) for one in ([0, 5], [120, 5], [120, 65], [0, 65])
     ]
@@ -59,16 +59,16 @@ def test_the_tilt_is_that_of_the_edges(angle: float) -> None:
 
 
 def test_a_sheared_frame_is_tilted_by_its_columns() -> None:
-    theta = torch.tensor([[[1.0, 0.3, 0.0], [0.0, 1.0, 0.0]]])
-    square = compose(frames_of([(0, 0, 100, 100)], IDENTITY), theta)
+    theta = np.array([[[1.0, 0.3, 0.0], [0.0, 1.0, 0.0]]])
+    square = compose(frames_of([(0, 0, 100, 100)]), theta)
     assert tilts_of(square).item() == pytest.approx(np.degrees(np.arctan(0.3)), abs=1e-3)
 
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_an_upright_frame_is_cut_as_its_box_is(lines: int) -> None:
     picture = _noise(200, 300)
-    upright = cut_frame(picture, frames_of([BOX], IDENTITY)[0], lines)
-    boxes = torch.tensor([BOX], dtype=torch.float32)
+    upright = cut_frame(picture, frames_of([BOX])[0], lines)
+    boxes = np.array([BOX], np.float32)
     assert torch.allclose(upright, crop_plates(picture, boxes, (0, 0), lines=lines), atol=0.01)
 
 
@@ -76,7 +76,7 @@ def test_a_small_plate_between_pixels_keeps_its_contrast() -> None:
     """Samples at the plate's own resolution would lie halfway between pixels: all 120."""
     columns = np.where(np.arange(60) % 2 < 1, 40, 200).astype(np.uint8)
     picture = torch.from_numpy(np.tile(columns[None, :, None], (20, 1, 3)))
-    cut = cut_frame(picture, frames_of([(10.5, 5.0, 50.5, 15.0)], IDENTITY)[0])
+    cut = cut_frame(picture, frames_of([(10.5, 5.0, 50.5, 15.0)])[0])
     middle = cut[0, 0, 12, 10:-10] * 128 + 127.5
     assert middle.min() < 50
     assert middle.max() > 190
@@ -100,7 +100,7 @@ def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[floa
     """A cut over an edge is that from the same picture with its edges drawn out."""
     picture, frame = _noise(220, 300), _turned(angle, middle)[0]
     wide = cv2.copyMakeBorder(picture.numpy(), *(64,) * 4, cv2.BORDER_REPLICATE)
-    moved = frame + torch.tensor([[0.0, 0, 64], [0, 0, 64]])
+    moved = frame + np.float32([[0.0, 0, 64], [0, 0, 64]])
     wanted = cut_frame(torch.from_numpy(wide), moved)
     torch.testing.assert_close(cut_frame(picture, frame), wanted, atol=0.02, rtol=0)
 
@@ -121,7 +121,7 @@ def test_no_more_of_the_picture_is_sampled_than_a_pixel_round_the_frame(
     box: tuple[float, float, float, float], wanted: tuple[int, int, int, int]
 ) -> None:
     picture = _noise(200, 300)
-    found, region = region_around(picture, frames_of([box], IDENTITY)[0])
+    found, region = region_around(picture, frames_of([box])[0])
     x0, y0, x1, y1 = wanted
     assert found == wanted
     assert torch.equal(region, picture[y0:y1, x0:x1])
@@ -147,21 +147,21 @@ def test_a_plate_is_unfolded_at_a_row_and_neither_line_is_empty(
 def test_outside_the_picture_are_its_outermost_pixels() -> None:
     picture = torch.full((40, 60, 3), 200, dtype=torch.uint8)
     for box in ((-30, -20, 20, 10), (100, 100, 200, 130)):
-        cut = cut_frame(picture, frames_of([box], IDENTITY)[0])
+        cut = cut_frame(picture, frames_of([box])[0])
         assert cut.shape == (1, 3, 24, 94)
         assert torch.allclose(cut, torch.tensor((200 - 127.5) / 128))
 
 
 def test_a_frame_without_size_is_cut_all_the_same() -> None:
-    none = torch.tensor([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0]])
+    none = np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0]])
     assert cut_frame(_noise(20, 20), none).isfinite().all()
 
 
-def _turned(angle: float, middle: tuple[float, float] = (50, 50)) -> torch.Tensor:
+def _turned(angle: float, middle: tuple[float, float] = (50, 50)) -> np.ndarray:
     """Return the frame [1, 2, 3] of a crop of 94 x 24 turned clockwise by so many degrees."""
     cosine, sine = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
     x, y = middle
-    return torch.tensor([[[47 * cosine, -12 * sine, x], [47 * sine, 12 * cosine, y]]]).float()
+    return np.array([[[47 * cosine, -12 * sine, x], [47 * sine, 12 * cosine, y]]], np.float32)
 
 
 def _noise(height: int, width: int) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """Crops of plates: their pixels in the picture, and the form in which the networks take them."""
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
@@ -20,7 +21,7 @@ from orchestrator.reading.torch_crops import halve_large
 )
 def test_a_box_grows_within_the_picture_and_has_a_pixel(box, cut) -> None:
     picture = torch.zeros(30, 40, 3, dtype=torch.uint8)
-    assert crop_boxes(picture, torch.tensor([box], dtype=torch.float32), (0.1, 0.25)) == [cut]
+    assert crop_boxes(picture, np.array([box], np.float32), (0.1, 0.25)) == [cut]
 
 
 def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
@@ -28,7 +29,7 @@ def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
     picture[5:25, 10:80], picture[30:55, 120:190] = (
         torch.tensor([[0, 64, 255], [255, 0, 64]]).byte()[:, None].unbind(0)
     )
-    boxes = torch.tensor([[120.0, 30, 190, 55], [10, 5, 80, 25]])
+    boxes = np.float32([[120.0, 30, 190, 55], [10, 5, 80, 25]])
     second, first = crop_plates(picture, boxes, (0, 0))
     for crop, rgb in ((first, (255, 64, 0)), (second, (64, 0, 255))):
         wanted = (torch.tensor(rgb)[:, None, None] - 127.5) / 128
@@ -37,7 +38,7 @@ def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_no_boxes_give_no_crops_and_a_box_without_size_gives_one(lines: int) -> None:
-    picture, boxes = torch.zeros(50, 100, 3, dtype=torch.uint8), torch.tensor([[30.0, 20, 30, 20]])
+    picture, boxes = torch.zeros(50, 100, 3, dtype=torch.uint8), np.float32([[30, 20, 30, 20]])
     assert crop_plates(picture, boxes[:0], lines=lines).shape == (0, 3, 24, 94)
     (crop,) = crop_plates(picture, boxes, lines=lines)
     assert crop.isfinite().all()
@@ -46,7 +47,7 @@ def test_no_boxes_give_no_crops_and_a_box_without_size_gives_one(lines: int) -> 
 def test_the_lines_of_a_square_plate_come_one_after_the_other() -> None:
     picture = torch.zeros(48, 94, 3, dtype=torch.uint8)
     picture[:24, :, 2], picture[24:, :, 0] = 255, 255  # red above blue, in BGR
-    crop = crop_plates(picture, torch.tensor([[0.0, 0, 94, 48]]), (0, 0), lines=2)[0] * 128 + 127.5
+    crop = crop_plates(picture, np.float32([[0.0, 0, 94, 48]]), (0, 0), lines=2)[0] * 128 + 127.5
     left, right = crop[:, :, :46], crop[:, :, 48:]
     assert left.mean(dim=(1, 2)).tolist() == pytest.approx([255, 0, 0], abs=1)
     assert right.mean(dim=(1, 2)).tolist() == pytest.approx([0, 0, 255], abs=1)

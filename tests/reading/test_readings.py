@@ -6,8 +6,9 @@ import torch
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.readings import join_readings, read_lines, with_text
-from tests.scripted_networks import logits_of
+from orchestrator.reading.reader import Reader
+from orchestrator.reading.readings import join_readings, with_text
+from tests.scripted_networks import ScriptedInfer, logits_of, rows
 
 READING = Reading("A001AA7", (0.5,) * 7, (("A001AA77", 0.625), ("A001AA71", 0.25)))
 
@@ -33,7 +34,7 @@ def test_a_text_is_shown_from_the_threshold_on(threshold: float, text: str, name
 def test_readings_have_the_order_of_the_crops_whatever_their_lines() -> None:
     texts, lines = ("A001AA77", "B840OK197", "M456OP19"), (2, 1, 2)
     logits = torch.stack([logits_of(text) for text in texts]).numpy()
-    readings = read_lines(logits, lines, russian(), 1.0)
+    readings = Reader(ScriptedInfer(rows()), russian()).decode(logits, lines)
     assert [reading.candidates[0][0] for reading in readings] == [*texts]
     assert [reading.lines for reading in readings] == [*lines]
 

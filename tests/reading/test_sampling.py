@@ -32,7 +32,7 @@ def test_outside_the_picture_its_edge_is_repeated() -> None:
 @pytest.mark.parametrize("size_hw", [(1, 1), (24, 94), (61, 203)])
 def test_a_picture_is_sampled_as_pytorch_does(size_hw: tuple[int, int]) -> None:
     tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
-    wanted = sample(torch.from_numpy(draw(40, 130)), torch.from_numpy(tilted), size_hw)
+    wanted = sample(torch.from_numpy(draw(40, 130)), tilted, size_hw)
     assert np.array_equal(sample(draw(40, 130), tilted, size_hw), wanted.numpy())
 
 
@@ -40,7 +40,7 @@ def test_a_picture_is_sampled_as_pytorch_does(size_hw: tuple[int, int]) -> None:
 def test_a_picture_is_enlarged_as_pytorch_does(picture_hw: tuple[int, int]) -> None:
     picture = blur(draw(*picture_hw), 3)
     tilted = np.array([[0.9, -0.2, 0.1], [0.15, 1.1, -0.3]], np.float32)
-    wanted = enlarge(torch.from_numpy(picture), torch.from_numpy(tilted), (24, 94)).numpy()
+    wanted = enlarge(torch.from_numpy(picture), tilted, (24, 94)).numpy()
     apart = np.abs(enlarge(picture, tilted, (24, 94)).astype(int) - wanted)
     assert apart.mean() < 0.5
     assert apart.max() <= 4
@@ -59,15 +59,15 @@ def test_an_edge_between_pixels_overshoots_when_enlarged() -> None:
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_a_small_plate_is_cut_as_pytorch_does(lines: int) -> None:
-    (frame,) = compose(frames_of([(20, 30, 60, 43)], UPRIGHT), UPRIGHT[None] * np.float32(0.9))
+    (frame,) = compose(frames_of([(20, 30, 60, 43)]), UPRIGHT[None] * np.float32(0.9))
     picture = blur(draw(90, 160), 3)
-    wanted = cut_frame(torch.from_numpy(picture), torch.from_numpy(frame), lines).numpy()
+    wanted = cut_frame(torch.from_numpy(picture), frame, lines).numpy()
     assert np.allclose(cut_frame(picture, frame, lines), wanted, atol=6 / 128)
 
 
 def test_a_plate_is_cut_as_pytorch_does() -> None:
-    (frame,) = compose(frames_of([(20, 30, 140, 70)], UPRIGHT), UPRIGHT[None] * np.float32(0.9))
-    wanted = cut_frame(torch.from_numpy(draw(90, 160)), torch.from_numpy(frame), 2)
+    (frame,) = compose(frames_of([(20, 30, 140, 70)]), UPRIGHT[None] * np.float32(0.9))
+    wanted = cut_frame(torch.from_numpy(draw(90, 160)), frame, 2)
     assert np.allclose(cut_frame(draw(90, 160), frame, 2), wanted.numpy(), rtol=0, atol=2e-6)
 
 

@@ -70,22 +70,22 @@ class Shape:
     size_wh: tuple[float, float]
 
 
-def measure(frame: torch.Tensor) -> Shape:
+def measure(frame: np.ndarray) -> Shape:
     """Measure a frame, and check that its corners are right angles."""
-    corners = corners_of(frame[None])[0].double()
+    corners = corners_of(frame[None])[0].astype(float)
     edge, other = corners[1] - corners[0], corners[3] - corners[0]
     assert float(edge @ other) == pytest.approx(0, abs=1e-2)
     return Shape(
-        (*corners.amin(0).tolist(), *corners.amax(0).tolist()),
+        (*corners.min(0).tolist(), *corners.max(0).tolist()),
         tuple(corners.mean(0).tolist()),
-        float(torch.rad2deg(torch.atan2(edge[1], edge[0]))),
-        (float(edge.norm()), float(other.norm())),
+        float(np.rad2deg(np.arctan2(edge[1], edge[0]))),
+        (float(np.linalg.norm(edge)), float(np.linalg.norm(other))),
     )
 
 
 @pytest.mark.parametrize("degrees", [-12.0, 0.0, 7.0])
 def test_a_plate_that_is_turned_a_little_fills_its_box(degrees: float) -> None:
-    (frame,) = frames_inside(torch.tensor([[50.0, 0, 150], [0, 40, 112]]), degrees)
+    (frame,) = frames_inside(np.float32([[50.0, 0, 150], [0, 40, 112]]), degrees)
     shape = measure(frame)
     assert shape.bounds == pytest.approx((100, 72, 200, 152), abs=1e-3)
     assert shape.degrees == pytest.approx(degrees, abs=1e-3)
@@ -95,7 +95,7 @@ def test_a_plate_that_is_turned_a_little_fills_its_box(degrees: float) -> None:
 def test_a_plate_that_is_turned_far_is_as_wide_as_its_box_and_of_a_usual_shape(
     degrees: float,
 ) -> None:
-    frames = frames_inside(torch.tensor([[50.0, 0, 150], [0, 40, 112]]), degrees)
+    frames = frames_inside(np.float32([[50.0, 0, 150], [0, 40, 112]]), degrees)
     for frame, ratio in zip(frames, RATIOS, strict=True):
         shape = measure(frame)
         assert shape.bounds[::2] == pytest.approx((100, 200), abs=1e-3)
@@ -105,7 +105,7 @@ def test_a_plate_that_is_turned_far_is_as_wide_as_its_box_and_of_a_usual_shape(
 
 
 def test_a_box_that_no_plate_at_its_angle_fills_still_has_a_frame() -> None:
-    (frame,) = frames_inside(torch.tensor([[10.0, 0, 150], [0, 80, 112]]), 12.0)
+    (frame,) = frames_inside(np.float32([[10.0, 0, 150], [0, 80, 112]]), 12.0)
     width, height = measure(frame).size_wh
     assert width == pytest.approx(10)
     assert 80 < height < 180

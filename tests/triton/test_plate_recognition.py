@@ -163,13 +163,12 @@ def test_a_large_file_may_take_longer_to_decode(
 ) -> None:
     prefix, seen = str(tmp_path / "beat_"), []
     model.heartbeat = Heartbeat(2.5, prefix)
-    devices = import_module("orchestrator.triton.devices")
 
     def look(file: bytes, _: object) -> np.ndarray:
         seen.append(read(prefix, os.getpid()))
         return GREY
 
-    monkeypatch.setattr(devices, "unpack_bgr", look)
+    monkeypatch.setattr(model.device, "decode", look)
     file = (b"BM" + struct.pack("<12xIii", 40, *sides)).ljust(size, b"x")
     model.execute([request_of(encoded_image=np.array([file], np.object_))])
     assert [beat.picture for beat in seen] == [f"a file of {size} bytes"]

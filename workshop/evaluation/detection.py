@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from orchestrator.detection.boxes import iou
 from workshop.evaluation.yolo_labels import Box
@@ -76,7 +75,7 @@ def match(picture: Detected, iou_threshold: float = IOU_THRESHOLD) -> list[Match
 
 
 def _iou(boxes: Sequence[Box], others: Sequence[Box]) -> list[list[float]]:
-    first, second = (torch.tensor(xyxy).reshape(-1, 4) for xyxy in (boxes, others))
+    first, second = (np.array(xyxy, np.float32).reshape(-1, 4) for xyxy in (boxes, others))
     rows: list[list[float]] = iou(first, second).tolist()
     return rows
 

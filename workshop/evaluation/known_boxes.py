@@ -16,12 +16,12 @@ def read_plates(picture: Array, xyxy: Array, reader: Reader) -> PlateReadings:
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        xyxy: The boxes, float32 [N, 4] on the CPU; N at least 1.
+        xyxy: The boxes, float32 [N, 4] of NumPy; N at least 1.
         reader: The networks and formats.
     """
     cuts = crop_boxes(picture, xyxy)
     straight, theta = reader.stn(cut_boxes(picture, cuts))
     logits = reader.lprnet(straight)
-    frames = compose(frames_of(cuts, xyxy), theta)
+    frames = compose(frames_of(cuts), theta)
     first = PlateReadings(xyxy, frames, logits, reader.decode(logits))
     return improve(picture, first, reader, (SECOND_PASS, THIRD_PASS))

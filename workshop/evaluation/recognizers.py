@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -216,8 +217,8 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
 
 def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
     """Read found plates again, at least 1, without plate formats."""
-    boxes = torch.tensor([plate.xyxy for plate in plates], dtype=torch.float32)
-    logits = read_plates(picture, boxes, reader).logits.numpy()
+    boxes = np.array([plate.xyxy for plate in plates], np.float32)
+    logits = read_plates(picture, boxes, reader).logits
     free = Grammar.free(reader.formats.alphabet)
     readings = decode(logits, free, temperature=reader.temperature)
     return tuple(next((text for text, _ in reading.candidates), "") for reading in readings)

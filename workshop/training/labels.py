@@ -23,6 +23,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import cv2
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -68,11 +69,11 @@ def detect(network: nn.Module, picture: Tensor) -> Tensor:
     detections = []
     for side_px in SIDES_PX:
         boxed = letterbox(picture, side_px)
-        rows = network(boxed.net)[0]
+        rows = network(boxed.net)[0].numpy()
         rows = rows[rows[:, 4] >= SCORE]
-        detections.append(torch.cat((boxed.to_source(rows[:, :4]), rows[:, 4:5]), 1))
-    rows = torch.cat(detections)
-    return rows[nms(rows[:, :4], rows[:, 4], OVERLAP)]
+        detections.append(np.concatenate((boxed.to_source(rows[:, :4]), rows[:, 4:5]), 1))
+    rows = np.concatenate(detections)
+    return torch.from_numpy(rows[nms(rows[:, :4], rows[:, 4], OVERLAP)])
 
 
 def are_apart(xyxy: Tensor, others: Tensor) -> Tensor:

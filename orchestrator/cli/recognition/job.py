@@ -110,20 +110,21 @@ class Output:
     """The files and streams for results.
 
     Attributes:
-        is_quiet: No progress and no summary; no table if there are files to write.
+        is_quiet: No progress and no summary; no table beside drawings.
     """
 
     options: ResultOptions = field(default_factory=ResultOptions)
     is_quiet: bool = False
 
     def choose_printer(self) -> Callable[[Entry], Iterable[str]]:
-        """Return a function that gives the lines of a result for standard output."""
-        files = (*self.options.tables, self.options.annotate, self.options.crops)
-        if STANDARD_OUTPUT in self.options.tables:
-            return lambda entry: ()
+        """Return a function that gives the lines of a result for standard output.
+
+        There is a table only where no file of results is asked for.
+        """
+        is_drawn = self.options.annotate or self.options.crops
         if self.options.as_json:
             return lambda entry: (entry.to_line(),)
-        if self.is_quiet and any(files):
+        if any(self.options.tables) or (self.is_quiet and is_drawn):
             return lambda entry: ()
         return PlateTable(is_all=self.options.show_all).to_lines
 

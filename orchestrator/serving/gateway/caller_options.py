@@ -83,5 +83,14 @@ class CallerOptions:
         ),
     ] = None
 
+    source_url: Annotated[
+        str,
+        CALLERS(
+            metavar="URL",
+            help="Address of this service's source, for the footer of its pages: the licence asks "
+            "for it where other people use the service.",
+        ),
+    ] = ""
+
     def __post_init__(self) -> None:
         check_ranges(self)

@@ -25,13 +25,13 @@ from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart, 
 from orchestrator.serving.gateway.http.endpoint import Endpoint, HttpRequest, announced_size
 from orchestrator.serving.gateway.http.extension import Extension, OpenExtension
 from orchestrator.serving.gateway.http.origins import ELSEWHERE
+from orchestrator.serving.gateway.http.page.html import render_footer
 from orchestrator.serving.gateway.http.page.routes import FILES as PAGE_FILES
 from orchestrator.serving.gateway.http.page.routes import FOLDER as PAGE_FOLDER
-from orchestrator.serving.gateway.http.page.routes import GUARDED, file_routes
+from orchestrator.serving.gateway.http.page.routes import answer_page, file_routes
 from orchestrator.serving.gateway.http.page.texts import (
     LANGUAGES,
     Texts,
-    choose_language,
     read_texts,
 )
 from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, problem
@@ -47,7 +47,6 @@ from orchestrator.serving.gateway.policy.clients import (
 
 __all__ = [
     "ELSEWHERE",
-    "GUARDED",
     "KEY_PREFIX",
     "LANGUAGES",
     "MEDIA_TYPE",
@@ -75,13 +74,14 @@ __all__ = [
     "Unauthenticated",
     "UnsupportedMedia",
     "announced_size",
-    "choose_language",
+    "answer_page",
     "client_at",
     "describe_models",
     "file_routes",
     "find_extension",
     "problem",
     "read_texts",
+    "render_footer",
 ]
 
 

@@ -83,7 +83,7 @@ SENT_HEADERS = re.compile(
     "accept.*|access-control-request-.*|alt-used|authorization|cache-control|connection|content-.*|cookie"
     "|dnt|expect|host|if-.*|keep-alive|last-event-id|origin|pragma|priority|range|referer"
     "|save-data|sec-.*|te|traceparent|tracestate|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent"
-    "|x-api-key|x-csrf-token|x-reason|x-request-id|x-requested-with"
+    "|x-api-key|x-automatic|x-csrf-token|x-reason|x-request-id|x-requested-with"
 )
 """Headers that browsers and clients send. Any other may be that of a proxy, whose names for the
 client's address have no end: X-Forwarded-For, X-Real-IP, CF-Connecting-IP, Fly-Client-IP."""

@@ -27,9 +27,11 @@ export function address(path, query = {}) {
 }
 
 // Returns the response to a request. Asks for a reason where the server wants one, unless `quiet`.
-export async function send(method, path, { query, body, kind, why, quiet } = {}) {
+// The audit marks what a page asks for by itself, with `auto`.
+export async function send(method, path, { query, body, kind, why, quiet, auto } = {}) {
   const headers = { accept: "application/json" };
   if (kind) headers["content-type"] = kind;
+  if (auto) headers["x-automatic"] = "true";
   if (method !== "GET" && csrf) headers["x-csrf-token"] = csrf;
   for (;;) {
     const given = why ? { "x-reason": toHeader(why) } : headerOf();

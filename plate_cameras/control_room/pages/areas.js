@@ -5,7 +5,7 @@ import { fetchPicture } from "./camera_cards.js";
 import { confirm } from "./dialogs.js";
 import { fromDrafts, newName, problemOf, toDrafts } from "./drafts.js";
 import { Stage } from "./stage.js";
-import { element, find, say } from "../page/words.js";
+import { element, find, say, tellProblem } from "../page/words.js";
 
 let camera;
 let drafts = [];
@@ -24,7 +24,7 @@ export async function openEditor(given) {
   stage ??= connect();
   find("editor-title").textContent = say("areas_of", { camera: camera.name });
   find("editor-reset").hidden = camera.areas_from !== "page";
-  tellProblem("");
+  showProblem("");
   find("editor").showModal();
   stage.show(drafts);
   return new Promise((resolve) => {
@@ -58,7 +58,7 @@ function draw(kind) {
 
 function changed() {
   isChanged = true;
-  tellProblem("");
+  showProblem("");
   showDrafts();
 }
 
@@ -69,12 +69,12 @@ async function leave() {
 
 async function save() {
   const wrong = problemOf(drafts);
-  if (wrong) return tellProblem(wrong);
+  if (wrong) return showProblem(wrong);
   find("editor-save").disabled = true;
   try {
     close(await put(`v1/cameras/${encodeURIComponent(camera.name)}/areas`, fromDrafts(drafts)));
   } catch (problem) {
-    tellProblem(problem.detail ? `${problem.message} (${problem.detail})` : problem.message);
+    showProblem(tellProblem(problem.message, problem.detail));
   }
   find("editor-save").disabled = false;
 }
@@ -85,11 +85,11 @@ async function reset() {
     const response = await remove(`v1/cameras/${encodeURIComponent(camera.name)}/areas`);
     close(response.status === 204 ? undefined : await response.json());
   } catch (problem) {
-    tellProblem(problem.message);
+    showProblem(tellProblem(problem.message, problem.detail));
   }
 }
 
-function tellProblem(text) {
+function showProblem(text) {
   find("editor-problem").textContent = text;
   find("editor-problem").hidden = !text;
 }

@@ -2,8 +2,9 @@
 
 import { address, send } from "./api.js";
 import { drawAreas } from "./drafts.js";
+import { stateOf } from "./states.js";
 import { agoOf, secondsTold } from "./times.js";
-import { element, pair, percent, say, words } from "../page/words.js";
+import { element, numberOf, pair, percent, say, sayDetail } from "../page/words.js";
 
 const BAD_SHARE = 0.2; // of frames that were not sent
 const BAD_DELAY_S = 2;
@@ -33,8 +34,8 @@ export function updateCard(card, camera) {
   const put = (where, text) => (card.querySelector(where).textContent = text);
   const state = card.querySelector(".camera-state");
   state.dataset.state = camera.state;
-  state.textContent = `state_${camera.state}` in words ? say(`state_${camera.state}`) : camera.state;
-  const problem = camera.error || (camera.state === "unknown" ? say("unknown_told") : "");
+  state.textContent = stateOf(camera.state);
+  const problem = sayDetail(camera.error) || camera.error || (camera.state === "unknown" ? say("unknown_told") : "");
   put(".camera-error", problem);
   card.querySelector(".camera-error").hidden = !problem;
   card.querySelector(".group").hidden = !camera.group;
@@ -51,7 +52,7 @@ function listsTold({ lists, areas_from: from, zones, lines, masks }) {
 }
 
 function figuresOf(camera) {
-  const number = (value) => new Intl.NumberFormat(words.language).format(value ?? 0);
+  const number = (value) => numberOf(value ?? 0);
   const figures = [
     [say("passes_today"), number(camera.passes), false],
     [say("frames_sent"), number(camera.frames), false],

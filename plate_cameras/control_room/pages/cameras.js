@@ -6,8 +6,8 @@ import { openEditor } from "./areas.js";
 import { showHeader, tell } from "./header.js";
 import { may } from "./session.js";
 import { follow } from "./stream.js";
-import { isWell } from "./states.js";
-import { find, say } from "../page/words.js";
+import { isWell, stateOf } from "./states.js";
+import { find, numberOf, say } from "../page/words.js";
 
 const FRESH_MS = 10_000;
 
@@ -47,7 +47,8 @@ function filter() {
   const states = [...cards.values()].map((card) => card.dataset.state);
   const away = states.filter((state) => !isWell(state)).length;
   find("totals").classList.toggle("warm", away > 0);
-  find("totals").textContent = say(away ? "cameras_away" : "cameras_well", { count: cards.size, away });
+  const counts = [...new Set(states)].map((state) => `${stateOf(state)}: ${numberOf(states.filter((one) => one === state).length)}`);
+  find("totals").textContent = [say("cameras_count", { count: numberOf(cards.size) }), ...counts].join(" · ");
 }
 
 function receive(camera) {

@@ -1,6 +1,6 @@
 // Questions: a title, what is told, and fields. A question may come above another one.
 
-import { element, say } from "../page/words.js";
+import { element, say, tellProblem } from "../page/words.js";
 
 // Returns the values of the fields by name; undefined where the reader cancels.
 export function askFor({ title, told = "", fields = [], yes = say("save"), isDangerous = false, check = async () => {} }) {
@@ -31,7 +31,7 @@ export function askFor({ title, told = "", fields = [], yes = say("save"), isDan
         answer = given;
         dialog.close();
       } catch (error) {
-        problem.textContent = error.detail ? `${error.message} (${error.detail})` : error.message;
+        problem.textContent = tellProblem(error.message, error.detail);
         problem.hidden = false;
       }
       agree.disabled = false;

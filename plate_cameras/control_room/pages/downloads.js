@@ -2,6 +2,7 @@
 
 import { get, send } from "./api.js";
 import { save } from "../page/copies.js";
+import { words } from "../page/words.js";
 
 const PAGE = 500; // passes of one request
 
@@ -11,6 +12,13 @@ export async function saveAnswer(path, query, name, options = {}) {
   const kind = response.headers.get("content-type") ?? "application/octet-stream";
   const isCsv = kind.startsWith("text/csv"); // `save` gives it a byte order mark, and `text` removes the one it has
   save(isCsv ? await response.text() : await response.blob(), name, kind);
+}
+
+// A file for people: in the form of the reader's spreadsheet, with local times.
+export function saveTable(query) {
+  const format = words.language === "ru" ? "excel" : "csv"; // a decimal comma needs semicolons
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return saveAnswer("v1/passes", { ...query, format, language: words.language, time_zone: zone }, "passes.csv");
 }
 
 // Saves all passes of a search as JSON; `onStep` is told how many there are so far.

@@ -4,7 +4,7 @@ import { get, put, remove } from "./api.js";
 import { editRow, shownRow } from "./entry_row.js";
 import { tell } from "./header.js";
 import { may } from "./session.js";
-import { announce, element, find, notify, say } from "../page/words.js";
+import { announce, element, find, notify, numberOf, say, spell } from "../page/words.js";
 
 const PAGE = 200; // entries
 const TYPING_MS = 300; // no letter for so long: the filter is complete
@@ -21,6 +21,7 @@ const pathOf = (text) => `v1/lists/${encodeURIComponent(list)}/entries${text ? `
 export async function openEntries(name, counted) {
   [list, onCount] = [name, counted];
   clearTimeout(typing);
+  offerUndo([]);
   await load();
 }
 
@@ -45,6 +46,7 @@ function showEntries() {
   find("no-entries").hidden = entries.length > 0;
   find("no-entries").textContent = say(find("filter").value.trim() ? "no_entry_fits" : "no_entries");
   find("entries").replaceChildren(...entries.map(rowFor), ...(cursor ? [moreRow()] : []));
+  showChosen();
 }
 
 function moreRow() {
@@ -65,7 +67,7 @@ function moreRow() {
 }
 
 function rowFor(entry) {
-  const row = shownRow(entry, may("editor") && { edit: () => open(row, entry), drop: () => drop(row, entry) });
+  const row = shownRow(entry, may("editor") && { edit: () => open(row, entry), drop: () => drop([entry]).catch(tell) });
   return row;
 }
 
@@ -106,18 +108,55 @@ function showAgain(text) {
   row?.querySelector("button")?.focus();
 }
 
-async function drop(row, { text }) {
+// Removes entries, and offers to bring them back.
+async function drop(gone) {
   notify("");
+  offerUndo([]);
+  const place = entries.indexOf(gone[0]);
+  const removed = [];
   try {
-    await remove(pathOf(text));
-    entries = entries.filter((one) => one.text !== text);
-    const next = row.nextElementSibling ?? row.previousElementSibling;
-    row.remove();
-    next?.querySelector("button")?.focus();
-    find("no-entries").hidden = find("entries").rows.length > 0;
-    await onCount();
-    announce(say("entry_removed", { text }));
+    for (const entry of gone) {
+      await remove(pathOf(entry.text));
+      removed.push(entry);
+    }
   } catch (problem) {
     tell(problem);
   }
+  entries = entries.filter((one) => !removed.includes(one));
+  showEntries();
+  const rows = find("entries").rows;
+  (rows[Math.min(place, rows.length - 1)]?.querySelector("button") ?? find("add-entry")).focus();
+  offerUndo(removed);
+  await onCount();
 }
+
+function offerUndo(removed) {
+  const box = find("undo");
+  const paths = removed.map(({ text }) => pathOf(text)); // of this list, also when another one is shown
+  const told = removed.length === 1 ? say("entry_removed", { text: spell(removed[0].text) }) : say("entries_removed", { count: numberOf(removed.length) });
+  box.hidden = !removed.length;
+  if (!removed.length) return;
+  box.querySelector("span").textContent = told;
+  announce(told);
+  box.querySelector("button").onclick = async () => {
+    box.hidden = true;
+    try {
+      for (const [index, { text, ...rest }] of removed.entries()) await put(paths[index], { ...rest, accept_doubtful: true });
+    } catch (problem) {
+      tell(problem);
+    }
+    await load().catch(tell);
+    await onCount();
+  };
+}
+
+const chosen = () => entries.filter(({ text }) => [...find("entries").querySelectorAll("[data-text]:has(input:checked)")].some((row) => row.dataset.text === text));
+
+function showChosen() {
+  const count = chosen().length;
+  find("remove-chosen").hidden = !count;
+  find("remove-chosen").textContent = say("remove_chosen", { count: numberOf(count) });
+}
+
+find("remove-chosen").addEventListener("click", () => drop(chosen()).catch(tell));
+find("entries").addEventListener("change", showChosen);

@@ -1,7 +1,7 @@
 // One entry of a list: as it is shown, and as it is edited.
 
 import { dateTimeOf, dayOf, toDayBound, toField } from "./times.js";
-import { element, say } from "../page/words.js";
+import { element, say, spell, tellProblem } from "../page/words.js";
 
 const EDITS = [0, 1, 2];
 const DOUBTFUL = "accept doubtful"; // what the service says about a text that can be taken nevertheless
@@ -24,7 +24,8 @@ export function shownRow(entry, actions) {
   const row = element("tr", "", stateOf(entry));
   row.dataset.text = entry.text;
   const head = Object.assign(element("th"), { scope: "row" });
-  head.append(element("code", entry.text));
+  if (actions) head.append(Object.assign(element("input"), { type: "checkbox", ariaLabel: say("choose", { text: spell(entry.text) }) }), " ");
+  head.append(element("code", spell(entry.text)));
   const until = element("td", entry.valid_until ? endOf(entry.valid_until) : say("for_ever"));
   if (stateOf(entry) !== "valid") until.append(" ", element("span", say(stateOf(entry)), "tag"));
   row.append(head, element("td", entry.note), element("td", entry.valid_from ? startOf(entry.valid_from) : "–"), until, element("td", say(`edits_${entry.edits}`)), buttonsOf(entry, actions));
@@ -73,7 +74,7 @@ export function editRow(entry, { save, cancel }) {
       const values = valuesOf(fields);
       await save({ ...values, accept_doubtful: accepts || values.text === entry.text });
     } catch (error) {
-      problem.textContent = error.detail ? `${error.message} (${error.detail})` : error.message;
+      problem.textContent = tellProblem(error.message, error.detail);
       if (error.detail?.includes(DOUBTFUL)) cell.append(anyway);
     }
     yes.disabled = false;

@@ -1,6 +1,6 @@
 // Why a pass has its text: the share of the readings' weights that each text has.
 
-import { element, percent, say } from "../page/words.js";
+import { element, percent, say, sayCount, spell } from "../page/words.js";
 
 const SHOWN = 4; // texts with a colour of their own
 const OTHER = "other";
@@ -36,7 +36,7 @@ export function showEvidence(box, pass) {
 
 function nameOf({ text, share, count, tone }) {
   const item = element("li");
-  item.append(element("span", "", `dot ${tone}`), element("code", text || say("unread")), element("b", percent(share)), element("span", say("readings_count", { count }), "faint"));
+  item.append(element("span", "", `dot ${tone}`), element("code", text ? spell(text) : say("unread")), element("b", percent(share)), element("span", say("readings_count", { count }), "faint"));
   return item;
 }
 
@@ -44,6 +44,6 @@ function reasonTold(texts, { text, readings }) {
   const won = texts.find((one) => one.text === text);
   if (!text) return say("why_unread");
   if (!won) return say("why_joined");
-  if (texts.length === 1) return say("why_all", { count: readings.length });
+  if (texts.length === 1) return sayCount("why_all", readings.length);
   return say("why_most", { percent: percent(won.share), count: won.count, all: readings.length });
 }

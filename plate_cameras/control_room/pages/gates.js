@@ -5,9 +5,9 @@ import { showHeader, tell } from "./header.js";
 import { openGate } from "./guard.js";
 import { outcomeOf, personOf, reasonOf } from "./openings.js";
 import { may } from "./session.js";
-import { clockOf, dayOf, secondsTold } from "./times.js";
+import { secondsTold, whenOf } from "./times.js";
 import { lookOf } from "./tones.js";
-import { element, find, pair, say } from "../page/words.js";
+import { element, find, pair, say, spell } from "../page/words.js";
 
 const PAGE = 50;
 const FRESH_MS = 5000;
@@ -58,23 +58,21 @@ async function showOpenings(from = "") {
 
 function rowOf(opening) {
   const row = element("tr");
-  const time = element("td", "", "when");
-  time.append(element("b", clockOf(opening.time)), " ", element("span", dayOf(opening.time), "faint"));
   const outcome = element("td");
   outcome.append(outcomeOf(opening));
   outcome.classList.toggle("long", Boolean(opening.reason));
   if (opening.reason) outcome.append(reasonOf(opening));
   const plate = element("td");
   if (opening.pass_id) {
-    const link = element("a", opening.text || say("unread"), "code");
+    const link = element("a", opening.text ? spell(opening.text) : say("unread"), "code");
     link.href = address(`passes/${encodeURIComponent(opening.pass_id)}`);
     plate.append(link);
   } else plate.append("–");
   const list = element("td");
   if (opening.list) list.append(chipOf(opening.list));
   list.append(...personOf(opening));
-  if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: opening.entry_text })}`, "faint"));
-  row.append(time, plate, element("th", opening.gate), outcome, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
+  if (opening.entry_text && opening.entry_text !== opening.text) list.append(element("small", ` ${say("listed_as", { text: spell(opening.entry_text) })}`, "faint"));
+  row.append(whenOf(opening.time), plate, element("th", opening.gate), outcome, list, element("td", opening.camera), element("td", opening.delay_s !== null ? secondsTold(opening.delay_s) : "–", "number"));
   row.querySelector("th").scope = "row";
   return row;
 }

@@ -5,7 +5,7 @@ import "./language.js";
 import { changePassword } from "./own_password.js";
 import { reasonOf, showReason, wantReason } from "./reasons.js";
 import { may, session } from "./session.js";
-import { find, notify, say } from "../page/words.js";
+import { find, notify, say, tellProblem } from "../page/words.js";
 
 // Comes right before a page connects its buttons: none of them can be pressed in vain.
 export function showHeader() {
@@ -26,6 +26,6 @@ export function showHeader() {
 }
 
 export function tell(problem) {
-  notify(problem.detail ? `${problem.message} (${problem.detail})` : problem.message);
+  notify(tellProblem(problem.message, problem.detail));
   if (!problem.status && problem.name !== "Error") console.warn(problem);
 }

@@ -4,7 +4,7 @@ import { send } from "./api.js";
 import { saveAnswer } from "./downloads.js";
 import { endOf, startOf } from "./entry_row.js";
 import { tell } from "./header.js";
-import { element, find, say, words } from "../page/words.js";
+import { element, find, say, sayDetail, spell, words } from "../page/words.js";
 
 const SHOWN = 20; // wrong rows, and doubtful ones
 const CSV = "text/csv";
@@ -96,7 +96,7 @@ function rowsOf(title, rows, count, ...more) {
   const list = element("ol", "", "wrong-lines");
   for (const { line, text, problem } of rows.slice(0, SHOWN)) {
     const item = element("li");
-    const reason = Object.assign(element("span", problem, "faint"), { lang: "en" });
+    const reason = element("span", sayDetail(problem) || problem, "faint");
     item.append(element("b", say("csv_line", { number: line })), element("code", text), reason);
     list.append(item);
   }
@@ -109,13 +109,12 @@ function entriesOf(entries) {
   for (const entry of entries) {
     const row = element("tr");
     const times = [entry.valid_from && `${say("valid_from")} ${startOf(entry.valid_from)}`, entry.valid_until && `${say("valid_until")} ${endOf(entry.valid_until)}`];
-    row.append(element("th", entry.text), element("td", entry.note), element("td", times.filter(Boolean).join(", ")));
+    row.append(element("th", spell(entry.text)), element("td", entry.note), element("td", times.filter(Boolean).join(", ")));
     table.append(row);
   }
   return table;
 }
 
 function failureOf(problem, file) {
-  const detail = Object.assign(element("p", problem.detail || problem.message, "faint"), { lang: "en" });
-  return [element("p", say("import_failed", { file: file.name }), "banner warm"), detail];
+  return [element("p", say("import_failed", { file: file.name }), "banner warm"), element("p", sayDetail(problem.detail) || problem.message, "faint")];
 }

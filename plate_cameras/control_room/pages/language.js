@@ -9,4 +9,7 @@ export function keepQuery() {
   link.href = `?${query}`;
 }
 
+// A navigation wider than the screen scrolls to its page.
+document.querySelector("#pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 keepQuery(); // at once: a page's own code waits for the session, and its reader may not

@@ -9,7 +9,7 @@ import { connectImport, forgetImport } from "./imports.js";
 import { keepQuery } from "./language.js";
 import { may } from "./session.js";
 import { keepLook, lookOf, SOUNDS, TONES } from "./tones.js";
-import { announce, element, find, notify, say } from "../page/words.js";
+import { announce, element, find, notify, say, words } from "../page/words.js";
 
 let lists = [];
 let current = new URLSearchParams(location.search).get("list") ?? "";
@@ -147,7 +147,7 @@ showHeader();
 find("create").addEventListener("submit", doing(create));
 find("list-settings").addEventListener("click", doing(changeSettings));
 find("list-delete").addEventListener("click", doing(drop));
-find("list-export").addEventListener("click", doing(() => saveAnswer(`${pathOf(current)}/entries`, { format: "csv" }, `${current}.csv`)));
+find("list-export").addEventListener("click", doing(() => saveAnswer(`${pathOf(current)}/entries`, { format: words.language === "ru" ? "excel" : "csv" }, `${current}.csv`)));
 find("add-entry").addEventListener("click", () => addEntry());
 find("filter").addEventListener("input", () => filterEntries());
 if (may("editor")) connectImport(() => current, refresh);

@@ -31,7 +31,7 @@ function connect() {
 }
 
 function showStored(query) {
-  get("v1/passes", { ...query, limit: FIRST }, { quiet: true })
+  get("v1/passes", { ...query, limit: FIRST }, { quiet: true, auto: true })
     .then(({ passes }) => passes.reverse().filter(({ id }) => !knows(id)).forEach(take))
     .catch((problem) => (problem.detail?.startsWith("reason:") ? announce(say("no_reason_yet")) : tell(problem)))
     .finally(() => (find("quiet").hidden = find("rows").children.length > 0));

@@ -2,7 +2,7 @@
 
 import { ROOT, address, get, send } from "./api.js";
 import "./language.js";
-import { find, say } from "../page/words.js";
+import { find, say, tellProblem } from "../page/words.js";
 
 // Returns the page to go to. Only pages of this service are taken.
 function target() {
@@ -32,7 +32,7 @@ async function signIn(event) {
     location.replace(target());
   } catch (problem) {
     const told = { 401: "login_wrong", 429: "login_often" }[problem.status];
-    tell(told ? say(told) : problem.message);
+    tell(told ? say(told) : tellProblem(problem.message, problem.detail));
     find("password").value = "";
     find("password").focus();
   }

@@ -1,25 +1,13 @@
 // The earlier and later passes of the same plate.
 
-import { get } from "./api.js";
 import { cropOf, directionOf, linkOf } from "./passes.js";
 import { timesOf } from "./times.js";
 import { element, find, say } from "../page/words.js";
 
-const EARLIER = 9;
-const LATER = 100; // the API gives the newest first, so the next one is the last of these
-const SHOWN_LATER = 5;
-
-export async function showNeighbours(pass) {
-  if (!pass.text) return find("neighbours").append(element("li", say("no_neighbours"), "empty"));
-  const text = `"${pass.text}"`; // in quotes it is the whole text, also a short one
-  const [before, after] = await Promise.all([
-    get("v1/passes", { text, until: pass.first_seen, limit: EARLIER }),
-    get("v1/passes", { text, from: pass.first_seen, limit: LATER }),
-  ]);
-  const later = after.passes.filter(({ id }) => id !== pass.id);
-  const earlier = before.passes.filter(({ id }) => id !== pass.id);
-  const shown = [...later.slice(-SHOWN_LATER), pass, ...earlier];
-  find("neighbours").append(...shown.map((one) => itemOf(one, one === pass)));
+export function showNeighbours(pass) {
+  const [later, earlier] = [true, false].map((isLater) => pass.neighbours.filter((one) => one.first_seen >= pass.first_seen === isLater));
+  const shown = [...later, pass, ...earlier];
+  if (pass.text) find("neighbours").append(...shown.map((one) => itemOf(one, one === pass)));
   if (shown.length === 1) find("neighbours").append(element("li", say("no_neighbours"), "empty"));
   const links = [linkTo(earlier[0], "previous_pass", "←", ""), linkTo(later.at(-1), "next_pass", "", "→")];
   find("neighbour-links").append(...links.filter(Boolean));

@@ -12,14 +12,14 @@ import { connectRequests } from "./plate_requests.js";
 import { showReadings } from "./readings.js";
 import { clockOf, secondsTold, timesOf } from "./times.js";
 import { copyButton } from "../page/copies.js";
-import { element, find, formatOf, pair, percent, say, spellingsOf } from "../page/words.js";
+import { element, find, formatOf, numberOf, pair, percent, say, sayCount, spell, spellingsOf } from "../page/words.js";
 
 const LEAST = 0.005; // candidates below are noise
 
 async function show() {
   const id = decodeURIComponent(location.pathname.split("/").at(-1));
   try {
-    const pass = await get(`v1/passes/${encodeURIComponent(id)}`);
+    const pass = await get(`v1/passes/${encodeURIComponent(id)}`, { neighbours: true });
     find("pass").hidden = false;
     document.title = `${nameOf(pass)} · ${document.title}`;
     document.querySelector("h1").textContent = say("pass_title", { text: nameOf(pass), camera: pass.camera });
@@ -32,7 +32,7 @@ async function show() {
     showEvidence(find("evidence"), pass);
     showReadings(find("chart"), find("readings"), pass);
     connectRequests(pass);
-    await showNeighbours(pass);
+    showNeighbours(pass);
   } catch (problem) {
     tell(problem.status === 404 ? new Error(say("no_pass")) : problem);
   }
@@ -58,17 +58,21 @@ function showFacts(pass) {
   const facts = [
     [say("camera"), pass.camera],
     [say("first_seen"), timesOf(pass).dateTimeOf(pass.first_seen)],
-    [say("lasted"), `${secondsTold(lasted)}, ${say("frames", { count: pass.frames })}`],
+    [say("lasted"), `${secondsTold(lasted)}, ${sayCount("frames", pass.frames)}`],
     [say("direction"), pass.direction && say(pass.direction)],
     [say("certainty"), pass.text && percent(pass.text_score)],
     [say("region"), pass.region_code && `${regionOf(pass)} (${pass.region_code})`],
     [say("format"), pass.format && formatOf(pass)],
     [say("zones"), pass.zones.join(", ")],
-    [say("speed"), pass.speed_widths_s ? say("widths", { count: pass.speed_widths_s }) : ""],
+    [say("speed"), pass.speed_widths_s ? say(`speed_${paceOf(pass.speed_widths_s)}`, { count: numberOf(pass.speed_widths_s) }) : ""],
     [say("progress"), pass.progress === "closed" ? "" : say(pass.progress)],
   ];
   find("facts").append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
 }
+
+const PACES = [[0.3, "still"], [3, "slow"], [10, "medium"], [Infinity, "fast"]]; // plate widths a second, and the word
+
+const paceOf = (speed) => PACES.find(([most]) => speed < most)[1];
 
 function showCandidates(pass) {
   const shown = pass.candidates.filter(({ score }, index) => score >= LEAST || index === 0);
@@ -77,7 +81,7 @@ function showCandidates(pass) {
       const item = element("li", "", text === pass.text ? "bar-row winner" : "bar-row");
       const bar = element("span", "", "bar");
       bar.style.setProperty("--share", score);
-      item.append(element("code", text), bar, element("b", percent(score), "number"));
+      item.append(element("code", spell(text)), bar, element("b", percent(score), "number"));
       return item;
     }),
   );

@@ -4,7 +4,7 @@ import { address } from "./api.js";
 import { timesOf } from "./times.js";
 import { lookOf } from "./tones.js";
 import { drawPlate } from "../page/drawing.js";
-import { element, percent, regionOf as regionOfPlate, say, textOf } from "../page/words.js";
+import { element, percent, regionOf as regionOfPlate, say, spell, textOf } from "../page/words.js";
 
 const SURE = 0.9; // scores from here on are shown as sure
 
@@ -56,7 +56,7 @@ export function hitOf({ list, text, note, edits }, shownText) {
   const chip = element("span", "", `chip tone-${lookOf(list).tone}`);
   chip.append(element("b", list));
   if (note) chip.append(` ${note}`);
-  if (edits && text !== shownText) chip.append(element("small", ` ${say("listed_as", { text })}`));
+  if (edits && text !== shownText) chip.append(element("small", ` ${say("listed_as", { text: spell(text) })}`));
   return chip;
 }
 

@@ -5,7 +5,7 @@ import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
 import { MIN_PASSWORD_CHARACTERS } from "./own_password.js";
 import { may, session } from "./session.js";
-import { clockOf, dateTimeOf, dayOf } from "./times.js";
+import { dateTimeOf, whenOf } from "./times.js";
 import { announce, element, find, notify, say, words } from "../page/words.js";
 
 const ROLES = ["viewer", "editor", "administrator"];
@@ -99,13 +99,17 @@ async function showAudit() {
 
 function searchOf({ time, who, why, kind, query, count }) {
   const row = element("tr");
-  const when = element("td", "", "when");
-  when.append(element("b", clockOf(time)), " ", element("span", dayOf(time), "faint"));
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
-  const asked = Object.entries(query ?? {}).filter(([, value]) => `${value}`).map(([name, value]) => `${name.replace(/_s$/, "")}: ${valueOf(name, value)}`);
-  row.append(when, element("td", who), element("td", why), element("td", kindTold), element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
+  const { automatic, ...conditions } = query ?? {};
+  const asked = Object.entries(conditions).filter(([, value]) => `${value}`).map(([name, value]) => `${conditionOf(name)}: ${valueOf(name, value)}`);
+  const kindCell = element("td", kindTold);
+  if (automatic) kindCell.append(" ", Object.assign(element("span", say("automatic"), "tag"), { title: say("automatic_told") }));
+  row.append(whenOf(time), element("td", who), element("td", why), kindCell, element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
   return row;
 }
+
+// Conditions that this page has no word for are shown as they are.
+const conditionOf = (name) => (`asked_${name}` in words ? say(`asked_${name}`) : name);
 
 // Times of a query are Unix times.
 function valueOf(name, value) {

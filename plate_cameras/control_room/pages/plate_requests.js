@@ -27,7 +27,7 @@ function askToExport({ text }, path) {
 }
 
 async function askToDelete({ text }, path) {
-  const { passes, cursor } = await get("v1/passes", { text, limit: 100 }).catch(() => ({ passes: [] }));
+  const { passes, cursor } = await get("v1/passes", { text, limit: 100 }, { auto: true }).catch(() => ({ passes: [] }));
   let counts;
   const given = await askFor({
     title: say("delete_title", { text }),

@@ -2,31 +2,33 @@
 
 import { weigh } from "./evidence.js";
 import { secondsTold, timesOf } from "./times.js";
-import { element, percent, say } from "../page/words.js";
+import { element, numberOf, percent, say, spell } from "../page/words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT] = [640, 180];
-const ROOM = { left: 44, right: 14, top: 12, bottom: 26 };
+const HEIGHT = 180;
+const WIDTHS = [240, 640]; // as wide as its place, so that its letters are never small
+const ROOM = { left: 60, right: 14, top: 12, bottom: 26 };
 const RADII = [3.5, 11];
 
 export function showReadings(chart, table, pass) {
   if (!pass.readings.length) return;
   const tones = new Map(weigh(pass).map(({ text, tone }) => [text, tone]));
   const most = Math.max(...pass.readings.map(({ weight }) => weight), 1e-9);
-  chart.append(draw(pass, tones, most));
+  const width = Math.min(Math.max(chart.clientWidth || WIDTHS[1], WIDTHS[0]), WIDTHS[1]);
+  chart.append(draw(pass, tones, most, width));
   const { clockOf } = timesOf(pass);
   table.append(...pass.readings.map((reading) => rowOf(reading, { when: clockOf(reading.time), tone: tones.get(reading.text), most })));
 }
 
-function draw({ readings }, tones, most) {
+function draw({ readings }, tones, most, width) {
   const times = readings.map(({ time }) => Date.parse(time));
   const [first, last] = [Math.min(...times), Math.max(...times)];
-  const x = (time) => ROOM.left + ((WIDTH - ROOM.left - ROOM.right) * (Date.parse(time) - first)) / Math.max(last - first, 1);
+  const x = (time) => ROOM.left + ((width - ROOM.left - ROOM.right) * (Date.parse(time) - first)) / Math.max(last - first, 1);
   const y = (score) => HEIGHT - ROOM.bottom - (HEIGHT - ROOM.top - ROOM.bottom) * score;
   const told = say("chart_told", { count: readings.length, least: percent(Math.min(...readings.map(({ score }) => score))), most: percent(Math.max(...readings.map(({ score }) => score))) });
-  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": told });
+  const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": told });
   for (const score of [0, 0.5, 1]) {
-    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${WIDTH - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
+    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${width - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
   }
   chart.append(svg("path", { class: "score-line", d: `M${readings.map(({ time, score }) => `${x(time).toFixed(1)} ${y(score).toFixed(1)}`).join("L")}` }));
   for (const { time, score, text, weight, is_best } of readings) {
@@ -37,7 +39,7 @@ function draw({ readings }, tones, most) {
     dot.append(title);
     chart.append(dot);
   }
-  chart.append(label("0", ROOM.left, HEIGHT - 6, "start"), label(secondsTold((last - first) / 1000), WIDTH - ROOM.right, HEIGHT - 6, "end"));
+  chart.append(label("0", ROOM.left, HEIGHT - 6, "start"), label(secondsTold((last - first) / 1000), width - ROOM.right, HEIGHT - 6, "end"));
   return chart;
 }
 
@@ -50,12 +52,12 @@ function label(text, x, y, anchor) {
 function rowOf({ text, score, weight, sharpness, xyxy, is_best }, { when, tone, most }) {
   const row = element("tr", "", is_best ? "best" : "");
   const read = element("td");
-  read.append(element("span", "", `dot ${tone}`), element("code", text || say("unread")));
+  read.append(element("span", "", `dot ${tone}`), element("code", text ? spell(text) : say("unread")));
   if (is_best) read.append(" ", element("span", say("best_frame"), "tag"));
   const share = element("td", "", "number");
   const bar = element("span", "", "mini-bar");
   bar.style.setProperty("--share", weight / most);
-  share.append(bar, weight.toFixed(2));
+  share.append(bar, numberOf(weight));
   const [x0, y0, x1, y1] = xyxy.map(Math.round);
   row.append(element("td", when), read, element("td", percent(score), "number"), share, element("td", percent(sharpness), "number"), element("td", `${x1 - x0} × ${y1 - y0}`, "number"));
   return row;

@@ -7,7 +7,6 @@ the reader by a session or a key.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,52 +17,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.host.toml_files import read_table
 from orchestrator.serving.gateway.extension import (
-    GUARDED,
     LANGUAGES,
     PAGE_FILES,
     PAGE_FOLDER,
-    Texts,
-    choose_language,
+    GatewayOptions,
+    answer_page,
     file_routes,
-    read_texts,
+    render_footer,
 )
-
-
-@dataclass(frozen=True)
-class OwnTexts:
-    """The sentences of the control room in one language, as their file has them.
-
-    Attributes:
-        script: Texts of the scripts. The scripts replace each `{name}` in them.
-        problems: Texts about failed requests, by the reason of the problem.
-    """
-
-    language: str
-    titles: Mapping[str, str]
-    page: Mapping[str, str]
-    script: Mapping[str, str]
-    problems: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class RoomTexts(OwnTexts):
-    """The texts of the control room in one language, together with those of the first page."""
-
-    shared: Texts
-
-
-def read_room_texts() -> dict[str, RoomTexts]:
-    """Return the texts by language.
-
-    Raises:
-        SettingsError: A text in a file is missing or wrong.
-    """
-    shared, folder = read_texts(), Path(__file__).parent
-    files = {name: read_table(OwnTexts, folder / f"{name}.toml") for name in LANGUAGES}
-    return {name: RoomTexts(**vars(own), shared=shared[name]) for name, own in files.items()}
-
+from plate_cameras.control_room.room_texts import RoomTexts, read_room_texts
 
 SHARED_WORDS = ("latin", "cyrillic", "copy", "copy_text", "copy_done", "copied", "select")
 """Texts of the first page's script whose modules these pages use, too."""
@@ -107,7 +70,7 @@ LINKS = tuple(page for page in PAGES if page.name == page.current and page.name 
 """The pages of the navigation."""
 
 
-def render_page(page: Page, texts: RoomTexts) -> str:
+def render_page(page: Page, texts: RoomTexts, options: GatewayOptions) -> str:
     """Return a page in one language.
 
     Raises:
@@ -123,6 +86,8 @@ def render_page(page: Page, texts: RoomTexts) -> str:
         name=page.name,
         words=escape(json.dumps(_words(texts), ensure_ascii=False)),
         links="\n".join(_link(link, page, texts) for link in LINKS),
+        photos=_photos(page, texts) if options.has_plates else "",
+        footer=render_footer(texts.shared, options, page.root),
         preloads="\n".join(_preloads(page)),
         content=content,
     )
@@ -139,6 +104,11 @@ def _link(target: Page, page: Page, texts: RoomTexts) -> str:
     return f'<a href="{href}"{current}{needs}>{title}</a>'
 
 
+def _photos(page: Page, texts: RoomTexts) -> str:
+    """Return the link to the page that reads photos."""
+    return f'<a href="{page.root or "./"}">{escape(texts.page["photos"])}</a>'
+
+
 def _preloads(page: Page) -> list[str]:
     files = [f"page/{name}" for name in SHARED_SCRIPTS]
     files += [f"control/{name}" for name in (*ROOM_SCRIPTS, f"{page.name}.js")]
@@ -152,6 +122,7 @@ def _words(texts: RoomTexts) -> dict[str, Any]:
         **{name: shared.script[name] for name in SHARED_WORDS},
         **texts.script,
         "problems": {**shared.problems, **texts.problems},
+        "sentences": {**shared.details, **texts.details},
         "formats": dict(shared.formats),
         "regions": dict(shared.regions),
         "language": texts.language,
@@ -161,13 +132,13 @@ def _words(texts: RoomTexts) -> dict[str, Any]:
 FOLDER = Path(__file__).parent
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 """Content types of the files that pages load."""
-LANGUAGE_COOKIE = "plates_language"
-"""Cookie with the language that the reader has chosen, so that it holds on the next page."""
-YEAR_S = 365 * 86400
 
 
-def page_routes() -> list[Route]:
+def page_routes(options: GatewayOptions) -> list[Route]:
     """Return the routes of all pages and their files.
+
+    Args:
+        options: Options of the gateway.
 
     Raises:
         SettingsError: A text of the pages is missing or wrong.
@@ -176,7 +147,7 @@ def page_routes() -> list[Route]:
     files = file_routes("/control/", FOLDER, find_files())
     # The same files as the first page has; a gateway without plates serves no first page.
     shared = file_routes("/page/", PAGE_FOLDER, PAGE_FILES)
-    return [*(_page_route(page, texts) for page in PAGES), *files, *shared]
+    return [*(_page_route(page, texts, options) for page in PAGES), *files, *shared]
 
 
 def find_files() -> dict[str, str]:
@@ -185,22 +156,10 @@ def find_files() -> dict[str, str]:
     return {file.name: TYPES[file.suffix] for file in found}
 
 
-def _page_route(page: Page, texts: dict[str, RoomTexts]) -> Route:
-    rendered = {name: render_page(page, texts[name]) for name in LANGUAGES}
+def _page_route(page: Page, texts: dict[str, RoomTexts], options: GatewayOptions) -> Route:
+    rendered = {name: render_page(page, texts[name], options) for name in LANGUAGES}
 
     async def show(request: Request) -> Response:
-        asked = request.query_params.get("lang")
-        kept = asked if asked in LANGUAGES else request.cookies.get(LANGUAGE_COOKIE)
-        language = choose_language(kept, request.headers.get("accept-language", ""))
-        headers = GUARDED | {
-            "content-language": language,
-            "vary": "accept-language, cookie",
-        }
-        response = Response(rendered[language], media_type="text/html", headers=headers)
-        if asked in LANGUAGES:
-            response.set_cookie(
-                LANGUAGE_COOKIE, language, max_age=YEAR_S, samesite="strict", httponly=True
-            )
-        return response
+        return answer_page(request, rendered)
 
     return Route(page.path, show)

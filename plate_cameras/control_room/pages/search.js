@@ -2,12 +2,12 @@
 
 import { get, getAll } from "./api.js";
 import { showCounts } from "./counts.js";
-import { saveAnswer, savePasses } from "./downloads.js";
+import { savePasses, saveTable } from "./downloads.js";
 import { showHeader, tell } from "./header.js";
 import { keepQuery } from "./language.js";
 import { rowOf } from "./passes.js";
 import { fromAddress, fromForm, hasMore, toAddress, toForm } from "./query.js";
-import { find, notify, say, words } from "../page/words.js";
+import { find, notify, numberOf, say, sayCount, words } from "../page/words.js";
 
 const PAGE = 50;
 
@@ -15,14 +15,15 @@ let query = fromAddress();
 let cursor = "";
 let round = 0; // grows with each search: late answers then belong to nothing
 
-async function search() {
+// At first, and without conditions, the page asks by itself.
+async function search({ auto = false } = {}) {
   const current = (round += 1);
   notify("");
   cursor = "";
   find("told").textContent = say("searching");
   find("rows").classList.add("old");
   try {
-    const page = await get("v1/passes", { ...query, limit: PAGE });
+    const page = await get("v1/passes", { ...query, limit: PAGE }, { auto });
     if (current !== round) return;
     find("rows").replaceChildren();
     showPage(page);
@@ -40,8 +41,8 @@ function showPage(page) {
   cursor = page.cursor;
   find("rows").append(...page.passes.map((pass) => rowOf(pass)));
   const count = find("rows").children.length;
-  const form = new Intl.PluralRules(words.language).select(count);
-  find("told").textContent = say(cursor ? "found_more" : count ? `found_${form}` : "found_none", { count });
+  const told = cursor ? say("found_more", { count: numberOf(count) }) : sayCount("found", count);
+  find("told").textContent = count ? told : "";
   find("more").hidden = !cursor;
   find("none").hidden = count > 0;
   find("none").textContent = say(Object.values(query).some(Boolean) ? "nothing_found" : "no_passes");
@@ -103,7 +104,7 @@ find("reset").addEventListener("click", () => {
   go({});
 });
 find("more").addEventListener("click", showMore);
-download(find("save-csv"), () => saveAnswer("v1/passes", { ...query, format: "csv" }, "passes.csv"));
+download(find("save-csv"), () => saveTable(query));
 download(find("save-json"), () => savePasses(query, (count) => (find("told").textContent = say("saving", { count }))));
 window.addEventListener("popstate", () => {
   query = fromAddress();
@@ -111,6 +112,6 @@ window.addEventListener("popstate", () => {
   keepQuery();
   search();
 });
-document.addEventListener("reason", search);
+document.addEventListener("reason", () => search());
 fillChoices().catch(tell);
-search();
+search({ auto: !Object.keys(query).length });

@@ -1,6 +1,6 @@
 // Times in the reader's zone and language.
 
-import { say, words } from "../page/words.js";
+import { element, say, words } from "../page/words.js";
 
 // The reader's own form of the language, such as en-GB, if the browser knows it.
 const LOCALE = navigator.languages.find((one) => one.split("-")[0] === words.language) ?? words.language;
@@ -36,6 +36,13 @@ export function dayOf(time) {
 
 export function dateTimeOf(time) {
   return time ? `${dayOf(time)}, ${clockOf(time)}` : "–";
+}
+
+// The day and the time for a table.
+export function whenOf(time) {
+  const when = element("td", "", "when");
+  when.append(element("span", `${dayOf(time)},`, "faint"), " ", element("b", clockOf(time)));
+  return when;
 }
 
 export function weekdayOf(day) {

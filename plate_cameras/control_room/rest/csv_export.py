@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
 import anyio
@@ -17,9 +18,10 @@ from plate_cameras.control_room.rest.documents import to_pass
 from plate_cameras.control_room.rest.exchange import CSV, attachment
 from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.control_room.rest.streams import OpenStreams, StreamedResponse, client_of
+from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.errors import StoreError
-from plate_cameras.store.finding.pass_query import MAX_PAGE, PassPage, PassQuery, Requester
+from plate_cameras.store.finding.pass_query import MAX_PAGE, PassQuery, Requester
 
 EXPORTS = OpenStreams(most=4, most_of_one=2)
 """Exports read the database as fast as they can, so few may run at once."""
@@ -44,6 +46,75 @@ COLUMNS = (*PLAIN, "zones", "lists", "stored")
 FILE = "passes.csv"
 
 
+TITLES = {
+    "ru": (
+        "id",
+        "камера",
+        "появился",
+        "исчез",
+        "номер (латиница)",
+        "номер",
+        "уверенность",
+        "тип номера",
+        "код региона",
+        "регион",
+        "направление",
+        "скорость, ширин номера в секунду",
+        "кадров",
+        "состояние",
+        "часы",
+        "зоны",
+        "списки",
+        "сохранён",
+    )
+}
+"""Titles of the columns by language. Programs, and English readers, have the names of fields."""
+TIMES = ("first_seen", "last_seen", "stored")
+FILE_CLOCK = "file"
+
+
+@dataclass(frozen=True)
+class FileStyle:
+    """How a file is written: for programs, or for people.
+
+    Attributes:
+        form: The dialect.
+        language: Language of its titles and regions; empty for programs.
+        zone: Zone of its times; None for RFC 3339.
+    """
+
+    form: CsvForm
+    language: str = ""
+    zone: tzinfo | None = None
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """The titles of the columns."""
+        return TITLES.get(self.language, COLUMNS)
+
+    def to_row(self, shown: PassFields) -> tuple[object, ...]:
+        """Return a pass as a row."""
+        values = {name: getattr(shown, name) for name in PLAIN} | {"stored": shown.stored}
+        if self.zone:
+            told = {name: self._to_local(values[name], shown.clock) for name in TIMES[:-1]}
+            values |= told | {"stored": self._to_local(shown.stored)}
+        if self.language:
+            texts = read_room_texts()[self.language]
+            values["region"] = texts.shared.regions.get(shown.region, shown.region)
+            values["format"] = texts.shared.formats.get(shown.format, shown.format)
+            values["direction"] = texts.script.get(shown.direction, "")
+        values["zones"] = " ".join(shown.zones)
+        values["lists"] = " ".join(dict.fromkeys(one.list for one in shown.lists))
+        return tuple(self.form.to_cell(values[name]) for name in COLUMNS)
+
+    def _to_local(self, time: str, clock: str = "") -> str:
+        """Return an RFC 3339 time as spreadsheets read it; of a clip, the place in it."""
+        at = datetime.fromisoformat(time.replace("Z", "+00:00"))
+        if clock == FILE_CLOCK:
+            return str(timedelta(seconds=int(at.timestamp())))
+        return f"{at.astimezone(self.zone):%Y-%m-%d %H:%M:%S}"
+
+
 @dataclass(frozen=True)
 class Part:
     """One page of passes as a part of the file.
@@ -58,7 +129,7 @@ class Part:
 
 
 async def csv_response(
-    request: RoomRequest, query: PassQuery, requester: Requester, form: CsvForm
+    request: RoomRequest, query: PassQuery, requester: Requester, style: FileStyle
 ) -> Response:
     """Return all passes that a query finds as a file. The first page is read before it begins.
 
@@ -69,11 +140,11 @@ async def csv_response(
     room, reader, query = request.room, request.room.store.reader, replace(query, limit=MAX_PAGE)
     with ExitStack() as place:
         place.enter_context(EXPORTS.open(client_of(request)))
-        first = await room.threads.run(lambda: _read_part(room, query, requester, form), SEARCH)
+        first = await room.threads.run(lambda: _read_part(room, query, requester, style), SEARCH)
         entry = await room.threads.run(lambda: reader.record(requester, "export", query.to_dict()))
 
         async def chunks() -> AsyncGenerator[bytes, None]:
-            yield (form.mark + form.to_lines([COLUMNS])).encode()
+            yield (style.form.mark + style.form.to_lines([style.titles])).encode()
             count, part = 0, first
             try:
                 while True:
@@ -83,7 +154,7 @@ async def csv_response(
                         return
                     following = replace(query, cursor=part.cursor)
                     part = await room.threads.run(
-                        partial(_read_part, room, following, requester, form), SEARCH
+                        partial(_read_part, room, following, requester, style), SEARCH
                     )
             finally:
                 await _record_count(room, entry, count)
@@ -100,17 +171,8 @@ async def _record_count(room: ControlRoom, entry: int, count: int) -> None:
         await room.threads.run(lambda: room.store.reader.count(entry, count))
 
 
-def _read_part(room: ControlRoom, query: PassQuery, requester: Requester, form: CsvForm) -> Part:
+def _read_part(room: ControlRoom, query: PassQuery, requester: Requester, style: FileStyle) -> Part:
     """Read a page. Making its lines takes long, too, so all of it runs in a thread."""
     page = room.store.reader.page(query, requester)
-    return Part(form.to_lines(_rows(page, form)).encode(), len(page.passes), page.cursor)
-
-
-def _rows(page: PassPage, form: CsvForm) -> list[tuple[object, ...]]:
-    return [_to_row(to_pass(one, page.hits.get(one.number, ())), form) for one in page.passes]
-
-
-def _to_row(shown: PassFields, form: CsvForm) -> tuple[object, ...]:
-    plain = (getattr(shown, name) for name in PLAIN)
-    lists = " ".join(dict.fromkeys(one.list for one in shown.lists))
-    return tuple(map(form.to_cell, (*plain, " ".join(shown.zones), lists, shown.stored)))
+    rows = [style.to_row(to_pass(one, page.hits.get(one.number, ()))) for one in page.passes]
+    return Part(style.form.to_lines(rows).encode(), len(page.passes), page.cursor)

@@ -46,6 +46,7 @@ def to_details(details: PassDetails, openings: Sequence[GateOpening]) -> PassWit
         | {
             "readings": tuple(_to_reading(reading, best_s) for reading in details.readings),
             "openings": tuple(map(to_opening, openings)),
+            "neighbours": tuple(to_pass(one, ()) for one in details.neighbours),
         },
         strict=False,
     )

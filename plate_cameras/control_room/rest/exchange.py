@@ -116,7 +116,8 @@ def requester_of(request: RoomRequest, query: Query, *, must_tell: bool = False)
     why = read_reason(request.request.http.headers, query.reason)
     if must_tell and not why and request.room.configuration.control_room.reasons_required:
         raise ParameterError("reason: wanted one in `X-Reason` or `reason`, got none")
-    return Requester(request.principal.name, why or NO_REASON, request.scope)
+    by_page = request.request.http.headers.get(AUTOMATIC) == "true"
+    return Requester(request.principal.name, why or NO_REASON, request.scope, by_page)
 
 
 def csv_form_of(request: RoomRequest, wanted: str | None) -> CsvForm | None:
@@ -195,6 +196,8 @@ def attachment(name: str) -> dict[str, str]:
 
 
 HEADER = "x-reason"
+AUTOMATIC = "x-automatic"
+"""Header of requests that a page makes by itself. The audit marks them."""
 MAX_CHARACTERS = 500
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from plate_cameras.control_room.rest.queries import (
     MAX_NAME_LENGTH,
@@ -14,6 +13,7 @@ from plate_cameras.control_room.rest.queries import (
     FileFormat,
     NamesQuery,
     Query,
+    TimeZone,
     UnixTime,
 )
 from plate_cameras.store.lists.plate_entries import MAX_NOTE_LENGTH
@@ -33,21 +33,6 @@ class EntriesQuery(NamesQuery):
     )
 
 
-def to_zone(name: object) -> object:
-    """Return a time zone by its IANA name.
-
-    Raises:
-        ValueError: There is none of this name.
-    """
-    try:
-        return ZoneInfo(str(name))
-    except (ZoneInfoNotFoundError, OSError) as error:
-        raise ValueError("wanted a name such as Europe/Moscow") from error
-
-
-TimeZone = Annotated[
-    ZoneInfo, BeforeValidator(to_zone), WithJsonSchema({"type": "string", "maxLength": 100})
-]
 Doubtful = Annotated[
     bool, Field(description="Take texts that are on no plate, too", examples=[False])
 ]

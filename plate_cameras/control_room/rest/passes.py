@@ -11,7 +11,7 @@ from plate_cameras.control_room.endpoint import RoomRequest
 from plate_cameras.control_room.operations import CSV as CSV_FILE
 from plate_cameras.control_room.operations import JPEG as JPEG_FILE
 from plate_cameras.control_room.operations import Described, route
-from plate_cameras.control_room.rest.csv_export import csv_response
+from plate_cameras.control_room.rest.csv_export import FileStyle, csv_response
 from plate_cameras.control_room.rest.documents import to_details, to_pass
 from plate_cameras.control_room.rest.exchange import (
     answer,
@@ -21,7 +21,7 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.queries import CountsQuery, PassesQuery, Query
+from plate_cameras.control_room.rest.queries import CountsQuery, PassAsked, PassesQuery, Query
 from plate_cameras.control_room.rest.schemas import PassCounts, PassesPage, PassWithReadings
 from plate_cameras.control_room.store_threads import SEARCH
 from plate_cameras.store.finding.pass_query import PassQuery
@@ -43,9 +43,10 @@ async def search(request: RoomRequest) -> Response:
     """Return a page of passes, or all of them as a CSV file."""
     asked = query_of(request, PassesQuery)
     requester = requester_of(request, asked, must_tell=True)
-    query = PassQuery(**asked.model_dump(exclude={"format", "reason"}))
+    query = PassQuery(**asked.model_dump(exclude={"format", "reason", "language", "time_zone"}))
     if form := csv_form_of(request, asked.format):
-        return await csv_response(request, query, requester, form)
+        style = FileStyle(form, asked.language or "", asked.time_zone)
+        return await csv_response(request, query, requester, style)
 
     def read() -> PassesPage:
         page = request.room.store.search(query, requester)
@@ -55,17 +56,22 @@ async def search(request: RoomRequest) -> Response:
     return await answer_in_thread(request, read)
 
 
-@Described("pass", "A pass with all its readings", "passes", answer=PassWithReadings)
+@Described(
+    "pass", "A pass with all its readings", "passes", answer=PassWithReadings, query=PassAsked
+)
 @route("GET", "/v1/passes/{id}", Role.VIEWER)
 async def get(request: RoomRequest) -> Response:
     """Return a pass with its readings and openings."""
-    requester = requester_of(request, query_of(request, Query))
+    asked = query_of(request, PassAsked)
+    requester = requester_of(request, asked)
     pass_id, store = path_value(request, "id"), request.room.store
-    details = await request.room.threads.run(lambda: store.get(pass_id, requester))
-    openings = await request.room.threads.run(
-        lambda: store.openings.page(requester.scope, pass_id=pass_id)
-    )
-    return answer(to_details(details, openings.openings))
+
+    def read() -> PassWithReadings:
+        details = store.get(pass_id, requester, neighbours=asked.neighbours)
+        openings = store.openings.page(requester.scope, pass_id=pass_id)
+        return to_details(details, openings.openings)
+
+    return await answer_in_thread(request, read)
 
 
 @Described("cropOfPass", "The crop of a pass", "passes", media=JPEG_FILE)

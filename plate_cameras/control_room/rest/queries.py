@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -74,6 +75,24 @@ EndTime = Annotated[
     WithJsonSchema({"type": "string", "pattern": TIME_PATTERN, "maxLength": MAX_TIME_LENGTH}),
 ]
 """A time at which something ends."""
+
+
+def to_zone(name: object) -> object:
+    """Return a time zone by its IANA name.
+
+    Raises:
+        ValueError: There is none of this name.
+    """
+    try:
+        return ZoneInfo(str(name))
+    except (ZoneInfoNotFoundError, OSError) as error:
+        raise ValueError("wanted a name such as Europe/Moscow") from error
+
+
+TimeZone = Annotated[
+    ZoneInfo, BeforeValidator(to_zone), WithJsonSchema({"type": "string", "maxLength": 100})
+]
+"""A time zone by its IANA name."""
 FileFormat = Literal["json", "csv", "excel"] | None
 """A form of an answer. `excel`: CSV with semicolons, decimal commas and a byte order mark."""
 Name = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
@@ -141,6 +160,22 @@ class PassesQuery(Period):
     )
     format: FileFormat = Field(
         None, description="`csv` or `excel` returns all pages as a file", examples=["json"]
+    )
+    language: Literal["en", "ru"] | None = Field(
+        None, description="Language of a file for people, with its regions", examples=["ru"]
+    )
+    time_zone: TimeZone | None = Field(
+        None,
+        description="IANA name of the zone of a file's times; without it they are RFC 3339 in UTC",
+        examples=["Europe/Moscow"],
+    )
+
+
+class PassAsked(Query):
+    """What is wanted beside a pass."""
+
+    neighbours: bool = Field(
+        False, description="Also other passes of the same plate, before and after", examples=[True]
     )
 
 

@@ -119,7 +119,7 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
                 f"RoomProblem{status}": _failure(outcome)
                 for status, outcome in (FAILURES | CONFLICT | OF_BODIES).items()
             },
-            "parameters": {"reason": _reason()},
+            "parameters": {"reason": _reason(), "automatic": _automatic()},
         },
     )
 
@@ -174,6 +174,7 @@ def _parameters(path: str, described: Described) -> Iterator[Json]:
     for name, schema in query.model_json_schema()["properties"].items():
         yield _query_parameter(name, schema)
     yield {"$ref": "#/components/parameters/reason"}
+    yield {"$ref": "#/components/parameters/automatic"}
 
 
 def _query_parameter(name: str, schema: Json) -> Json:
@@ -233,4 +234,14 @@ def _reason() -> Json:
         "description": "The reason of the request, for the audit; it goes before `reason`",
         "schema": {"type": "string", "maxLength": 500},
         "example": "case 7",
+    }
+
+
+def _automatic() -> Json:
+    return {
+        "name": "X-Automatic",
+        "in": "header",
+        "description": "A page asks by itself, and no person; the audit says so",
+        "schema": {"type": "string", "enum": ["true"]},
+        "example": "true",
     }

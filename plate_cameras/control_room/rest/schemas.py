@@ -148,6 +148,9 @@ class PassWithReadings(PassFields):
 
     readings: tuple[PassReading, ...] = Field(description="All readings in their order")
     openings: tuple[Opening, ...] = Field(description="Gates that it has opened")
+    neighbours: tuple[PassFields, ...] = Field(
+        description="Other passes of the plate, the newest first, if `neighbours` asked for them"
+    )
 
 
 class HourCount(Model):

@@ -27,11 +27,13 @@ class Requester:
         why: The reason, for example the number of a case.
         scope: The groups of cameras that the person may see. Nothing of others is found, counted
             or changed.
+        is_automatic: True if a page asks by itself, and nobody has searched.
     """
 
     who: str
     why: str
     scope: Scope = EVERYTHING
+    is_automatic: bool = False
 
     def __post_init__(self) -> None:
         for name in ("who", "why"):
@@ -174,11 +176,16 @@ class StoredHit:
 
 @dataclass(frozen=True)
 class PassDetails:
-    """A pass with everything that belongs to it."""
+    """A pass with everything that belongs to it.
+
+    Attributes:
+        neighbours: Other passes of the same plate, the newest first, if they were asked for.
+    """
 
     found: FoundPass
     readings: tuple[StoredReading, ...]
     hits: tuple[StoredHit, ...]
+    neighbours: tuple[FoundPass, ...] = ()
 
 
 def to_found(row: Any) -> FoundPass:

@@ -177,6 +177,11 @@ class StoreReader:
             update = sa.update(searches).where(searches.c.number == entry)
             connection.execute(update.values(count=count))
 
+    def has_passes(self) -> bool:
+        """Tell whether there is any pass."""
+        with self._database.reading() as connection:
+            return connection.execute(sa.select(passes.c.number).limit(1)).first() is not None
+
     def page(self, query: PassQuery, requester: Requester) -> PassPage:
         """Return a page of a search that `record` has recorded."""
         with self._database.reading() as connection:

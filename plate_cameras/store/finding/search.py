@@ -134,6 +134,8 @@ class PassFinder:
             self.connection.exec_driver_sql("; ".join(settings))
 
 
+EARLIER, LATER, SEEN_LATER = 9, 5, 100
+"""Passes of the same plate beside one, and those among which the next ones are looked for."""
 MAX_WALKS = 50
 """Cameras that are walked one by one. With more, a walk through all passes leaves others out."""
 
@@ -178,8 +180,16 @@ def find_list(connection: sa.Connection, name: str, scope: Scope) -> int:
     return int(row.id)
 
 
-def read_details(connection: sa.Connection, pass_id: str, scope: Scope) -> PassDetails:
+def read_details(
+    connection: sa.Connection, pass_id: str, scope: Scope, *, neighbours: bool = False
+) -> PassDetails:
     """Return a pass with its readings and hits, by its id or a second one.
+
+    Args:
+        connection: A transaction.
+        pass_id: Its id.
+        scope: The cameras whose passes may be found.
+        neighbours: True if other passes of the plate are wanted, too.
 
     Raises:
         UnknownName: There is none with this id in the scope.
@@ -189,7 +199,20 @@ def read_details(connection: sa.Connection, pass_id: str, scope: Scope) -> PassD
     found = connection.execute(sa.select(passes).where(is_it)).mappings().first()
     if found is None or not scope.sees(found["camera"]):
         raise UnknownName(f"there is no pass {pass_id!r}")
-    return describe(connection, to_found(found), scope)
+    details = describe(connection, to_found(found), scope)
+    if not neighbours or not details.found.text:
+        return details
+    return replace(details, neighbours=_read_neighbours(connection, details.found, scope))
+
+
+def _read_neighbours(
+    connection: sa.Connection, found_pass: FoundPass, scope: Scope
+) -> tuple[FoundPass, ...]:
+    """Return the next and the last passes of the same plate, the newest first."""
+    text, at_s = f'"{found_pass.text}"', found_pass.first_seen_s  # in quotes: the whole text
+    later = search(connection, PassQuery(text, from_s=at_s, limit=SEEN_LATER), scope).passes
+    earlier = search(connection, PassQuery(text, until_s=at_s, limit=EARLIER), scope).passes
+    return (*[one for one in later if one.number != found_pass.number][-LATER:], *earlier)
 
 
 def describe(connection: sa.Connection, found_pass: FoundPass, scope: Scope) -> PassDetails:

@@ -40,7 +40,7 @@ TITLES = {
     "valid_from": "действует\u0441 действителен\u0441 датаначала начало \u0441 from",
     "valid_until": """действуетдо действителендо действительнодо датаокончания окончание
         срокдействия срок до until""",
-    "edits": "отличия написание spelling",
+    "edits": "совпадение отличия написание spelling",
 }
 """Titles that files give each column, in small letters without blanks and points."""
 NAMES = {
@@ -50,7 +50,7 @@ NAMES = {
 """Columns by their titles."""
 TEMPLATES = {
     "en": ("plate", "note", "valid from", "valid until", "spelling"),
-    "ru": ("номер", "примечание", "действует \u0441", "действует до", "написание"),
+    "ru": ("номер", "примечание", "действует \u0441", "действует до", "совпадение"),
 }
 """Names of the columns of an empty file, by language."""
 

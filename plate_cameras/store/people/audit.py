@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,6 +12,15 @@ import sqlalchemy as sa
 from plate_cameras.store.finding.pass_query import Requester
 from plate_cameras.store.scope import Scope
 from plate_cameras.store.tables.schema import searches
+
+AUTOMATIC = "automatic"
+"""Mark in the query of an entry: a page has asked by itself."""
+PLACES = ("cursor", "limit")
+"""Parts of a query that only say which page of the answer it is."""
+SAME_SEARCH_S = 600.0
+"""Seconds after which the same search is another look."""
+MAX_COMPARED = 20
+"""Most entries that a search is compared with."""
 
 
 def record(
@@ -24,14 +34,46 @@ def record(
 ) -> int:
     """Write a search, before it is answered: without a record, there is no answer.
 
+    The next page of a search counts to the entry of the first one. So does a search that a page
+    repeats by itself.
+
     Returns:
         The number of the entry.
     """
-    row = {"time_s": now_s, "who": requester.who, "why": requester.why, "kind": kind}
+    row: dict[str, Any] = {"who": requester.who, "why": requester.why, "kind": kind}
     row["groups"] = [*requester.scope.groups]
-    insert = sa.insert(searches).values({**row, "query": query, "count": count})
+    shown = {name: value for name, value in query.items() if name not in PLACES}
+    if requester.is_automatic:
+        shown[AUTOMATIC] = True
+    if requester.is_automatic or "cursor" in query:
+        latest = _find_latest(connection, row, shown, now_s)
+        if latest is not None:
+            _add(connection, latest, 0 if requester.is_automatic else count)
+            return latest
+    insert = sa.insert(searches).values({**row, "time_s": now_s, "query": shown, "count": count})
     number = connection.execute(insert.returning(searches.c.number)).scalar_one()
     return int(number)
+
+
+def _find_latest(
+    connection: sa.Connection, row: Mapping[str, Any], query: Mapping[str, Any], now_s: float
+) -> int | None:
+    """Return the number of the last entry of a requester, if it is of the same search."""
+    columns = searches.c
+    mine = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
+    recent = sa.and_(mine, columns.time_s >= now_s - SAME_SEARCH_S)
+    statement = sa.select(columns.number, columns.query, columns.groups).where(recent)
+    for number, known, groups in connection.execute(
+        statement.order_by(columns.number.desc()).limit(MAX_COMPARED)
+    ):
+        if known == json.loads(json.dumps(query)) and groups == row["groups"]:
+            return int(number)
+    return None
+
+
+def _add(connection: sa.Connection, number: int, count: int) -> None:
+    update = sa.update(searches).where(searches.c.number == number)
+    connection.execute(update.values(count=searches.c.count + count))
 
 
 @dataclass(frozen=True)

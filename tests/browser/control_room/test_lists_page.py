@@ -138,3 +138,17 @@ def test_an_empty_file_is_saved(open_quiet: Open, room: RunningRoom) -> None:
     with page.expect_download() as saved:
         page.get_by_role("button", name="Empty file to fill in").click()
     assert saved.value.path().read_text("utf-8-sig").startswith("plate;note;valid from")
+
+
+def test_entries_that_were_removed_together_come_back(open_quiet: Open, room: RunningRoom) -> None:
+    room.store.lists.create("visitors", "")
+    room.store.lists.import_csv("visitors", "text,note\nB456OP77,flat 7\nC777CC177,\nA001AA77,\n")
+    page = open_quiet("lists?list=visitors")
+    for text in ("B456OP77", "C777CC177"):
+        page.get_by_label(f"Choose {text}").check()
+    page.get_by_role("button", name="Remove the chosen: 2").click()
+    page.get_by_text("2 plates were removed.").locator("visible=true").first.wait_for()
+    assert page.locator("#entries [data-text]").count() == 1
+    page.get_by_role("button", name="Undo").click()
+    page.locator("tr[data-text=B456OP77]", has_text="flat 7").wait_for()
+    assert page.locator("#entries [data-text]").count() == 3

@@ -146,7 +146,7 @@ def test_a_reason_is_asked_for_once(open_quiet: Open, room: RunningRoom) -> None
     page.locator("#rows:not(.old):has(> :only-child)").wait_for()
     assert page.locator("#reason").inner_text() == "Reason: \u0434\u0435\u043b\u043e 7"
     page.get_by_role("link", name="People").click()
-    page.locator("#audit tr", has_text="text: M456OP199").wait_for()
+    page.locator("#audit tr", has_text="plate: M456OP199").wait_for()
     assert "\u0434\u0435\u043b\u043e 7" in page.locator("#audit").inner_text()
 
 

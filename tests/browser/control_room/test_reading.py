@@ -11,6 +11,7 @@ from tests.browser.control_room.rooms import RunningRoom, make_pass
 from tests.browser.looking import LAPTOP, PHONE
 
 RUSSIAN = "\u0420\u0443\u0441\u0441\u043a\u0438\u0439"
+OPENINGS = "\u0416\u0443\u0440\u043d\u0430\u043b \u043e\u0442\u043a\u0440\u044b\u0442\u0438\u0439"
 READY = {
     "live": ".pass-row[data-id=pass-0]",
     "passes?until=2025-06-16": ".heat td button.some",
@@ -51,7 +52,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
 
 def test_openings_of_gates_do_not_scroll_sideways_on_a_phone(open_quiet: Open) -> None:
     page = open_ready(open_quiet, "gates", locale="ru-RU", **PHONE)
-    box = page.get_by_role("group", name="\u041e\u0442\u043a\u0440\u044b\u0442\u0438\u044f")
+    box = page.get_by_role("group", name=OPENINGS)
     assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 

@@ -81,7 +81,7 @@ def test_what_was_found_is_saved(open_quiet: Open, tmp_path: Path) -> None:
 def test_a_pass_tells_why_it_has_its_text(open_quiet: Open) -> None:
     page = open_quiet("passes?text=A123BC77")
     page.locator(".pass-row a").first.click()
-    page.get_by_text("All 1 readings say so.").wait_for()
+    page.get_by_text("The only reading says so.").wait_for()
     width = "(picture) => picture.decode().then(() => picture.naturalWidth)"
     assert page.locator(".frame img").evaluate(width) == 640
     assert page.locator("#hits").inner_text() == "residents flat 12"

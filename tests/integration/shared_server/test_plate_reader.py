@@ -6,7 +6,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-import torch
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
@@ -54,7 +53,7 @@ def fit(picture: np.ndarray) -> np.ndarray:
 
 
 def cut(picture: np.ndarray, xyxy: np.ndarray, **margin: tuple[float, float]) -> list[np.ndarray]:
-    boxes = crop_boxes(torch.from_numpy(picture), torch.from_numpy(xyxy), **margin)
+    boxes = crop_boxes(picture, xyxy, **margin)
     return [np.ascontiguousarray(picture[y0:y1, x0:x1]) for x0, y0, x1, y1 in boxes]
 
 
@@ -91,7 +90,7 @@ def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
 
 
 def tilt_of(plate: Plate) -> float:
-    return tilts_of(frames_around(torch.tensor([plate.corners]))).item()
+    return tilts_of(frames_around(np.array([plate.corners], np.float32))).item()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
+import numpy as np
 
 from orchestrator.detection.boxes import area, intersection, iou
 from orchestrator.imaging.files import Bgr
@@ -136,7 +136,7 @@ def overlap(box: Box, others: Sequence[Box]) -> float:
     """Return the greatest IoU of a box with others; 0 without others."""
     if not others:
         return 0.0
-    return float(iou(torch.tensor([box]), torch.tensor(others)).max())
+    return float(iou(np.array([box], np.float32), np.array(others, np.float32)).max())
 
 
 def _cause(view: View, plate: Plate) -> str:
@@ -145,8 +145,9 @@ def _cause(view: View, plate: Plate) -> str:
         return PHOTO
     if not view.placed:
         return SURROUNDINGS
-    box = torch.tensor([plate.xyxy])
-    inside = intersection(box, torch.tensor([thing.xyxy for thing in view.placed]))[0]
+    box = np.array([plate.xyxy], np.float32)
+    placed = np.array([thing.xyxy for thing in view.placed], np.float32)
+    inside = intersection(box, placed)[0]
     at = int(inside.argmax())
     return view.placed[at].kind if inside[at] >= CAUSE_SHARE * area(box)[0] else SURROUNDINGS
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
@@ -17,7 +15,7 @@ from orchestrator.reading.affine_crops import (
 from orchestrator.reading.skew import frames_inside
 from workshop.rendering.camera import Quad
 
-Frame = Tensor
+Frame = NDArray[np.float32]
 """float32 [2, 3], see `orchestrator.reading.affine_crops`."""
 BOX_ERRORS = {1: ((0.02, 0.06), (0.12, 0.35)), 2: ((0.025, 0.035), (0.1, 0.12))}
 """Errors of a detector's box by the number of lines, as shares of the plate's width and height: the
@@ -61,7 +59,7 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         quad: Corners, clockwise from top-left, pixels.
         lines: Number of lines of the plate.
     """
-    frame = frames_around(torch.from_numpy(quad)[None])
+    frame = frames_around(quad[None])
     width, height = sizes_of(frame)[0].tolist()
     angles, sizes, places = FRAME_ERRORS[lines]
     angle, sheared = np.deg2rad(rng.normal(0, angles))
@@ -73,7 +71,7 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         [0, 0, 1],
     ])  # fmt: skip
     room_x, room_y = np.mean(SECOND_PASS_MARGINS_XY[lines], axis=0).tolist()
-    grown: Tensor = grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
+    grown: Frame = grow_frames(frame @ off, (room_x, room_y))[0].astype(np.float32)
     return grown
 
 
@@ -88,10 +86,9 @@ def frame_inside_box(rng: np.random.Generator, quad: Quad) -> Frame:
     """
     x, y = (quad[1] - quad[0] + quad[2] - quad[3]).tolist()
     degrees = float(np.rad2deg(np.arctan2(y, x)) + rng.normal(0, SKEW_ERROR_DEG))
-    box = torch.from_numpy(jitter_box(rng, quad, lines=2)).float()
-    (upright,) = frames_of([tuple(box.tolist())], box)
+    (upright,) = frames_of(jitter_box(rng, quad, lines=2))
     frames = frames_inside(upright, degrees)
     frame = frames[int(rng.integers(len(frames)))]
     room_x, room_y = rng.uniform(*np.transpose(SECOND_PASS_MARGINS_XY[2])).tolist()
-    grown: Tensor = grow_frames(frame[None], (room_x, room_y))[0]
+    grown: Frame = grow_frames(frame[None], (room_x, room_y))[0]
     return grown

@@ -102,7 +102,7 @@ def cut_sample(
     picture, quad = photo.picture, photo.quad
     if is_known and rng.random() < HIDDEN_ENDS:
         picture = hide_end(rng, photo)
-    frame = frames_around(torch.from_numpy(quad)[None])
+    frame = frames_around(quad[None])
     if photo.lines == 2 or float(tilts_of(frame)[0]) > TILTED_DEG:
         again = 0.7
     corners = UNKNOWN_CORNERS
@@ -115,8 +115,8 @@ def cut_sample(
     looked = frame_inside_box(rng, quad) if is_inside else jitter_frame(rng, quad, photo.lines)
     crop = _to_bytes(_cut_again(rng, torch.from_numpy(picture), looked, photo.lines)[0])
     if is_known and photo.lines == 1:
-        inverse = np.linalg.inv(looked[:, :2].numpy())
-        corners = ((quad - looked[:, 2].numpy()) @ inverse.T).astype(np.float32)
+        inverse = np.linalg.inv(looked[:, :2])
+        corners = ((quad - looked[:, 2]) @ inverse.T).astype(np.float32)
     return Sample(crop, photo.text, corners)
 
 
@@ -140,7 +140,7 @@ def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
         xyxy: (4,) box, pixels.
         lines: Number of lines of the plate; the upper of two is placed left of the lower.
     """
-    box = torch.from_numpy(xyxy.astype(np.float32))[None]
+    box = xyxy.astype(np.float32)[None]
     return _to_bytes(crop_plates(torch.from_numpy(picture), box, MARGIN_XY, lines=lines)[0])
 
 
@@ -152,8 +152,7 @@ def _to_bytes(crop: Tensor) -> Crop:
 
 def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
     """Return the corners of a quadrilateral in the crop that `cut` makes of the box."""
-    box = torch.from_numpy(xyxy.astype(np.float32))[None]
-    x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
+    x0, y0, x1, y1 = crop_boxes(picture, xyxy.astype(np.float32)[None], MARGIN_XY)[0]
     corners = 2 * (quad - [x0, y0]) / [x1 - x0, y1 - y0] - 1
     return corners.astype(np.float32)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -104,6 +105,9 @@ class App:
 
         kind = getattr(scope.get("endpoint"), "kind", "other")
         api = _api_of(scope["path"])
+        if api is rest_routes.REST and page_routes.wants_page(scope):
+            render = partial(page_routes.missing_page, scope, self._service.options)
+            api = replace(api, render_error=render)
         endpoint = Endpoint(self._service, api, kind, reject, error_headers=headers)
         await endpoint(scope, receive, send)
 

@@ -16,17 +16,17 @@ from starlette.routing import Route
 from orchestrator.serving.gateway.data_plane import DataPlane, Identify
 from orchestrator.serving.gateway.errors import Outcome
 from orchestrator.serving.gateway.http import rest
-from orchestrator.serving.gateway.http.api_docs.api_page import page
 from orchestrator.serving.gateway.http.api_docs.openapi import HOST, document
 from orchestrator.serving.gateway.http.api_docs.openapi_schemas import ApiPart
+from orchestrator.serving.gateway.http.api_docs.page_languages import pages
 from orchestrator.serving.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
-from orchestrator.serving.gateway.http.page.routes import GUARDED
+from orchestrator.serving.gateway.http.page.routes import answer_page
 from orchestrator.serving.gateway.http.problem_details import DESCRIBED, MEDIA_TYPE, problem
 from orchestrator.serving.gateway.http.schemas import Model
 from orchestrator.serving.gateway.ops.tracing import trace_of
 from orchestrator.serving.gateway.options import Limits
 
-JSON, HTML = "application/json", "text/html"
+JSON = "application/json"
 PLAIN_HOST = re.compile(r"[\w.-]+(:\d+)?|\[[\da-fA-F:.]+\](:\d+)?", re.ASCII)
 """Hosts that can stand in an example without quotes."""
 
@@ -72,8 +72,8 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
         return document(service.options.wants_keys, service.limits, describe_more())
 
     @cache
-    def render(part: str) -> str:
-        return page(describe(), part)
+    def render(part: str) -> dict[str, str]:
+        return pages(describe(), service.options, part)
 
     async def openapi(request: Request) -> Response:
         api = orjson.dumps(await asyncio.to_thread(describe)).decode()
@@ -83,11 +83,12 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
         described = await asyncio.to_thread(describe)
         part = request.query_params.get("part", "")
         known = part if part in {tag["name"] for tag in described["tags"]} else ""
-        html = await asyncio.to_thread(render, known)
+        rendered = await asyncio.to_thread(render, known)
         address = _address_of(request)
-        return Response(
-            html.replace(HOST, address), media_type=HTML, headers={**GUARDED, **DESCRIBED}
-        )
+        html = {language: text.replace(HOST, address) for language, text in rendered.items()}
+        response = answer_page(request, html)
+        response.headers.update(DESCRIBED)
+        return response
 
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 

@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from orchestrator.serving.gateway.http.page.html import CSP
+from orchestrator.serving.gateway.options import GatewayOptions
 from plate_cameras.control_room.pages.routes import find_files, page_routes
 
 PATHS = ["/live", "/passes", "/passes/any", "/lists", "/cameras", "/gates", "/people", "/login"]
@@ -14,7 +15,7 @@ PATHS = ["/live", "/passes", "/passes/any", "/lists", "/cameras", "/gates", "/pe
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(Starlette(routes=page_routes()))
+    return TestClient(Starlette(routes=page_routes(GatewayOptions())))
 
 
 @pytest.mark.parametrize("path", [*PATHS, *(f"/control/{name}" for name in find_files())])

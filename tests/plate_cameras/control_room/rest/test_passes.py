@@ -6,6 +6,8 @@ import asyncio
 import csv
 import io
 import re
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from starlette.types import ASGIApp, Message
@@ -13,7 +15,7 @@ from starlette.types import ASGIApp, Message
 from plate_cameras.control_room.rest import csv_export
 from plate_cameras.passes import describe_pass
 from tests.plate_cameras.control_room.rest.rooms import VIEWER, Room
-from tests.plate_cameras.store.stored_events import make_event
+from tests.plate_cameras.store.stored_events import NOW_S, make_event
 
 
 def ids(room: Room, query: str = "") -> list[str]:
@@ -214,6 +216,26 @@ def test_a_file_for_excel_has_a_mark_semicolons_and_decimal_commas(room: Room) -
     assert "." not in row["text_score"]
 
 
+def test_a_file_for_people_has_their_times_and_regions(room: Room) -> None:
+    events = [
+        make_event("gate-1", first_seen_s=NOW_S),
+        make_event("clip-1", first_seen_s=3672.0, clock="file"),
+    ]
+    room.store.write(events, [])
+    answer = room.client.get("/v1/passes?format=excel&language=ru&time_zone=Europe/Moscow")
+    lines = csv.reader(io.StringIO(answer.content.decode("utf-8-sig")), delimiter=";")
+    _, first, second = lines
+    local = datetime.fromtimestamp(NOW_S, ZoneInfo("Europe/Moscow"))
+    assert first[2] == f"{local:%Y-%m-%d %H:%M:%S}"
+    assert second[2] == "1:01:12"
+    assert (first[7], first[9], first[10]) == (
+        "\u0421\u0442\u0430\u043d\u0434\u0430\u0440\u0442\u043d\u044b\u0439 "
+        "\u043d\u043e\u043c\u0435\u0440",
+        "\u041c\u043e\u0441\u043a\u0432\u0430",
+        "\u043a \u043a\u0430\u043c\u0435\u0440\u0435",
+    )
+
+
 def test_a_csv_file_that_cannot_be_made_is_told_before_it_begins(room: Room) -> None:
     assert room.client.get("/v1/passes?format=csv&list=guests").status_code == 404
     assert room.client.head("/v1/passes?format=csv").status_code == 200
@@ -228,6 +250,33 @@ def test_every_search_stands_in_the_audit_with_who_and_why(filled: Room) -> None
         ("local", "case 8", "search", 1),
         ("local", "case 7", "search", 1),
     ]
+
+
+def test_one_look_is_one_record(filled: Room) -> None:
+    by_page = {"x-automatic": "true"}
+    for _ in range(2):
+        filled.get("/v1/passes", **by_page)  # as a page asks when it is opened
+    first = filled.get("/v1/passes?limit=1")
+    filled.get(f"/v1/passes?limit=1&cursor={first['cursor']}")
+    filled.get("/v1/passes/gate-1?neighbours=true")
+    assert filled.kinds() == [
+        ("local", "-", "get", 1),
+        ("local", "-", "search", 2),
+        ("local", "-", "search", 2),
+    ]
+    searches = filled.get("/v1/audit")["searches"]
+    assert [one["query"].get("automatic", False) for one in searches] == [False, False, True]
+
+
+def test_a_pass_has_its_neighbours(filled: Room) -> None:
+    times = {f"gate-{number}": NOW_S + 60 * number for number in range(2, 20)}
+    events = [make_event(name, first_seen_s=at_s) for name, at_s in times.items()]
+    filled.store.write(events, [])
+    shown = filled.get("/v1/passes/gate-12?neighbours=true")["neighbours"]
+    assert [one["id"] for one in shown] == [
+        f"gate-{number}" for number in (*range(17, 12, -1), *range(11, 2, -1))
+    ]
+    assert filled.get("/v1/passes/gate-12")["neighbours"] == []
 
 
 def test_a_reason_may_be_required(filled: Room) -> None:

@@ -60,6 +60,7 @@ QUERIES = {
     "format": ["csv"],
     "by": ["camera"],
     "replace": ["true"],
+    "neighbours": ["true"],
     "entries": ["true"],
     "overstays": ["true"],
     **dict.fromkeys(("reason", "limit", "cursor", "after", "from", "until"), ()),

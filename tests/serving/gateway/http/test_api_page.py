@@ -4,11 +4,13 @@ from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.serving.gateway.http.api_docs.api_examples import PARAMETERS
 from orchestrator.serving.gateway.http.api_docs.api_page import page
 from orchestrator.serving.gateway.http.api_docs.openapi import document
+from orchestrator.serving.gateway.http.api_docs.page_languages import pages
 from orchestrator.serving.gateway.http.labels import LABELS
 from orchestrator.serving.gateway.http.multipart import FIELDS
 from orchestrator.serving.gateway.http.page.routes import FILES
+from orchestrator.serving.gateway.http.page.texts import LANGUAGES, read_texts
 from orchestrator.serving.gateway.http.problem_details import KINDS, anchor_of
-from orchestrator.serving.gateway.options import Limits
+from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from tests.serving.gateway.http.html_reader import Reader
 
 HOSTILE = '<script>alert("1")</script>'
@@ -137,3 +139,13 @@ def test_what_the_document_says_is_text_on_the_page() -> None:
 )
 def test_the_page_says_whether_keys_are_needed(wants_keys: bool, words: str) -> None:
     assert f"Calls {words}" in Reader(page(document(wants_keys, Limits()))).text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_there_in_each_language(language: str) -> None:
+    html = pages(document(wants_keys=False, limits=Limits()), GatewayOptions())[language]
+    titles = [kind.title for kind in KINDS.values()]
+    docs = read_texts()[language].docs
+    text = Reader(html).text
+    assert f'<html lang="{language}">' in html
+    assert [title for title in titles if docs.get(title, title) not in text] == []

@@ -47,6 +47,23 @@ def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
 
 
 @pytest.mark.parametrize(
+    ("path", "accept", "kind", "says"),
+    [
+        pytest.param("/live", "text/html", "text/html", "--cameras", id="cameras"),
+        pytest.param("/no/such", "text/html,*/*;q=0.8", "text/html", 'href="../page', id="deeper"),
+        pytest.param("/live", "*/*", "application/problem+json", '"reason"', id="program"),
+        pytest.param("/v2/none", "text/html", "application/json", '"error"', id="KServe"),
+    ],
+)
+def test_a_person_at_a_wrong_address_gets_a_page(
+    options: GatewayOptions, path: str, accept: str, kind: str, says: str
+) -> None:
+    reply = client_of(options).get(path, headers={"accept": accept})
+    assert (reply.status_code, reply.headers["content-type"].partition(";")[0]) == (404, kind)
+    assert says in reply.text
+
+
+@pytest.mark.parametrize(
     ("path", "method", "allowed", "kind"),
     [
         ("/v1/recognize", "GET", {"POST"}, "recognize"),

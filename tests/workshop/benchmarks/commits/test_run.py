@@ -60,6 +60,7 @@ def test_a_folder_without_labels_is_an_error(tmp_path: Path) -> None:
         Labels(rendered=1, seed=1, folders=(tmp_path,)).read(tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.server
 @pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="needs the repository")
 def test_a_commit_compared_with_itself_gives_the_same_answers(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from orchestrator.formats.plate_formats import russian
 from orchestrator.networks import openvino_ir, quantized
 from orchestrator.networks.export import represent
 from orchestrator.networks.weights import check_listed, choose_formats
-from orchestrator.reading.readings import read_lines
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
 from tests.samples import copy_of
 
 pytest.importorskip("nncf", reason="needs the Poetry group train", exc_type=ImportError)
@@ -46,7 +47,7 @@ def test_integers_read_what_floats_read_surely(weights: Path) -> None:
     assert small is not None
     crops = np.concatenate(render_crops(60, 9, choose_formats(weights), weights))
     floats, integers = (
-        read_lines(openvino_ir.Compiled(network)(crops)[0], [1] * len(crops), russian(), 1.0)
+        decode(openvino_ir.Compiled(network)(crops)[0], Grammar.of(russian()))
         for network in (represent("lprnet", weights), small)
     )
     sure = [index for index, reading in enumerate(floats) if reading.score > 0.95]

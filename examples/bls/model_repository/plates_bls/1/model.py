@@ -36,14 +36,15 @@ class TritonPythonModel:
         box = letterbox(picture, self.settings.detector_side_px)
         (rows,) = call(request, "yolo", box.net, "output__0")
         found = keep_best(rows, box, (picture.shape[1], picture.shape[0]), self.settings)
+        boxes = pb_utils.Tensor("boxes", found.xyxy)
         if not len(found.scores):  # the early exit: a batch needs at least one row
-            return [tensor("boxes", found.xyxy), pb_utils.Tensor("texts", np.empty(0, object))]
+            return [boxes, pb_utils.Tensor("texts", np.empty(0, object))]
         crops = crop_plates(picture, found.xyxy)
         straight, _theta = call(request, "stn", crops, "output__0", "output__1")
         (logits,) = call(request, "lprnet", straight, "output__0")
         best = [reading.candidates[:1] for reading in decode(logits.cpu().numpy(), self.grammar)]
         texts = np.array([text.encode() for one in best for text, _ in one or [("", 0)]], object)
-        return [tensor("boxes", found.xyxy), pb_utils.Tensor("texts", texts)]
+        return [boxes, pb_utils.Tensor("texts", texts)]
 
 
 def call(request: Any, model: str, sent: Tensor, *outputs: str) -> list[Tensor]:

@@ -23,12 +23,14 @@ UNNAMED = "about:blank"
 LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
 
 
-def page(document: Json, part: str = "") -> str:
+def page(document: Json, part: str = "", *, links: str = "", footer: str = "") -> str:
     """Return the HTML page of one part of an OpenAPI document.
 
     Args:
         document: The document.
         part: Name of the tag whose operations are shown. Empty and unknown ones mean the first.
+        links: HTML of more links of the header.
+        footer: HTML of the footer.
     """
     names = [tag["name"] for tag in document["tags"]]
     part = part if part in names else names[0]
@@ -36,7 +38,7 @@ def page(document: Json, part: str = "") -> str:
     shown = [one for one in operations if part in one[2].get("tags", ())]
     body = "\n".join(
         [
-            _head(document, operations, part),
+            _head(document, operations, part, links),
             *(_operation(document, *operation) for operation in shown),
             _keys(document),
             _schemas(document, shown),
@@ -59,6 +61,7 @@ def page(document: Json, part: str = "") -> str:
 {body}
 </main>
 </div>
+{footer}
 </body>
 </html>
 """
@@ -70,7 +73,9 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def _head(document: Json, operations: Iterable[tuple[str, str, Json]], part: str) -> str:
+def _head(
+    document: Json, operations: Iterable[tuple[str, str, Json]], part: str, links: str
+) -> str:
     info = document["info"]
     return f"""<a class="skip" href="#main">To the text</a>
 <header class="site">
@@ -81,6 +86,7 @@ def _head(document: Json, operations: Iterable[tuple[str, str, Json]], part: str
 <nav aria-label="Site">
 <a href="./">Page</a>
 <a href="openapi.json">openapi.json</a>
+{links}
 </nav>
 </header>
 <div class="columns">

@@ -91,7 +91,7 @@ async function show(entry, took) {
   const { card, answer } = entry;
   if (answer.problem) return showProblem(card, answer.problem);
   entry.thumbnail = await showPlates(card, { ...answer, number: entry.number, took });
-  const texts = answer.plates.map((plate) => textOf(plate) || say("unread")).join(", ");
+  const texts = answer.plates.map(textOf).filter(Boolean).join(", ");
   return texts ? `${countOf(answer.plates)}: ${texts}.` : countOf(answer.plates);
 }
 

@@ -1,6 +1,6 @@
 // The camera of the phone or laptop.
 
-import { element, find, notify, say } from "./words.js";
+import { element, find, notify, say, words } from "./words.js";
 
 export function isOpen() {
   return Boolean(find("video").srcObject);
@@ -16,7 +16,7 @@ export async function open() {
     find("shoot").disabled = false;
     find("shoot").focus();
   } catch (error) {
-    notify(say("no_camera", { why: error.message }));
+    notify(say(`camera_${error.name}` in words ? `camera_${error.name}` : "no_camera"));
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { describe, describeUnread } from "./plates.js";
 import { makeThumbnail, mark } from "./stage.js";
-import { clone, countOf, element, isLocal, milliseconds, pair, say, sayProblem, words } from "./words.js";
+import { clone, countOf, element, isLocal, milliseconds, pair, say, sayDetail, sayProblem, words } from "./words.js";
 
 export function makeCard(name, number, again) {
   const card = clone("card");
@@ -55,7 +55,7 @@ export function showProblem(card, problem) {
   const box = card.querySelector(".problem");
   box.hidden = false;
   box.querySelector(".words").textContent = told;
-  box.querySelector(".detail").textContent = problem.detail ?? "";
+  box.querySelector(".detail").textContent = sayDetail(problem.detail);
   box.querySelector(".again").textContent = say("again");
   box.querySelector(".again").hidden = isOurs;
   const meaning = box.querySelector(".meaning");
@@ -101,7 +101,7 @@ function showUnread(card, plates) {
 }
 
 export function unreadLine(plates, unread) {
-  return unread.length < plates.length ? say("unread_more", { count: unread.length }) : say("unread_all", { told: countOf(unread) });
+  return unread.length < plates.length ? say("unread_more", { count: unread.length }) : countOf(unread);
 }
 
 function showTime(box, seconds) {

@@ -1,6 +1,6 @@
 // Copies and files of the results.
 
-import { announce, clone, countOf, element, find, say, sayProblem } from "./words.js";
+import { announce, clone, countOf, element, find, regionOf, say, sayProblem, words } from "./words.js";
 
 const BYTE_ORDER_MARK = "\ufeff"; // without it, spreadsheets do not take a file for UTF-8
 const SHOWN_MS = 2000; // how long a button says that it has copied
@@ -52,6 +52,9 @@ export function toJson(answers) {
   return JSON.stringify({ pictures: answers }, null, 2);
 }
 
+// Spreadsheets want the form of the reader's country: with a decimal comma, semicolons are between cells.
+const DECIMAL = words.language === "ru" ? "," : ".";
+export const SEPARATOR = DECIMAL === "," ? ";" : ",";
 const COLUMNS = ["picture", "text", "text_native", "text_score", "detection_score", "x0", "y0", "x1", "y1", "format", "region_code", "region", "problem", "message"];
 
 // A row for each plate; a picture without plates has one, too.
@@ -61,20 +64,20 @@ export function toCsv(answers) {
     return plates.length ? plates.map((one) => rowOf(name, one)) : [{ picture: name, message: countOf([]) }];
   });
   const lines = rows.map((row) => COLUMNS.map((column) => row[column] ?? ""));
-  return [COLUMNS, ...lines].map((row) => row.map(cell).join(",") + "\r\n").join("");
+  return [COLUMNS, ...lines].map((row) => row.map(cell).join(SEPARATOR) + "\r\n").join("");
 }
 
 function rowOf(picture, plate) {
   const [x0, y0, x1, y1] = plate.xyxy;
-  const region = { region_code: plate.region?.code, region: plate.region?.name };
+  const region = { region_code: plate.region?.code, region: regionOf(plate) };
   return { picture, ...plate, x0, y0, x1, y1, ...region };
 }
 
 // Places before a formula, also where a spreadsheet splits the file at semicolons, tabs or line ends.
-const FORMULA = /(?:^|(?<=[;\t\n])|(?<=\r)(?!\n))(?=[\x00-\x20\x7f-\xa0'"\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?='*[\t\r\n])/g;
+const FORMULA = /(?:^|(?<=[,;\t\n])|(?<=\r)(?!\n))(?=[\x00-\x20\x7f-\xa0'"\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(?='*[\t\r\n])/g;
 
 // RFC 4180; a spreadsheet would take a file's name that begins with = for a formula.
 function cell(value) {
-  const text = typeof value === "string" ? value.replace(FORMULA, "'") : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = typeof value === "string" ? value.replace(FORMULA, "'") : String(value).replace(".", DECIMAL);
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

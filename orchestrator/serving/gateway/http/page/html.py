@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from orchestrator.host.distribution import read_version
 from orchestrator.serving.gateway.http.page.texts import Texts
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 
@@ -17,6 +18,7 @@ CSP = (
 )
 """The page's Content-Security-Policy. It allows the page's own files and the reader's pictures."""
 
+LICENCE_URL = "https://www.gnu.org/licenses/agpl-3.0.html"
 SCRIPTS = (
     "page.js",
     "batch.js",
@@ -62,10 +64,61 @@ def render(texts: Texts, options: GatewayOptions) -> str:
     return template.substitute(
         escaped,
         preloads="\n".join(map(_preload, SCRIPTS)),
+        footer=render_footer(texts, options),
         # The script shows the field to readers who have not logged in.
         key_hidden=" hidden" if options.cameras or not has_keys else "",
         live_hidden="" if options.cameras else " hidden",
         send_hidden=" hidden" if options.wants_keys else "",
+    )
+
+
+def render_footer(texts: Texts, options: GatewayOptions, root: str = "") -> str:
+    """Return the footer of every page: the version, the licence, the source and the documentation.
+
+    Args:
+        texts: Texts in the language.
+        options: Options of the gateway.
+        root: Relative address of the root, from the page.
+    """
+    links = {"footer_licence": LICENCE_URL}
+    if options.source_url:
+        links["footer_source"] = options.source_url
+    if options.has_plates:
+        links["footer_docs"] = f"{root}docs"
+    shown = (
+        f'<a href="{escape(url)}">{escape(texts.page[name])}</a>' for name, url in links.items()
+    )
+    version = escape(Template(texts.page["footer_version"]).substitute(version=read_version()))
+    return f'<footer class="site-footer faint">{" · ".join([version, *shown])}</footer>'
+
+
+def render_missing(texts: Texts, options: GatewayOptions, reason: str, root: str) -> str:
+    """Return the page for people at an address that has none.
+
+    Args:
+        texts: Texts in the language.
+        options: Options of the gateway.
+        reason: Reason of the problem.
+        root: Relative address of the root, from the page.
+    """
+    links = {"title": ""} if options.has_plates else {}
+    if options.cameras:
+        links["live"] = "live"
+    shown = "".join(
+        f'<li><a href="{f"{root}{path}" or "./"}">{escape(texts.page[name])}</a></li>'
+        for name, path in links.items()
+    )
+    sentences = [texts.problems.get(reason, texts.problems["not served"])]
+    if not options.cameras:
+        sentences.append(texts.page["no_cameras"])
+    template = Template(Path(__file__).with_name("missing.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        language=texts.language,
+        root=root,
+        title=escape(sentences[0]),
+        told="".join(f"<p>{escape(sentence)}</p>" for sentence in sentences[1:]),
+        links=shown,
+        footer=render_footer(texts, options, root),
     )
 
 
@@ -78,6 +131,7 @@ def _words(texts: Texts, limits: Limits) -> dict[str, Any]:
     return {
         **texts.script,
         "problems": dict(texts.problems),
+        "sentences": dict(texts.details),
         "stages": dict(texts.stages),
         "formats": dict(texts.formats),
         "regions": dict(texts.regions),

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Scope
 
-from orchestrator.serving.gateway.http.page.html import CSP, SCRIPTS, render
-from orchestrator.serving.gateway.http.page.texts import choose_language, read_texts
+from orchestrator.serving.gateway.errors import Outcome
+from orchestrator.serving.gateway.http.page.html import CSP, SCRIPTS, render, render_missing
+from orchestrator.serving.gateway.http.page.texts import LANGUAGES, choose_language, read_texts
 from orchestrator.serving.gateway.http.problem_details import DESCRIBED
 from orchestrator.serving.gateway.options import GatewayOptions
 
@@ -32,6 +35,9 @@ FILES = {
     **dict.fromkeys(SAMPLES, "image/jpeg"),
 }
 """Content types by file name."""
+LANGUAGE_COOKIE = "plates_language"
+"""Cookie with the language that the reader has chosen, so that it holds on the next page."""
+YEAR_S = 365 * 86400
 GUARDED = {
     "content-security-policy": CSP,
     "cross-origin-resource-policy": "same-origin",
@@ -52,12 +58,45 @@ def routes(options: GatewayOptions) -> list[Route]:
     pages = {name: render(texts, options) for name, texts in read_texts().items()}
 
     async def home(request: Request) -> Response:
-        accepted = request.headers.get("accept-language", "")
-        language = choose_language(request.query_params.get("lang"), accepted)
-        headers = GUARDED | DESCRIBED | {"content-language": language, "vary": "accept-language"}
-        return Response(pages[language], media_type="text/html", headers=headers)
+        response = answer_page(request, pages)
+        response.headers.update(DESCRIBED)
+        return response
 
     return [Route("/", home), *file_routes("/page/", FOLDER, FILES)]
+
+
+def answer_page(request: Request, pages: Mapping[str, str], status: int = 200) -> Response:
+    """Return a page in the reader's language: the one of `?lang=`, which is kept, or the browser's.
+
+    Args:
+        request: The request.
+        pages: The page by language.
+        status: HTTP status.
+    """
+    asked = request.query_params.get("lang")
+    kept = asked if asked in LANGUAGES else request.cookies.get(LANGUAGE_COOKIE)
+    language = choose_language(kept, request.headers.get("accept-language", ""))
+    headers = GUARDED | {"content-language": language, "vary": "accept, accept-language, cookie"}
+    response = Response(pages[language], status, headers, media_type="text/html")
+    if asked in LANGUAGES:
+        response.set_cookie(
+            LANGUAGE_COOKIE, language, max_age=YEAR_S, samesite="strict", httponly=True
+        )
+    return response
+
+
+def wants_page(scope: Scope) -> bool:
+    """Tell whether a person with a browser asks, and not a program."""
+    is_reading = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+    return is_reading and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def missing_page(scope: Scope, options: GatewayOptions, outcome: Outcome) -> Response:
+    """Return the page for people at an address that has none, with the status of the problem."""
+    root = "../" * max(0, scope["path"].count("/") - 1)
+    texts = read_texts().items()
+    pages = {name: render_missing(words, options, outcome.reason, root) for name, words in texts}
+    return answer_page(Request(scope), pages, outcome.status)
 
 
 def file_routes(prefix: str, folder: Path, kinds: Mapping[str, str]) -> list[Route]:

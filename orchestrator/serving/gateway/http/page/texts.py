@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from orchestrator.host.toml_files import read_table
@@ -23,6 +24,9 @@ class Texts:
         page: Texts of the HTML.
         script: Texts of the script. The script replaces each `{name}` in them.
         problems: Texts about failed calls, by the reason of the problem.
+        details: What problems say in detail, by the service's English sentences, in which `{name}`
+            stands for a value.
+        docs: Texts of the API's documentation, by the English ones.
         stages: Names of the stages of processing.
         formats: The kinds of vehicles with such a plate, by the name of the format.
         regions: Names of regions, by their English names. Others keep those.
@@ -32,11 +36,14 @@ class Texts:
     page: Mapping[str, str]
     script: Mapping[str, str]
     problems: Mapping[str, str]
+    details: Mapping[str, str]
+    docs: Mapping[str, str]
     stages: Mapping[str, str]
     formats: Mapping[str, str]
     regions: Mapping[str, str]
 
 
+@cache
 def read_texts() -> dict[str, Texts]:
     """Return the texts by language.
 

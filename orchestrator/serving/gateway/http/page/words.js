@@ -7,6 +7,16 @@ export function say(name, values = {}) {
   return words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
 
+// Says a count in the form that its number needs in the language: `name_one`, `name_few`, `name_many`, `name_other`.
+export function sayCount(name, count, values = {}) {
+  const form = `${name}_${new Intl.PluralRules(words.language).select(count)}`;
+  return say(form in words ? form : `${name}_many`, { count: numberOf(count), ...values });
+}
+
+export function numberOf(value) {
+  return new Intl.NumberFormat(words.language, { maximumFractionDigits: 2 }).format(value);
+}
+
 export function percent(score) {
   const told = (share) => new Intl.NumberFormat(words.language, { style: "percent" }).format(share);
   return score > 0 && score < 0.005 ? `<${told(0.01)}` : told(score);
@@ -17,13 +27,15 @@ export function milliseconds(seconds) {
   return new Intl.NumberFormat(words.language, style).format(1000 * seconds);
 }
 
-export function secondsOf(milliseconds) {
-  return new Intl.NumberFormat(words.language, { maximumFractionDigits: 2 }).format(milliseconds / 1000);
-}
+export const secondsOf = (milliseconds) => numberOf(milliseconds / 1000);
 
+// Counts the plates that were read; what nobody can read is told apart.
 export function countOf(plates) {
-  const form = plates.length ? new Intl.PluralRules(words.language).select(plates.length) : "none";
-  return say(form in words ? form : "few", { count: plates.length });
+  if (!plates.length) return say("none");
+  const count = plates.filter((plate) => plate.text).length;
+  if (!count) return say("unread_all", { told: sayCount("plates", plates.length) });
+  const told = sayCount("plates", count);
+  return count < plates.length ? say("with_unread", { told, unread: numberOf(plates.length - count) }) : told;
 }
 
 export function regionOf(plate) {
@@ -42,6 +54,15 @@ export function spellingsOf(plate) {
   return words.language === "ru" ? [cyrillic, latin] : [latin, cyrillic];
 }
 
+const LATIN = "ABEKMHOPCTYX";
+const CYRILLIC = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"; // the same letters by their look
+
+// A text of which no more is known, in the reader's letters: Russian plates have letters that both alphabets have.
+export function spell(text) {
+  const isRussian = words.language === "ru" && !/[^\d*?ABEKMHOPCTYX]/.test(text);
+  return isRussian ? text.replace(/[A-Z]/g, (letter) => CYRILLIC[LATIN.indexOf(letter)]) : text;
+}
+
 export function textOf(plate) {
   return plate.text ? spellingsOf(plate)[0].text : "";
 }
@@ -54,6 +75,25 @@ export function isLocal(problem) {
 export function sayProblem(problem) {
   if (isLocal(problem) || problem.reason === "offline") return say(problem.reason);
   return words.problems[problem.reason] ?? say("unknown", { status: problem.status });
+}
+
+// The detail of a problem in the reader's language. The service writes English; the catalogue has what readers cause.
+// Returns "" for a detail that the catalogue does not have.
+export function sayDetail(detail = "") {
+  if (words.language === "en") return detail;
+  for (const [sentence, told] of Object.entries(words.sentences)) {
+    const names = [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const pattern = sentence.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^$()|[\]\\]/g, "\\$&")).join("(.+?)");
+    const match = new RegExp(`(?:^|: )${pattern}(?:$|; )`, "s").exec(detail);
+    if (match) return told.replace(/\{(\w+)\}/g, (_, name) => spell(match[1 + names.indexOf(name)]));
+  }
+  return "";
+}
+
+// A problem with its detail, as one text.
+export function tellProblem(message, detail) {
+  if (words.language === "en" && detail) return `${message} (${detail})`;
+  return sayDetail(detail) || message;
 }
 
 // Elements

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.serving.gateway.http.page.html import CSP, render
+from orchestrator.host.distribution import read_version
+from orchestrator.serving.gateway.http.page.html import CSP, LICENCE_URL, render
 from orchestrator.serving.gateway.http.page.texts import LANGUAGES, read_texts
 from orchestrator.serving.gateway.options import GatewayOptions, Limits
 from tests.serving.gateway.http.html_reader import Reader
@@ -61,8 +62,18 @@ def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:
     assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
     assert not reader.named("style")
     assert [script["src"] for script in reader.named("script")] == ["page/page.js"]
-    links = [*reader.values("src"), *reader.values("href")]
+    links = [*reader.values("src"), *(one["href"] or "" for one in reader.named("link"))]
     assert not [link for link in links if "//" in link or link.startswith("/")]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_footer_leads_to_licence_source_and_documentation(language: str) -> None:
+    source = "https://shop.example/source"
+    html = render(TEXTS[language], GatewayOptions(source_url=source))
+    footer = html[html.index("<footer") : html.index("</footer>") + len("</footer>")]
+    links = [link["href"] for link in Reader(footer).named("a")]
+    assert links == [LICENCE_URL, source, "docs"]
+    assert read_version() in footer
 
 
 def test_the_policy_allows_nothing_inline() -> None:

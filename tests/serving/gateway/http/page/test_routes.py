@@ -63,7 +63,7 @@ def test_a_language_is_chosen_and_told(
     reply = client_of(keyed).get(path, headers={"accept-language": accepted})
     assert f'<html lang="{language}">'.encode() in reply.content
     assert reply.headers["content-language"] == language
-    assert reply.headers["vary"] == "accept-language"
+    assert "accept-language" in reply.headers["vary"]
 
 
 def test_files_have_their_types_and_stay_small(keyed: GatewayOptions) -> None:

@@ -18,9 +18,9 @@ HOLE = re.compile(r"\{\w+\}|\$\w+")
 
 
 def holes(texts: Texts) -> dict[str, list[str]]:
-    """Return the placeholders of each sentence; the form `one` may omit the count."""
+    """Return the placeholders of each sentence."""
     sentences = {**texts.page, **texts.script, **texts.problems}
-    return {name: sorted(HOLE.findall(text)) for name, text in sentences.items() if name != "one"}
+    return {name: sorted(HOLE.findall(text)) for name, text in sentences.items()}
 
 
 @pytest.mark.parametrize(
