@@ -112,8 +112,8 @@ def find_back_s(
             and sum(at_s <= other <= at_s + WINDOW_S for other in times) >= least
         )
         backs.append(next(full, None))
-    found = [one for one in backs if one is not None]
-    return max(found) if len(found) == cameras else None
+    known = [second for second in backs if second is not None]
+    return max(known) if len(known) == cameras else None
 
 
 def find_gap_s(looks: Sequence[AnsweredLook], cameras: int, from_s: float, until_s: float) -> float:
