@@ -109,11 +109,13 @@ def read_crop(
     """
     reader = Reader.of(infer, settings, formats)
     check_picture(crop, max_pixels=settings.max_pixels)
-    straight, _ = reader.stn(normalize_crops(resize_crop(crop)))
+    straight, theta = reader.stn(normalize_crops(resize_crop(crop)))
     (reading,) = reader.decode(reader.lprnet(straight))
     height, width = crop.shape[:2]
-    whole = Plate(xyxy=(0.0, 0.0, float(width), float(height)))
-    return Plates((with_text(whole, reading, settings.text_threshold, reader.formats),))
+    xyxy = (0.0, 0.0, float(width), float(height))
+    (quad,) = corners_of(compose(frames_of([xyxy]), theta)).tolist()
+    plate = Plate(xyxy, corners=tuple((x, y) for x, y in quad))
+    return Plates((with_text(plate, reading, settings.text_threshold, reader.formats),))
 
 
 def _plates(detections: Detections, frames: Array | None = None) -> list[Plate]:

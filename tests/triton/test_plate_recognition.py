@@ -15,7 +15,7 @@ import torch
 from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-from orchestrator.contract import STAGES
+from orchestrator.contract import OUTPUTS, STAGES
 from orchestrator.formats.plate_formats import russian
 from orchestrator.host.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
@@ -253,6 +253,11 @@ def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
         "texts": [[b""]],
         "detection_scores": [[0]],
     }
+
+
+def test_a_crop_has_every_output_of_a_picture(model, request_of) -> None:
+    (response,) = model.execute([request_of([*OUTPUTS], encoded_crop=crop_file())])
+    assert {name: len(rows) for name, rows in arrays(response).items()} == dict.fromkeys(OUTPUTS, 1)
 
 
 def test_a_crop_takes_no_parameter_of_the_detector(model, triton, request_of) -> None:
