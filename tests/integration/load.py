@@ -53,7 +53,7 @@ class Load:
         with PlateClient(url) as client:
             while not self.is_over:
                 try:
-                    self.texts.append(client.recognize(self.car).texts[0])
+                    self.texts.append(client.recognize(self.car)[0].text)
                 except PlateError as error:
                     self.errors.append(error)
                 time.sleep(self.pause_s)
