@@ -147,10 +147,6 @@ def _fit_processor(config: Any, name: str, engine: Engine, capacity: Capacity) -
         # A CPU needs as long for two joined calls as for one after the other, and OpenVINO prepares
         # the network for each new size of a batch: 60 ms and 30 MB for the detector.
         config.ClearField("dynamic_batching")
-    if name == MODEL and capacity.pictures == 1:
-        # A lone worker is waited for up to 500 ms while it is idle (docs/why/triton-batching.md).
-        # Without the limit of its queue it is not; the gateway has a limit of its own.
-        config.ClearField("dynamic_batching")
     if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
     if name == DETECTOR and capacity.on_gpu:

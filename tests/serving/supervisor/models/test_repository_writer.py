@@ -169,10 +169,10 @@ def test_a_gpu_is_warmed_up_for_tiles_and_batches(source) -> None:
     assert max(list_warmed(fitting_gpu(pictures=64)))[0] == 8
 
 
-@pytest.mark.parametrize(("pictures", "has_limit"), [(1, False), (2, True), (24, True)])
-def test_a_lone_worker_has_no_limit_of_its_queue(source, pictures: int, has_limit: bool) -> None:
-    config = config_of(configure(source, MODEL, Capacity(1, 1, pictures)))
-    assert bool(config.dynamic_batching.default_queue_policy.max_queue_size) is has_limit
+def test_plate_recognition_keeps_the_limit_of_its_queue_everywhere(source) -> None:
+    policy = config_of(configure(source, MODEL, Capacity(1, 1, 1))).dynamic_batching
+    assert policy == config_of(configure(source, MODEL)).dynamic_batching
+    assert policy.default_queue_policy.max_queue_size
 
 
 @pytest.mark.parametrize("name", [*NETWORKS, PREPARE])
