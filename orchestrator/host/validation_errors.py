@@ -28,7 +28,7 @@ BY_KIND = {
     "time": "a time such as 09:30",
     "url": "a URL",
 }
-"""What is wanted, by kinds of pydantic's errors or by their first words: `int_parsing` is `int`."""
+"""Wanted values by kinds of pydantic's errors or their first words: `int_parsing` is `int`."""
 BY_LIMIT = {
     "expected": "{}",
     "ge": "at least {}",
@@ -38,7 +38,7 @@ BY_LIMIT = {
     "multiple_of": "a multiple of {}",
     "pattern": "a text of the form {}",
 }
-"""What is wanted, by the limit that an error names."""
+"""Wanted values by the limit that an error names."""
 BY_LENGTH = {"min_length": "at least {}", "max_length": "at most {}"}
 OTHERS = "another value"
 

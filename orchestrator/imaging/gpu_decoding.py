@@ -34,7 +34,7 @@ LAST_PIXELS = {
     1: (-1, LAST), 2: (-1, START), 3: (0, START), 4: (0, LAST),
     5: (LAST, -1), 6: (LAST, 0), 7: (START, 0), 8: (START, -1),
 }  # fmt: skip
-"""Where the last 64 pixels of a file are, by its EXIF orientation."""
+"""Places of the last 64 pixels of a file, by its EXIF orientation."""
 VERBOSITY = "PYNVIMGCODEC_VERBOSITY"
 
 

@@ -172,7 +172,7 @@ class PassesQuery(Period):
 
 
 class PassAsked(Query):
-    """What is wanted beside a pass."""
+    """Parts that are wanted beside a pass."""
 
     neighbours: bool = Field(
         False, description="Also other passes of the same plate, before and after", examples=[True]

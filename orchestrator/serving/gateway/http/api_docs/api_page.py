@@ -36,15 +36,9 @@ def page(document: Json, part: str = "", *, links: str = "", footer: str = "") -
     part = part if part in names else names[0]
     operations = [*_operations(document)]
     shown = [one for one in operations if part in one[2].get("tags", ())]
-    body = "\n".join(
-        [
-            _head(document, operations, part, links),
-            *(_operation(document, *operation) for operation in shown),
-            _keys(document),
-            _schemas(document, shown),
-            _problems(),
-        ]
-    )
+    described = [_operation(document, *operation) for operation in shown]
+    common = [_keys(document), _schemas(document, shown), _problems()]
+    body = "\n".join([_head(document, operations, part, links), *described, *common])
     title = escape(document["info"]["title"])
     return f"""<!DOCTYPE html>
 <html lang="en">
