@@ -99,6 +99,17 @@ def test_the_rules_do_what_their_tests_say(file: str) -> None:
 
 
 @pytest.mark.parametrize("rules", TESTS)
+def test_groups_that_use_each_other_have_an_order(rules: str) -> None:
+    """Groups are evaluated in a random order where a test names none."""
+    groups = [group["name"] for group in yaml.safe_load((MONITORING / rules).read_text())["groups"]]
+    orders = [
+        yaml.safe_load((MONITORING / name).read_text()).get("group_eval_order", groups[:1])
+        for name in TESTS[rules]
+    ]
+    assert orders == [groups] * len(orders)
+
+
+@pytest.mark.parametrize("rules", TESTS)
 def test_every_alert_is_seen_to_fire_and_tells_what_to_do(rules: str) -> None:
     alerts = {rule["alert"]: rule for rule in read_rules(rules) if "alert" in rule}
     samples = str([case["exp_samples"] for case in read_cases(rules)])
