@@ -1,15 +1,14 @@
-"""Compares reports: their figures in columns, or the ratios of two reports."""
+"""Compares reports: their figures in columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from workshop.reporting.tables import Cell, format_figure
 
 R = TypeVar("R")
-K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -36,23 +35,6 @@ def compare(rows: Sequence[Row[R]], reports: Sequence[R]) -> list[list[Cell]]:
     """
     known = [row for row in rows if any(row.figure(report) is not None for report in reports)]
     return [[row.title, *(row.format(row.figure(report)) for report in reports)] for row in known]
-
-
-def divide(
-    rows: Sequence[Row[R]], new: Mapping[K, R], old: Mapping[K, R]
-) -> dict[K, list[float | None]]:
-    """Return new / old of each figure, for the parts that both reports have.
-
-    Args:
-        rows: The figures.
-        new: The parts of a report, by key.
-        old: The parts of the report to divide by.
-    """
-    return {
-        key: [ratio(row.figure(part), row.figure(old[key])) for row in rows]
-        for key, part in new.items()
-        if key in old
-    }
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:

@@ -9,18 +9,16 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import torch
 
 from orchestrator.errors import ServerError
 from orchestrator.pipeline import recognize
-from orchestrator.plates import Plates
 from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.triton.stages import UNPACKING, Stopwatch
 from workshop.benchmarks.bench.metrics import Counters, add_up, read_stopwatch
@@ -33,8 +31,6 @@ from workshop.benchmarks.bench.pipelines import (
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
 from workshop.benchmarks.processes import Watch, set_variables
-
-T = TypeVar("T")
 
 
 def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
@@ -81,15 +77,8 @@ class Worker:
 
     def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
         """Measure the pipeline under load."""
-        return self._run(_measure, encoded, concurrency, seconds)
-
-    def read(self, encoded: bytes) -> Plates:
-        """Find and read the plates in the file of a picture."""
-        return self._run(_read, encoded)
-
-    def _run(self, function: Callable[..., T], *arguments: object) -> T:
         try:
-            return self.pool.submit(function, *arguments).result()
+            return self.pool.submit(_measure, encoded, concurrency, seconds).result()
         except BrokenProcessPool as error:
             raise ServerError(f"in-process: the worker process ended: {error}") from error
 
@@ -113,7 +102,3 @@ def _open(options: ServerOptions, parameters: Parameters) -> None:
 
 def _measure(encoded: bytes, concurrency: int, seconds: float) -> Round:
     return measure_load(_opened[0], encoded, concurrency, seconds)
-
-
-def _read(encoded: bytes) -> Plates:
-    return _opened[0].read(encoded)

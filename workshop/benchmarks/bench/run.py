@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from workshop.benchmarks.bench.against import set_against
 from workshop.benchmarks.bench.plan import Plan
 from workshop.benchmarks.bench.pooling import CellFigures
 from workshop.benchmarks.bench.report import BenchReport, write_up
-from workshop.benchmarks.bench.session import Start, measure, open_session
+from workshop.benchmarks.bench.session import measure
 from workshop.benchmarks.bench.text import format_report
 from workshop.benchmarks.pictures import prepare_pictures
-from workshop.reporting.files import explain_write_errors, prepare_folder, read_report, write_report
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.plots import Diagram, Line, plot
 
 COLOURS = (
@@ -22,19 +20,11 @@ COLOURS = (
 """The colours of the ways, in the order of the grid."""
 
 
-def run(plan: Plan, start: Start = open_session) -> tuple[BenchReport, str]:
-    """Measure and write the report; return the report, and its text.
-
-    Args:
-        plan: The plan.
-        start: Starts what is measured.
-    """
-    old = read_report(BenchReport, plan.against) if plan.against else None
+def run(plan: Plan) -> tuple[BenchReport, str]:
+    """Measure and write the report; return the report, and its text."""
     pictures = prepare_pictures(plan.files, plan.plates)
     prepare_folder(plan.out)
-    report = write_up(plan, pictures, measure(plan, pictures, start))
-    if old:
-        report = replace(report, against=set_against(report, old))
+    report = write_up(plan, pictures, measure(plan, pictures))
     text = format_report(report)
     with explain_write_errors(plan.out):
         write_report(report, plan.out / "report.json")

@@ -28,28 +28,12 @@ SETTLED_S = 0.05
 """The delay after an answer until the server has counted it, in seconds."""
 
 
-@dataclass(frozen=True)
-class IdleServer:
-    """A server before the load.
-
-    Attributes:
-        memory_bytes: Their memory; each process counts its part of shared pages (PSS).
-    """
-
-    name: str
-    version: str
-    processes: int
-    memory_bytes: int
-
-
 @dataclass
 class Results:
     """The results so far; `ended` says why a run ended early."""
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
-    servers: tuple[IdleServer, ...] = ()
-    workers: int = 0
     ended: str = ""
     rounds_done: int = 0
 
@@ -104,16 +88,12 @@ class Session:
         targets: By transport, what is measured.
         worker: The process of the bound; None when no cell needs it.
         server: The facts about the Triton among the targets.
-        servers: The compared servers before the load.
-        workers: The number of a peer's processes that load the networks.
     """
 
     targets: Mapping[str, Target]
     worker: Worker | None
     pictures: Mapping[str, Picture]
     server: ServerFacts | None = None
-    servers: tuple[IdleServer, ...] = ()
-    workers: int = 0
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once."""
@@ -156,8 +136,7 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
     """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far."""
     results = Results()
     with keep_results(results, results.rounds), start(plan, pictures) as session:
-        results.server, results.servers = session.server, session.servers
-        results.workers = session.workers
+        results.server = session.server
         for done in repeat(
             list_keys(plan, list(session.pictures)),
             plan.rounds,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 
 from orchestrator.contract import STAGES
 from orchestrator.networks.registry import NETWORKS
-from workshop.benchmarks.bench.against import COMPARED
 from workshop.benchmarks.bench.metrics import ModelTimes
 from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS
 from workshop.benchmarks.bench.pooling import CellFigures
 from workshop.benchmarks.bench.ratios import Ratio
-from workshop.benchmarks.bench.report import BenchReport, Comparison
+from workshop.benchmarks.bench.report import BenchReport
 from workshop.reporting.tables import Cell, format_table
 
 STAGED = (1, 4)
@@ -25,11 +23,9 @@ def format_report(report: BenchReport) -> str:
     parts = (
         _head(report),
         _ratios(report.ratios),
-        _against(report.against),
         _cells(report),
         _stages(report.cells),
         _networks(report.cells),
-        _servers(report),
         "\n".join(report.notes),
     )
     return "\n\n".join(filter(None, parts))
@@ -67,40 +63,12 @@ def _ratios(ratios: Sequence[Ratio]) -> str:
     )
 
 
-def _against(against: Comparison | None) -> str:
-    if against is None:
-        return ""
-    header = (f"new / {against.date}, median of the cells", *(row.title for row in COMPARED))
-    table = _format_rows(
-        header, ((way, *astuple(change)) for way, change in against.medians.items())
-    )
-    warnings = [f"differs: {line}" for line in against.differences]
-    return "\n".join([table or "no cell in common", *warnings])
-
-
 def _cells(report: BenchReport) -> str:
-    against = report.against.cells if report.against else ()
-    changes = {cell.key: astuple(cell.change) for cell in against}
     header = (
         "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
         "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB", "shm MB",
     )  # fmt: skip
-    more = [f"{row.title} n/o" for row in COMPARED] if changes else []
-    nothing = (None,) * len(more)
-    return _format_rows(
-        (*header, *more),
-        ((*_cell(cell), *changes.get(cell.key, nothing)) for cell in report.cells),
-    )
-
-
-def _servers(report: BenchReport) -> str:
-    return _format_rows(
-        (f"server, {report.workers} workers of the peer", "version", "processes", "idle MB"),
-        (
-            (server.name, server.version, server.processes, server.memory_bytes / MB)
-            for server in report.servers
-        ),
-    )
+    return _format_rows(header, map(_cell, report.cells))
 
 
 def _place(cell: CellFigures) -> tuple[str, str, str]:
