@@ -20,7 +20,6 @@ from workshop.benchmarks.first_light.answers_step import compare_answers
 from workshop.benchmarks.first_light.decoding_step import compare_decoding
 from workshop.benchmarks.first_light.faults_step import break_workers
 from workshop.benchmarks.first_light.machine_step import look_at_machine
-from workshop.benchmarks.first_light.networks_step import measure_networks
 from workshop.benchmarks.first_light.page import SETTINGS, write_page
 from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
 from workshop.benchmarks.first_light.steps import QUICK, REHEARSAL, WHOLE, Scope, StepResult
@@ -41,7 +40,6 @@ def list_steps(scope: Scope) -> Mapping[str, Step]:
         "faults": break_workers,
         "answers": compare_answers,
         "decoding": compare_decoding,
-        "networks": measure_networks,
     }
 
 
