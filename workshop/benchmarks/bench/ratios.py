@@ -9,7 +9,7 @@ from orchestrator.contract import DETECTOR
 from orchestrator.triton.stages import UNPACKING
 from workshop.benchmarks.bench.plan import HTTP_ENCODED, IN_PROCESS, Key
 from workshop.benchmarks.bench.pooling import CellFigures, divide_throughput
-from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import ratio
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
 TAX = f"one call - ({UNPACKING} + {DETECTOR}), ms"
