@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import typer
 
 from orchestrator.errors import PlateError
-from workshop.benchmarks.load.closed_loop import BACKOFF_S, OVERLOADED, Call, Connect, Load
+from workshop.benchmarks.load.closed_loop import OVERLOADED, Call, Connect, Load
 from workshop.benchmarks.processes import Peaks
 
 K = TypeVar("K", bound=Hashable)
@@ -44,14 +44,12 @@ class Round:
     Attributes:
         seconds: The length of the measured time; the CPU time belongs to the same time.
         latencies_ms: The latencies of the calls that ended in the measured time.
-        unanswered: All calls of the measured time without an answer, also the refused ones.
         errors: Calls that failed, including those of the warm-up.
     """
 
     seconds: float
     latencies_ms: tuple[float, ...]
     refused: int = 0
-    unanswered: int = 0
     errors: int = 0
     first_error: str = ""
     plates: int | None = None
@@ -69,7 +67,6 @@ def measure_round(
     concurrency: int,
     seconds: float,
     *,
-    backoff_s: float = BACKOFF_S,
     usage: Callable[[], Cpu] = Cpu,
     look: Callable[[], object] = lambda: None,
 ) -> Round:
@@ -81,7 +78,7 @@ def measure_round(
     `usage` reads the CPU seconds so far. Under load, `look` is called every `LOOK_S`; it must be
     fast.
     """
-    load = Load({"": connect}, concurrency, backoff_s=backoff_s)
+    load = Load({"": connect}, concurrency)
 
     def wait(is_reached: Callable[[], bool]) -> int:
         """Return the number of calls when a condition is true, or when every caller has ended."""
@@ -113,7 +110,6 @@ def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
         seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
         latencies_ms=tuple(1e3 * call.waited_s for call in measured if call.is_answered),
         refused=sum(call.status in OVERLOADED for call in measured),
-        unanswered=sum(not call.is_answered for call in measured),
         errors=len(errors),
         first_error=errors[0] if errors else "",
         plates=plates[-1] if plates else None,

@@ -201,7 +201,7 @@ def tabulate(samples: Sequence[Sample]) -> pd.DataFrame:
         for sample in samples
     ]
     table = pd.DataFrame(rows).astype({"p50_ms": float, "p95_ms": float})
-    return table.fillna({column: 0 for column in table if " " in column}).round(3)
+    return table.fillna({column: 0 for column in table if " " in str(column)}).round(3)
 
 
 def plot_samples(table: pd.DataFrame, path: Path, *, is_by_time: bool) -> None:
@@ -219,6 +219,7 @@ def plot_samples(table: pd.DataFrame, path: Path, *, is_by_time: bool) -> None:
     curves = table.groupby(points).median().set_index(axis)
     figure = Figure(figsize=(20, 9), layout="constrained")
     for axes, name in zip(figure.subplots(2, 3).flat, DRAWN, strict=True):
-        curves.filter(regex=name).plot(ax=axes, ylim=(0, None), grid=True)
+        curves.filter(regex=name).plot(ax=axes, grid=True)
+        axes.set_ylim(bottom=0)
         axes.axvspan(0, warm, color="#b8c4d0", alpha=0.3, zorder=0)
     figure.savefig(path)

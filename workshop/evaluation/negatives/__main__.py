@@ -120,10 +120,7 @@ def compare_thresholds(sets: Mapping[str, Tally]) -> str:
     """Return a table: what is shown at other text thresholds."""
     header = ["threshold", *(f"no plate, {name}" for name in sets)]
     rows = [
-        [
-            f"{threshold:g}",
-            *(len(counted.shown(threshold)) for counted in sets.values()),
-        ]
+        (f"{threshold:g}", *(len(counted.shown(threshold)) for counted in sets.values()))
         for threshold in THRESHOLDS
     ]
     return format_table(header, rows)
