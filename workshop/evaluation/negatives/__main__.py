@@ -29,7 +29,7 @@ from workshop.evaluation.yolo_labels import read_labels, to_pixels
 from workshop.rendering.plateless.plateless_pictures import draw_plateless
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_csv
 from workshop.reporting.sheets import write_sheets
-from workshop.reporting.tables import format_table
+from workshop.reporting.tables import Rows, format_table
 
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Text thresholds of the table."""
@@ -119,7 +119,7 @@ def _by_cause(counted: Tally, shown: list[FalseAlarm]) -> str:
 def compare_thresholds(sets: Mapping[str, Tally]) -> str:
     """Return a table: what is shown at other text thresholds."""
     header = ["threshold", *(f"no plate, {name}" for name in sets)]
-    rows = [
+    rows: Rows = [
         (f"{threshold:g}", *(len(counted.shown(threshold)) for counted in sets.values()))
         for threshold in THRESHOLDS
     ]
