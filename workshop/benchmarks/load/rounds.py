@@ -44,12 +44,14 @@ class Round:
     Attributes:
         seconds: The length of the measured time; the CPU time belongs to the same time.
         latencies_ms: The latencies of the calls that ended in the measured time.
+        unanswered: All calls of the measured time without an answer, also the refused ones.
         errors: Calls that failed, including those of the warm-up.
     """
 
     seconds: float
     latencies_ms: tuple[float, ...]
     refused: int = 0
+    unanswered: int = 0
     errors: int = 0
     first_error: str = ""
     plates: int | None = None
@@ -110,6 +112,7 @@ def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
         seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
         latencies_ms=tuple(1e3 * call.waited_s for call in measured if call.is_answered),
         refused=sum(call.status in OVERLOADED for call in measured),
+        unanswered=sum(not call.is_answered for call in measured),
         errors=len(errors),
         first_error=errors[0] if errors else "",
         plates=plates[-1] if plates else None,
