@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from pydantic import Field
 from starlette.responses import Response
 
@@ -32,6 +34,9 @@ class CommandBody(Body):
     """A command to open a gate."""
 
     pass_id: Name = Field("", description='Id of the pass that it opens for, or ""')
+    id: UUID | None = Field(
+        None, description="An id of your own: the same command that comes again is one command"
+    )
 
 
 @Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
@@ -83,7 +88,7 @@ async def open_gate(request: RoomRequest) -> Response:
     body, commands = await body_of(request, CommandBody), request.room.store.commands
     cameras = [*filter(requester.scope.sees, gate.cameras)]
     command = await request.room.threads.run(
-        lambda: commands.send(gate.name, cameras, body.pass_id, requester)
+        lambda: commands.send(gate.name, cameras, body.pass_id, requester, body.id)
     )
     return answer(to_opening(command), status=ACCEPTED)
 
