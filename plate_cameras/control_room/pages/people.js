@@ -101,7 +101,7 @@ function searchOf({ time, who, why, kind, query, count }) {
   const row = element("tr");
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
   const { automatic, ...conditions } = query ?? {};
-  const asked = Object.entries(conditions).filter(([, value]) => `${value}`).map(([name, value]) => `${conditionOf(name)}: ${valueOf(name, value)}`);
+  const asked = Object.entries(conditions).filter(([, value]) => `${value}`).map(([name, value]) => (value === true ? conditionOf(name) : `${conditionOf(name)}: ${valueOf(name, value)}`));
   const kindCell = element("td", kindTold);
   if (automatic) kindCell.append(" ", Object.assign(element("span", say("automatic"), "tag"), { title: say("automatic_told") }));
   row.append(whenOf(time), element("td", who), element("td", why), kindCell, element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
