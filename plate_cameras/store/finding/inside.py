@@ -88,7 +88,7 @@ class VehiclesInside:
             rows = connection.execute(statement).mappings().all()
             entries = tuple(map(to_found, rows[: query.limit]))
             hits = read_hits(connection, [entry.number for entry in entries], requester.scope)
-        shown: dict[str, object] = {"name": site.name}
+        shown: dict[str, object] = {"site": site.name}
         shown |= {"overstays": True} if query.until_s is not None else {}
         shown |= {"cursor": query.cursor} if query.cursor else {}
         with self._database.writing() as connection:
@@ -117,7 +117,7 @@ class VehiclesInside:
         with self._database.writing() as connection:
             row = {"site": site.name, "pass_number": _find_entry(connection, site, pass_id)}
             connection.execute(insert(connection, departures).values(row).on_conflict_do_nothing())
-            self._note(connection, requester, LEFT, {"name": site.name, "id": pass_id})
+            self._note(connection, requester, LEFT, {"site": site.name, "id": pass_id})
 
     def mark_inside(self, site: Site, pass_id: str, requester: Requester) -> None:
         """Take `mark_left` back.
@@ -130,7 +130,7 @@ class VehiclesInside:
             columns = departures.c
             mark = (columns.site == site.name, columns.pass_number == number)
             connection.execute(sa.delete(departures).where(*mark))
-            self._note(connection, requester, NOT_LEFT, {"name": site.name, "id": pass_id})
+            self._note(connection, requester, NOT_LEFT, {"site": site.name, "id": pass_id})
 
     def _note(
         self,

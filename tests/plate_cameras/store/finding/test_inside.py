@@ -118,7 +118,7 @@ def test_looks_and_marks_are_in_the_audit(store: PassStore) -> None:
     store.inside.page(TWO, replace(QUERY, until_s=NOW_S), by_page)
     entries = store.reader.searches(AuditQuery(), EVERYTHING)
     assert [(entry.kind, entry.query, entry.count) for entry in reversed(entries)] == [
-        ("inside", {"name": "yard"}, 2),
-        ("mark left", {"name": "yard", "id": "p0"}, 1),
-        ("inside", {"name": "yard", "overstays": True, "automatic": True}, 1),
+        ("inside", {"site": "yard"}, 2),
+        ("mark left", {"site": "yard", "id": "p0"}, 1),
+        ("inside", {"site": "yard", "overstays": True, "automatic": True}, 1),
     ]
