@@ -23,7 +23,7 @@ TEXTS = read_room_texts()
 FOLDER = Path(html.__file__).parent
 SAID = re.compile(r'\bsay\("(\w+)"')
 VALUE = re.compile(r"{(\w+)}")
-OWN = ("language", "shared", "details")
+OWN = ("language", "shared", "details", "docs")
 """Parts that are another in each language. English details are the service's own."""
 EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 
