@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from pydantic import Field
 from starlette.responses import Response
 
@@ -34,8 +32,11 @@ class CommandBody(Body):
     """A command to open a gate."""
 
     pass_id: Name = Field("", description='Id of the pass that it opens for, or ""')
-    id: UUID | None = Field(
-        None, description="An id of your own: the same command that comes again is one command"
+    id: str = Field(
+        "",
+        max_length=36,
+        pattern="^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$",
+        description="An id of your own: the same command that comes again is one command",
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -56,7 +55,7 @@ class GateCommands:
         cameras: Collection[str],
         pass_id: str,
         requester: Requester,
-        id_: UUID | None = None,
+        id_: str = "",
     ) -> GateOpening:
         """Put a command, and record it in the audit.
 
@@ -65,7 +64,7 @@ class GateCommands:
             cameras: The gate's cameras that the requester may see.
             pass_id: Id of the pass for which it opens; empty for none.
             requester: The person, with the reason.
-            id_: Id of the command; a new one for None. If the person has sent it already, nothing
+            id_: Id of the command; empty for a new one. If the person has sent it already, nothing
                 is put.
 
         Raises:
@@ -77,8 +76,8 @@ class GateCommands:
             camera, text = _find_vehicle(connection, cameras, pass_id)
             command = GateOpening(gate, camera, pass_id, text, "", "", REQUESTED, "", self._clock())
             command = replace(command, person=requester.who, remark=requester.why)
-            if id_ is not None:
-                command = replace(command, id=str(id_))
+            if id_:
+                command = replace(command, id=id_)
                 if sent := _find_sent(connection, command):
                     return sent
             _check_alone(connection, gate, kept_s - MAX_AGE_S)

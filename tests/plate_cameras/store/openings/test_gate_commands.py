@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 import pytest
 
@@ -67,7 +66,7 @@ def test_a_second_command_waits_for_the_first(store: PassStore) -> None:
 
 
 def test_a_command_that_comes_again_is_one_command(store: PassStore) -> None:
-    clock, id_ = Clock(), UUID("0c0ffee0-0000-4000-8000-000000000000")
+    clock, id_ = Clock(), "0c0ffee0-0000-4000-8000-000000000000"
     commands = commands_of(store, clock)
     sent = commands.send("north", CAMERAS, "", REQUESTER, id_)
     assert commands.send("north", CAMERAS, "", REQUESTER, id_) == sent
