@@ -20,6 +20,7 @@ from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
     gates,
+    ingest,
     list_imports,
     lists,
     passes,
@@ -46,6 +47,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *lists.ROUTES,
         *list_imports.ROUTES,
         *cameras.ROUTES,
+        *ingest.ROUTES,
         *gates.ROUTES,
         *sites.ROUTES,
         *sessions.ROUTES,
@@ -150,7 +152,7 @@ def _operation(path: str, described: Described) -> Json:
     if described.text_body:
         operation["requestBody"] = {
             "required": True,
-            "description": "A file with a line of columns",
+            "description": described.text_about,
             "content": {
                 described.text_body: {
                     "schema": {"type": "string", "maxLength": described.max_text_bytes}

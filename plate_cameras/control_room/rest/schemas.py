@@ -110,6 +110,7 @@ class PassReading(Model):
     xyxy: Xyxy
     sharpness: float = Field(description="In [0, 1]", examples=[0.7])
     weight: float = Field(description="Share in the text of the pass", examples=[0.12])
+    source: str = Field(description='`camera` if the camera itself has read it, else ""')
     is_best: bool = Field(description="Whether it is the best frame")
 
 

@@ -124,6 +124,7 @@ readings = _table(
     *_required(TIME, "time_s", "score", "sharpness", "weight"),
     *_required(TEXT, "text"),
     *_required(sa.JSON, "candidates", "box"),
+    sa.Column("source", TEXT, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 
@@ -193,6 +194,19 @@ searches = _numbered(
     _not_kept("searches"),
     sa.Index("ix_searches_time", "time_s"),
 )
+
+pushed_pictures = _numbered(
+    "pushed_pictures",
+    *_required(TEXT, "camera", "text", "clock"),
+    *_required(DIGEST, "digest"),
+    *_required(TIME, "time_s", "received_s", "score"),
+    *_optional(sa.LargeBinary, "jpeg"),
+    _kept(),
+    _not_kept("pushed_pictures"),
+    sa.Index("ix_pushed_pictures_digest", "camera", "digest", unique=True),
+    _partial("ix_pushed_pictures_waiting", "jpeg IS NOT NULL", "camera", "number"),
+)
+"""Pictures that cameras have sent. Of those that were read, the digest stays for a day."""
 
 picture_removals = _table("picture_removals", _key("digest", DIGEST))
 
