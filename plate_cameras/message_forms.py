@@ -39,10 +39,10 @@ class MessageForm:
     only: str = ""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if len(path := getattr(self, one.name)) > MAX_PATH:
-                wanted = f"at most {MAX_PATH} characters"
-                raise SettingsError(f"message: {one.name}: wanted {wanted}, got {len(path)}")
+        for part in fields(self):
+            if len(path := getattr(self, part.name)) > MAX_PATH:
+                limit = f"at most {MAX_PATH} characters"
+                raise SettingsError(f"message: {part.name}: wanted {limit}, got {len(path)}")
         if self.only and not all(self.only.partition("=")):
             raise SettingsError(f"message: only: wanted path=value, got {show(self.only)}")
 
@@ -88,8 +88,8 @@ def check_sent(url: str, message: MessageForm | None, read_files: str) -> None:
     """
     name = url.removeprefix(PUSH)
     if url.startswith(PUSH) and name not in FORMS:
-        wanted = ", ".join(PUSH + form for form in FORMS)
-        raise SettingsError(f"url: wanted one of {wanted}, got {show(url)}")
+        names = ", ".join(PUSH + form for form in FORMS)
+        raise SettingsError(f"url: wanted one of {names}, got {show(url)}")
     if url == PUSH + OTHER and message is None:
         raise SettingsError(f"message: wanted the paths of {url}, got none")
     if message and not url.startswith(PUSH):

@@ -152,7 +152,7 @@ def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane
 def _to_route(
     path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
 ) -> Route:
-    challenges = {one.challenge for one in methods.values() if one.challenge}
+    challenges = {route.challenge for route in methods.values() if route.challenge}
     endpoint = Endpoint(
         service,
         REST,

@@ -45,7 +45,7 @@ class SentTracker(PassTracker):
             for number, look in enumerate(self._choose(frame, plates, looks))
         ]
         self._shown = tuple(open_pass.id for open_pass in seen)
-        return events + self._tell({one.id: one for one in seen}.values())
+        return events + self._tell({open_pass.id: open_pass for open_pass in seen}.values())
 
     def advance(self, moment_s: float) -> list[PassEvent]:
         """Close the passes of vehicles of which no pictures came lately."""
@@ -65,10 +65,10 @@ class SentTracker(PassTracker):
             return looks
         if not plates:
             return [] if self._camera.only_in_zones else [_look_nowhere(frame)]
-        likely = [one for one in looks if one.text and _differ(one, sent.text) <= MAX_EDITS]
+        likely = [look for look in looks if look.text and _differ(look, sent.text) <= MAX_EDITS]
         if likely:
-            return [min(likely, key=lambda one: _differ(one, sent.text))]
-        return sorted(looks, key=lambda one: -one.size)[:1]
+            return [min(likely, key=lambda look: _differ(look, sent.text))]
+        return sorted(looks, key=lambda look: -look.size)[:1]
 
     def _begin(self, look: Look, number: int) -> OpenPass:
         """Return a new pass of a look. The same picture has the same ids, whenever it is read."""
@@ -98,15 +98,17 @@ class SentTracker(PassTracker):
 
     def _agrees(self, open_pass: OpenPass) -> bool:
         """Tell whether two readings agree, one of them ours: a camera's text may be anything."""
-        ours = (one.plate for one in open_pass.observations if not one.source)
-        is_ours = any(best_text(plate)[0] == open_pass.fused.text for plate in ours)
+        is_ours = any(
+            not reading.source and best_text(reading.plate)[0] == open_pass.fused.text
+            for reading in open_pass.observations
+        )
         return is_ours and super()._agrees(open_pass)
 
     def _counts(self, open_pass: OpenPass) -> bool:
         """Tell whether a track is a pass: it has a text, or is surely a plate."""
         if open_pass.is_told or open_pass.shown_text(self._camera):
             return True
-        scores = [one.plate.detection_score for one in open_pass.observations]
+        scores = (reading.plate.detection_score for reading in open_pass.observations)
         return max(scores) >= UNREADABLE_DETECTION
 
     def _describe(self, open_pass: OpenPass, progress: Progress) -> Pass:

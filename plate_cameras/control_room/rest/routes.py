@@ -20,7 +20,6 @@ from plate_cameras.control_room.operations import Described, RoomRoute
 from plate_cameras.control_room.rest import (
     cameras,
     gates,
-    ingest,
     list_imports,
     lists,
     passes,
@@ -47,7 +46,6 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *lists.ROUTES,
         *list_imports.ROUTES,
         *cameras.ROUTES,
-        *ingest.ROUTES,
         *gates.ROUTES,
         *sites.ROUTES,
         *sessions.ROUTES,

@@ -233,6 +233,16 @@ class CamerasAnswer(Model):
     cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
 
 
+class Ingested(Model):
+    """What became of a camera's message."""
+
+    result: str = Field(
+        description="`accepted`: its picture will be read; `repeated`: it had come before; "
+        "`ignored`: it tells of no vehicle, as a heartbeat does",
+        examples=["accepted"],
+    )
+
+
 class GateAnswer(Model):
     """A gate."""
 

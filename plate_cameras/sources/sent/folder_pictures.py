@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 
 from orchestrator.errors import ServerError
@@ -101,7 +102,7 @@ class FolderPictures:
             if now_s - since_s >= SETTLED_S and self._done.get(path) != version:
                 settled.append((version.changed_ns, path, version))
         pictures = []
-        for _, path, version in sorted(settled, key=lambda one: one[:2]):
+        for _, path, version in sorted(settled, key=itemgetter(0, 1)):
             if picture := self._read(path, version, now_s - self._seen[path][1]):
                 pictures.append(picture)
             if len(pictures) == MAX_TAKEN:

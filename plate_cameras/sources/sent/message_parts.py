@@ -77,8 +77,8 @@ def is_picture(content: bytes) -> bool:
 def _split(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
     """Return the parts of a form with their names."""
     if not 1 <= len(boundary) <= 70:  # RFC 2046, section 5.1.1
-        wanted = "a boundary of 1 to 70 characters"
-        raise MessageError(f"content-type: wanted {wanted}, got {len(boundary)}")
+        limit = "a boundary of 1 to 70 characters"
+        raise MessageError(f"content-type: wanted {limit}, got {len(boundary)}")
     first, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary, MAX_PARTS + 2)
     if len(parts) > MAX_PARTS + 1:
         raise MessageError(f"form: wanted at most {MAX_PARTS} parts, got more")
@@ -87,8 +87,8 @@ def _split(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
     for number, part in enumerate(parts[:-1], 1):
         head, separator, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
         if not separator or len(head) > MAX_HEADER_BYTES:
-            wanted = f"headers of at most {MAX_HEADER_BYTES} bytes and an empty line"
-            raise MessageError(f"form: part {number}: wanted {wanted}, got none")
+            limit = f"headers of at most {MAX_HEADER_BYTES} bytes and an empty line"
+            raise MessageError(f"form: part {number}: wanted {limit}, got none")
         headers = _headers_of(head.decode("latin-1"))
         name = headers.get_param("name", "", "content-disposition") or headers.get_filename()
         yield str(name or f"part {number}"), content
@@ -133,8 +133,8 @@ class _XmlReader:
     def begin(self, name: str, attributes: dict[str, str]) -> None:
         self._count += 1 + len(attributes)
         if self._count > MAX_VALUES or len(self._stack) > MAX_DEPTH:
-            wanted = f"at most {MAX_VALUES} elements, {MAX_DEPTH} inside each other"
-            raise MessageError(f"message: wanted {wanted}, got more")
+            limit = f"at most {MAX_VALUES} elements, {MAX_DEPTH} inside each other"
+            raise MessageError(f"message: wanted {limit}, got more")
         self._stack.append(dict(attributes))
         self._texts.append("")
 
@@ -153,14 +153,14 @@ class _XmlReader:
     @property
     def root(self) -> dict[str, Any]:
         """The content of the outermost element."""
-        value = next(iter(self._stack[0].values()), {})
+        value: Any = next(iter(self._stack[0].values()), {})
         return value if isinstance(value, dict) else {}
 
 
 def _read_xml(content: bytes) -> dict[str, Any]:
     if len(content) > MAX_TEXT_BYTES:
-        wanted = f"at most {MAX_TEXT_BYTES} bytes of XML"
-        raise MessageError(f"message: wanted {wanted}, got {len(content)}")
+        limit = f"at most {MAX_TEXT_BYTES} bytes of XML"
+        raise MessageError(f"message: wanted {limit}, got {len(content)}")
     reader, parser = _XmlReader(), expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler = reader.begin, reader.end

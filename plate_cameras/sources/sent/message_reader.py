@@ -69,14 +69,14 @@ def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMes
         PictureError: It has no picture.
     """
     message = parse_message(body, content_type)
-    path, _, wanted = form.only.partition("=")
-    if form.only and _find(message.values, path) != wanted:
+    path, _, value = form.only.partition("=")
+    if form.only and _find(message.values, path) != value:
         return None
-    plate, told_time = (_find(message.values, one) for one in (form.plate, form.time))
+    plate, said_time = (_find(message.values, path) for path in (form.plate, form.time))
     picture, text = _picture_of(message, form.picture), _clean(plate)
     score = _score_of(_find(message.values, form.score)) if text else 0.0
-    digest = hashlib.sha256(f"{text}|{told_time}|".encode() + picture).digest()
-    return CameraMessage(picture, digest, text, score, _time_of(told_time))
+    digest = hashlib.sha256(f"{text}|{said_time}|".encode() + picture).digest()
+    return CameraMessage(picture, digest, text, score, _time_of(said_time))
 
 
 def settle_time(said_s: float | None, now_s: float) -> tuple[float, bool]:
@@ -118,8 +118,8 @@ def _picture_of(message: Message, path: str) -> bytes:
         )
     picture = max(pictures, key=len)
     if len(picture) > MAX_PICTURE_BYTES:
-        wanted = f"at most {MAX_PICTURE_BYTES} bytes"
-        raise PictureError(f"picture: wanted {wanted}, got {len(picture)}")
+        limit = f"at most {MAX_PICTURE_BYTES} bytes"
+        raise PictureError(f"picture: wanted {limit}, got {len(picture)}")
     return picture
 
 

@@ -156,5 +156,5 @@ def _check_size(content: bytes) -> None:
     except (av.FFmpegError, OSError, IndexError, ValueError):
         raise PictureError(NOT_A_PICTURE) from None
     if width * height > MAX_PIXELS:
-        wanted = f"at most {MAX_PIXELS / 1e6:g} million pixels"
-        raise PictureError(f"picture: wanted {wanted}, got {width}x{height}")
+        limit = f"at most {MAX_PIXELS / 1e6:g} million pixels"
+        raise PictureError(f"picture: wanted {limit}, got {width}x{height}")

@@ -94,6 +94,8 @@ class PushedPictures:
     def finish(self, camera: str, digest: bytes) -> None:
         """Forget a picture that was read, except for its digest."""
         columns = pushed_pictures.c
-        one = sa.update(pushed_pictures).where(columns.camera == camera, columns.digest == digest)
+        change = sa.update(pushed_pictures).where(
+            columns.camera == camera, columns.digest == digest
+        )
         with self._database.writing() as connection:
-            connection.execute(one.values(jpeg=None, text="", score=0.0))
+            connection.execute(change.values(jpeg=None, text="", score=0.0))

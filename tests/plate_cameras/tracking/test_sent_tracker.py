@@ -29,7 +29,7 @@ def sent(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -
 
 
 def tracker(camera: Camera = CAMERA) -> SentTracker:
-    return SentTracker(camera, pixels=KnownSharpness())
+    return SentTracker(camera, pixels=KnownSharpness())  # type: ignore[arg-type]
 
 
 def passes(*pictures: tuple[Frame, tuple[Plate, ...]], camera: Camera = CAMERA) -> list[PassEvent]:
@@ -43,7 +43,7 @@ def test_one_picture_is_a_pass_and_two_readings_agree() -> None:
     events = passes((sent(0, "A123BC77"), (plate(LEFT, score=0.95),)))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
     assert is_settled(events[0].passed, 0.9)
-    assert [one.source for one in events[0].passed.observations] == ["", "camera"]
+    assert [reading.source for reading in events[0].passed.observations] == ["", "camera"]
 
 
 def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
@@ -61,7 +61,7 @@ def test_the_surer_reading_decides(ours: float, camera_score: float, text: str) 
     [event] = passes((sent(0, "A123BC78", camera_score), (seen,)))
     assert event.passed.text in (text, "")
     assert event.passed.candidates[0][0] == text
-    assert {one.plate.text for one in event.passed.observations} == {"A123BC77", "A123BC78"}
+    assert {reading.plate.text for reading in event.passed.observations} == {"A123BC77", "A123BC78"}
 
 
 def test_a_plate_that_only_the_camera_has_read_keeps_no_picture() -> None:
@@ -88,15 +88,15 @@ def test_pictures_with_the_same_text_are_one_vehicle_whatever_their_order() -> N
     events = passes((sent(5, "A123BC77"), shown), (sent(2), shown), (sent(7), shown))
     assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
     closed = events[-1].passed
-    assert [round(one.time_s - 1e9) for one in closed.observations] == [2, 5, 5, 7]
+    assert [round(reading.time_s - 1e9) for reading in closed.observations] == [2, 5, 5, 7]
 
 
 def test_a_late_picture_is_a_pass_of_its_time() -> None:
     shown = (plate(LEFT, score=0.95),)
     events = passes((sent(7200, "A123BC77"), shown), (sent(0, "A123BC77"), shown))
     closed = [event.passed for event in events if event.kind == "closed"]
-    assert sorted(round(one.first_seen_s - 1e9) for one in closed) == [0, 7200]
-    assert {one.last_moment_s for one in closed} == {0, 7200}  # by which gates tell its age
+    assert sorted(round(passed.first_seen_s - 1e9) for passed in closed) == [0, 7200]
+    assert {passed.last_moment_s for passed in closed} == {0, 7200}  # by which gates tell its age
 
 
 def test_a_pass_ends_when_no_more_pictures_come() -> None:

@@ -123,7 +123,7 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     os.mkfifo(top / "pipe.jpg")
 
     assert len(folder.read()) == 1  # it cannot be moved, and is not read again
-    assert [one.name for one in outside.iterdir()] == ["secret.jpg"]
+    assert [file.name for file in outside.iterdir()] == ["secret.jpg"]
     assert (top / "a.jpg").exists()
 
 
