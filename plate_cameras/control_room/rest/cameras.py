@@ -167,7 +167,7 @@ async def ingest(request: RoomRequest) -> Response:
     if not camera.url.startswith(PUSH):
         raise Conflict(
             f"camera {camera.name}: wanted one that sends by itself (url = {PUSH}...), got one "
-            "whose pictures are fetched"
+            "that is read in another way"
         )
     headers = request.request.http.headers
     announced_size(headers, MAX_MESSAGE_BYTES)
