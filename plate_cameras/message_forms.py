@@ -7,17 +7,16 @@ if one leads nowhere follow after `|`. Indexes of lists are names, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from orchestrator.errors import SettingsError
 from orchestrator.host.toml_files import show
+from plate_cameras.setting_parts import check_sizes
 
 PUSH, FOLDER = "push:", "folder:"
 """Beginnings of `url`: the camera sends messages, or pictures come into a folder."""
 DELETE, MOVE = AFTERWARDS = ("delete", "move")
 """The choices of `read_files`: what becomes of a picture of a folder when it was read."""
-MAX_PATH = 300
-"""Largest number of characters of a path."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,7 @@ class MessageForm:
     only: str = ""
 
     def __post_init__(self) -> None:
-        for part in fields(self):
-            if len(path := getattr(self, part.name)) > MAX_PATH:
-                limit = f"at most {MAX_PATH} characters"
-                raise SettingsError(f"message: {part.name}: wanted {limit}, got {len(path)}")
+        check_sizes(self)
         if self.only and not all(self.only.partition("=")):
             raise SettingsError(f"message: only: wanted path=value, got {show(self.only)}")
 

@@ -8,6 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Protocol
 
 import av
@@ -76,21 +77,23 @@ class SentStream:
         return self._status
 
     async def ready(self) -> bool:
-        """Wait for a picture. Pictures that come outside of the schedule wait, too."""
+        """Wait for a picture."""
         while not self._waiting:
             is_on = is_watched(self._camera.schedule, local_now())
             self._status = replace(self._status, state="playing" if is_on else "off")
-            if is_on:
-                self._waiting.extend(await self._pictures.take())
+            self._waiting.extend(await self._pictures.take())
             if not self._waiting:
                 await asyncio.sleep(POLL_S)
         return True
 
     async def next(self) -> Frame | None:
-        """Return the next frame; None if its picture cannot be read."""
+        """Return the next frame; None if its picture cannot be read, or is not to be."""
         if not self._waiting:
             return None
         picture = self._waiting.popleft()
+        if not is_watched(self._camera.schedule, datetime.fromtimestamp(picture.time_s)):
+            await picture.sent.finish()
+            return None
         try:
             jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
         except PictureError as error:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import PictureError, ServerError
 from orchestrator.plates import Plate, Plates
-from plate_cameras.configuration import Camera
+from plate_cameras.configuration import Camera, Store
 from plate_cameras.passes import PassEvent
 from plate_cameras.sources.decoders import Decoders
+from plate_cameras.store.factory import open_store
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing import pushed_pictures
+from plate_cameras.store.writing.pushed_pictures import PushedPicture
 from plate_cameras.tracking.sent_tracker import make_tracker
 from plate_cameras.watching.camera_loop import CameraLoop
 from plate_cameras.watching.camera_sources import Sources
@@ -210,6 +213,15 @@ def test_messages_that_nobody_reads_are_refused_at_last(
     assert status == 503
     assert "wanted at most 1 pictures of axis that are not read yet" in answer["detail"]
     assert send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))[0] == 200
+
+
+def test_what_waits_is_deleted_after_a_day(tmp_path: Path) -> None:
+    with closing(open_store(Store(), tmp_path, clock=lambda: 1e9)) as store:
+        store.pushed.put(PushedPicture("axis", b"digest", SHOWN, "A123BC77", 0.9, 1e9, "wall"))
+        store.delete_expired(1e9 + 86_399)
+        assert len(store.pushed.waiting("axis")) == 1
+        store.delete_expired(1e9 + 86_401)
+        assert store.pushed.waiting("axis") == []
 
 
 def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import PlateError
-from plate_cameras.configuration import Camera
+from plate_cameras.configuration import Camera, Schedule
 from plate_cameras.frames import Frame
 from plate_cameras.sources.sent import folder_pictures
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
@@ -109,6 +109,13 @@ def test_a_broken_file_is_set_aside(folder: Folder, content: bytes) -> None:
     folder.add("b.jpg", changed_s=1e9 + 60)
     assert len(folder.read()) == 1
     assert (folder.names("broken"), folder.names("read")) == (["a.jpg"], ["b.jpg"])
+
+
+def test_pictures_from_hours_in_which_nobody_watches_are_not_read(folder: Folder) -> None:
+    folder.stream.configure(Camera("gate", "folder:.", schedule=Schedule(days=())))
+    folder.add("a.jpg")
+    assert folder.read() == []
+    assert folder.names("read") == ["a.jpg"]
 
 
 def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
