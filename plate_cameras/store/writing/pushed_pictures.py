@@ -74,8 +74,8 @@ class PushedPictures:
                     f"wanted at most {MAX_WAITING} pictures of {picture.camera} that are not read"
                     f" yet, got {count}; does `plates watch` run?"
                 )
-            new = insert(connection, pushed_pictures).values(values)
-            return connection.execute(new.on_conflict_do_nothing()).rowcount == 1
+            row = insert(connection, pushed_pictures).values(values).on_conflict_do_nothing()
+            return bool(connection.scalar(row.returning(pushed_pictures.c.number)))
 
     def cameras(self) -> frozenset[str]:
         """Return the cameras of which pictures wait."""
