@@ -12,9 +12,7 @@ from math import log
 
 from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.plates import Plate, Plates
-from plate_cameras.configuration import Camera
 from plate_cameras.frames import Frame
-from plate_cameras.message_forms import is_sent
 from plate_cameras.passes import CAMERA, Observation, Pass, PassEvent, Progress
 from plate_cameras.tracking.looks import Look, best_text, take_looks
 from plate_cameras.tracking.open_pass import OpenPass
@@ -136,8 +134,3 @@ def _look_nowhere(frame: Frame) -> Look:
         shape=log(width / height),
         is_cut=True,
     )
-
-
-def make_tracker(camera: Camera) -> PassTracker:
-    """Return the tracker for a camera."""
-    return SentTracker(camera) if is_sent(camera.url) else PassTracker(camera)

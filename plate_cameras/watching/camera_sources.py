@@ -12,12 +12,14 @@ from plate_cameras.background_tasks import make_note
 from plate_cameras.clocks import steady_s
 from plate_cameras.configuration import Camera
 from plate_cameras.frames import Sent
-from plate_cameras.message_forms import FOLDER, PUSH
+from plate_cameras.message_forms import FOLDER, PUSH, is_sent
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.sent.folder_pictures import FolderPictures
 from plate_cameras.sources.sent.sent_stream import POLL_S, SentPicture, SentStream
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing.pushed_pictures import PushedPicture, PushedPictures
+from plate_cameras.tracking.pass_tracker import PassTracker
+from plate_cameras.tracking.sent_tracker import SentTracker
 from plate_cameras.watching.camera_loop import FrameStream
 
 
@@ -87,3 +89,8 @@ class Sources:
         if self._inbox is None:
             raise SettingsError(f"{camera.name}: wanted a file CAMERAS.toml, whose store it needs")
         return SentStream(camera, _CameraInbox(self._inbox, camera.name))
+
+
+def make_tracker(camera: Camera) -> PassTracker:
+    """Return the tracker for a camera."""
+    return SentTracker(camera) if is_sent(camera.url) else PassTracker(camera)

@@ -12,7 +12,8 @@ from plate_cameras.frames import Frame, Sent
 from plate_cameras.gates.conditions import is_settled
 from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.pass_tracker import PassTracker
-from plate_cameras.tracking.sent_tracker import SentTracker, make_tracker
+from plate_cameras.tracking.sent_tracker import SentTracker
+from plate_cameras.watching.camera_sources import make_tracker
 from tests.plate_cameras.passing import KnownSharpness, kinds, live_frame, plate
 
 CAMERA = Camera("gate", "push:hikvision")

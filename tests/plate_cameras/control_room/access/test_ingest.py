@@ -20,9 +20,8 @@ from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.writing import pushed_pictures
 from plate_cameras.store.writing.pushed_pictures import PushedPicture
-from plate_cameras.tracking.sent_tracker import make_tracker
 from plate_cameras.watching.camera_loop import CameraLoop
-from plate_cameras.watching.camera_sources import Sources
+from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_keys
 from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, hikvision, picture

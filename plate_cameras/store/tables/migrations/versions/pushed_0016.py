@@ -5,8 +5,8 @@ from alembic import op
 
 from plate_cameras.store.tables.schema import pushed_pictures, readings
 
-revision = "0015"
-down_revision = "0014"
+revision = "0016"
+down_revision = "0015"
 
 
 def upgrade() -> None:
