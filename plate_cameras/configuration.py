@@ -16,7 +16,10 @@ from orchestrator.host.toml_files import (
     show_name,
 )
 from plate_cameras import setting_parts as sizes
+from plate_cameras.areas import Line as Line
+from plate_cameras.areas import Zone as Zone
 from plate_cameras.camera_urls import check_url, encode_login
+from plate_cameras.message_forms import MOVE, MessageForm, check_sent, is_sent
 from plate_cameras.setting_parts import Gate as Gate
 from plate_cameras.setting_parts import Schedule as Schedule
 from plate_cameras.setting_parts import Site as Site
@@ -28,42 +31,6 @@ SURROUNDINGS, PLATES, NONE = BLURS = ("surroundings", "plates", "none")
 """The choices of `blur`; see `Store`."""
 AUDIT_DAYS = 365
 """How long the audit of searches is kept: misuse often shows months later."""
-Point = tuple[float, ...]
-"""x and y as parts of the frame's width and height, in [0, 1]."""
-
-
-@dataclass(frozen=True)
-class Zone:
-    """A named polygon of a camera's frame.
-
-    Attributes:
-        name: Name of the zone.
-        polygon: Three or more points.
-    """
-
-    name: str
-    polygon: tuple[Point, ...] = field(metadata=at_most(sizes.MAX_POINTS))
-
-    def __post_init__(self) -> None:
-        check_sizes(self)
-        _check_points(f"zone {self.name}", self.polygon, least=3)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A named line across a camera's frame; passes report when they cross it, and to which side.
-
-    Attributes:
-        name: Name of the line.
-        points: Start and end of the line.
-    """
-
-    name: str
-    points: tuple[Point, ...]
-
-    def __post_init__(self) -> None:
-        check_sizes(self)
-        _check_points(f"line {self.name}", self.points, least=2, most=2)
 
 
 @dataclass(frozen=True)
@@ -73,7 +40,7 @@ class Camera:
     Attributes:
         name: Unique name of the camera.
         url: `rtsp://`, `rtsps://`, `http://` or `https://` address, a device such as `/dev/video0`,
-            or a file.
+            a file, `push:` and the vendor of a camera that sends, or `folder:` and a path.
         looks_per_s: Most frames a second that are sent to the service.
         text_threshold: Least score of a pass's text that is shown, in [0, 1].
         agreement_threshold: Least score at which a pass counts as agreed.
@@ -90,6 +57,8 @@ class Camera:
         verify_tls: True if the certificate of `rtsps://` and `https://` is verified.
         tls_ca_file: PEM file of the certificates to trust, which may be the camera's own; None for
             the system's.
+        message: Places of values in the messages of a camera that sends; None for its vendor's.
+        read_files: `move` or `delete`: what becomes of pictures of a folder that were read.
     """
 
     name: str
@@ -108,9 +77,12 @@ class Camera:
     group: str = ""
     verify_tls: bool = True
     tls_ca_file: Path | None = None
+    message: MessageForm | None = None
+    read_files: str = MOVE
 
     def __post_init__(self) -> None:
         check_sizes(self)
+        check_sent(self.url, self.message, self.read_files)
         if self.tls_ca_file and not self.verify_tls:
             raise SettingsError("tls_ca_file: wanted verify_tls = true beside it, got false")
         check_name(self.name)
@@ -128,7 +100,8 @@ class Camera:
     def is_live(self) -> bool:
         """False if it is a file, which has an end."""
         scheme, separator, _ = self.url.partition("://")
-        return self.url.startswith("/dev/") or (bool(separator) and scheme.lower() != "file")
+        is_stream = bool(separator) and scheme.lower() != "file"
+        return is_stream or self.url.startswith("/dev/") or is_sent(self.url)
 
 
 @dataclass(frozen=True)
@@ -275,19 +248,6 @@ def read_configuration(file: Path) -> Configuration:
             message names the value and its line.
     """
     return read_table(Configuration, file)
-
-
-def _check_points(
-    name: str, points: tuple[Point, ...], *, least: int, most: int | None = None
-) -> None:
-    if len(points) < least or (most is not None and len(points) > most):
-        wanted = f"{least}" if most == least else f"{least} or more"
-        raise SettingsError(f"{name}: wanted {wanted} points, got {len(points)}")
-    for point in points:
-        if len(point) != 2 or not all(0 <= value <= 1 for value in point):
-            raise SettingsError(
-                f"{name}: wanted points [x, y] as parts of the frame, 0 to 1, got {[*point]}"
-            )
 
 
 def _check_unique(what: str, names: Sequence[str]) -> None:

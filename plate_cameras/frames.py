@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,6 +12,23 @@ counts from the file's start."""
 
 Xyxy = tuple[float, float, float, float]
 """Corners of a box in pixels of the frame: left, top, right, bottom."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What belongs to a frame that a camera has sent by itself. Such a frame is never left out.
+
+    Attributes:
+        digest: Digest of the message or file. One that comes again makes the same pass.
+        finish: Forgets the message or file, when its passes were handed on.
+        text: The camera's own reading in Latin look-alikes; empty for none.
+        score: Its score, in [0, 1].
+    """
+
+    digest: bytes
+    finish: Callable[[], Awaitable[None]]
+    text: str = ""
+    score: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -25,6 +43,7 @@ class Frame:
         jpeg: The picture as a JPEG file. These bytes are sent to the service and kept.
         size_wh: Size of the picture, pixels.
         steady_s: The same moment by `clocks.steady_s`, from the frame's arrival; None for a file.
+        sent: What came with the frame; None for one of a stream or clip.
     """
 
     camera: str
@@ -34,6 +53,7 @@ class Frame:
     jpeg: bytes = field(repr=False)
     size_wh: tuple[int, int]
     steady_s: float | None = None
+    sent: Sent | None = field(default=None, repr=False)
 
     @property
     def moment_s(self) -> float:

@@ -18,21 +18,27 @@ Direction = Literal["", "towards", "away"]
 """The motion of a vehicle as its plate's size shows it; empty while it stands or is not known."""
 
 
+CAMERA = "camera"
+"""Source of a reading that came with a picture which a camera has sent."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """One plate in one frame.
 
     Attributes:
         time_s: Time of the frame.
-        plate: The plate as the service read it; its box is in pixels of the frame.
+        plate: The plate as it was read; its box is in pixels of the frame.
         sharpness: Sharpness of the plate's pixels, in [0, 1].
         weight: The share that this reading has in the text of its pass.
+        source: `CAMERA` if the camera itself has read it; empty for the service.
     """
 
     time_s: float
     plate: Plate
     sharpness: float = 0.0
     weight: float = 0.0
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,10 @@ def key(
         str | None, typer.Option(help="Day, in UTC, on which it ends: 2027-01-31.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option(help="In the control room: viewer, editor or administrator.")
+        str | None,
+        typer.Option(
+            help="In the control room: viewer, editor or administrator; sender for a camera."
+        ),
     ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="Only cameras of this group; repeatable.")

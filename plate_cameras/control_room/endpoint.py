@@ -152,8 +152,14 @@ def to_routes(routes: Iterable[RoomRoute], room: ControlRoom, service: DataPlane
 def _to_route(
     path: str, methods: Mapping[str, RoomRoute], room: ControlRoom, service: DataPlane
 ) -> Route:
+    challenges = {route.challenge for route in methods.values() if route.challenge}
     endpoint = Endpoint(
-        service, REST, KIND, partial(_answer, methods, room), room.access.find_client
+        service,
+        REST,
+        KIND,
+        partial(_answer, methods, room),
+        room.access.find_client,
+        error_headers={"WWW-Authenticate": ", ".join(challenges)} if challenges else {},
     )
     return EncodedRoute(path, endpoint, methods=[*methods])
 

@@ -27,6 +27,7 @@ class RoomRoute:
         described: Its description for the API's documentation; None if it is not shown there.
         is_background: Pages ask for it again and again. A person's request leaves no line in the
             gateway's audit, unless it is rejected. A key's request does.
+        challenge: The header WWW-Authenticate of its errors; empty for the gateway's own.
     """
 
     method: str
@@ -35,13 +36,16 @@ class RoomRoute:
     handle: Handle
     described: Described | None = None
     is_background: bool = False
+    challenge: str = ""
 
 
 def route(
-    method: str, path: str, role: Role, *, is_background: bool = False
+    method: str, path: str, role: Role, *, is_background: bool = False, challenge: str = ""
 ) -> Callable[[Handle], RoomRoute]:
     """Return a decorator that makes a route of a handler; see `RoomRoute`."""
-    return lambda handle: RoomRoute(method, path, role, handle, is_background=is_background)
+    return lambda handle: RoomRoute(
+        method, path, role, handle, is_background=is_background, challenge=challenge
+    )
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Described:
         body: Schema of the JSON body; None if it takes none.
         text_body: Content type of a body that is not JSON.
         max_text_bytes: Largest size of such a body.
+        text_about: What such a body is.
         media: Other content types of the answer, with what they hold.
         creates: True if the status may also be 201.
         problems: Statuses of failures beside those that every operation has.
@@ -70,6 +75,7 @@ class Described:
     body: type[BaseModel] | None = None
     text_body: str = ""
     max_text_bytes: int = 0
+    text_about: str = "A file with a line of columns"
     media: Mapping[str, str] = field(default_factory=dict)
     status: int = 200
     creates: bool = False

@@ -21,8 +21,8 @@ from plate_cameras.service.reloading import Reloader, locate
 from plate_cameras.service.sink_runner import SinkRunner, close_all
 from plate_cameras.service.targets import Watch as Watch
 from plate_cameras.sources.decoders import Decoders
-from plate_cameras.tracking.pass_tracker import PassTracker
 from plate_cameras.watching import event_writer, live_reporter
+from plate_cameras.watching.camera_sources import Sources, make_tracker
 from plate_cameras.watching.event_writer import EventWriter
 from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.leases import CameraSharing, Shared
@@ -49,9 +49,9 @@ class Session:
         self._watch, self._configuration = watch, watch.configuration
         self._tasks = tasks or BackgroundTasks()
         self._output = Output(watch.table, self.cameras, has_live_table=watch.has_live_table)
-        recognizer = FrameRecognizer(watch.client, watch.at_once)
+        sources, recognizer = Sources(decoders, store), FrameRecognizer(watch.client, watch.at_once)
         self._watcher = Watcher(
-            decoders.open, PassTracker, recognizer, self._receive, tasks=self._tasks
+            sources.open, make_tracker, recognizer, self._receive, tasks=self._tasks
         )
         self._followed, self._is_ending = set[str](), False
         self._applying = asyncio.Lock()

@@ -12,6 +12,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.host.network_addresses import check_address
 from plate_cameras.camera_urls import encode_login, host_of
 from plate_cameras.configuration import Camera, Configuration, read_configuration
+from plate_cameras.message_forms import PUSH, is_sent
 from plate_cameras.secret_settings import warn_of_readers
 from plate_cameras.service.ending import Ending
 from plate_cameras.service.pass_table import PassTable
@@ -73,7 +74,10 @@ def check_shared(target: Target, *, is_once: bool) -> None:
 
 def _make_camera(source: str, *, is_once: bool, looks_per_s: float | None) -> Camera:
     scheme, separator, rest = source.partition("://")
-    is_clip = (not separator or scheme == "file") and not source.startswith("/dev/")
+    if source.startswith(PUSH):
+        raise SettingsError(f"{source}: wanted it in a file CAMERAS.toml, which the gateway reads")
+    is_file = (not separator or scheme == "file") and not source.startswith("/dev/")
+    is_clip = is_file and not is_sent(source)
     check_address("SOURCE", encode_login(source))
     if is_clip and not Path(rest or source).is_file():
         raise SettingsError(f"{source}: no such file")

@@ -45,6 +45,7 @@ from plate_cameras.store.tables.store_clock import GivenClock
 from plate_cameras.store.writing.addressed_events import address
 from plate_cameras.store.writing.live_tables import LiveTables
 from plate_cameras.store.writing.pictures import PictureFolder
+from plate_cameras.store.writing.pushed_pictures import PushedPictures
 from plate_cameras.store.writing.sql_outbox import SqlOutbox
 from plate_cameras.store.writing.unclosed_passes import UnclosedPasses
 
@@ -65,6 +66,7 @@ class PassStore:
         unclosed: Passes that a watcher did not live to close.
         openings: Keeps what gates did.
         commands: Carries people's commands to gates.
+        pushed: Pictures that cameras have sent, until they are read.
     """
 
     def __init__(self, parts: StoreParts, retention_days: float) -> None:
@@ -88,6 +90,7 @@ class PassStore:
         self.commands = GateCommands(parts.database, parts.clock, self.clock.now_s)
         self._deletions = Deletions(parts, self.clock, self.openings, retention_days=retention_days)
         self.leases = CameraLeases(parts.database)
+        self.pushed = PushedPictures(parts.database, parts.clock)
         self.unclosed = UnclosedPasses(parts.database, parts.pictures)
         self.begin_run()
 

@@ -127,6 +127,10 @@ class OpenPass:
         if is_agreed:
             self.agreed_text = self.fused.text
 
+    def add_reading(self, observation: Observation) -> None:
+        """Add a reading of the last look's plate that is not the service's."""
+        self._fuse([*self.observations, observation])
+
     def absorb(self, other: OpenPass) -> None:
         """Take over the looks of another pass that was the same vehicle."""
         if other.last_seen_s > self.last_seen_s:

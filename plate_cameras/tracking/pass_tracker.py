@@ -52,17 +52,19 @@ SAME_SCORE = 0.5
 """Smallest score of the texts of two passes that are one vehicle."""
 
 
-def new_pass_id(time_s: float, number: int) -> str:
+def new_pass_id(time_s: float, number: int, bits: int | None = None) -> str:
     """Return a UUID of version 7, whose ids sort by time and number.
 
     Args:
         time_s: Unix time.
         number: Number of the pass; it decides the order of passes of the same millisecond.
+        bits: The other bits; random ones if it is left out.
 
     Source: RFC 9562, section 5.7.
     """
+    bits = secrets.randbits(62) if bits is None else bits & (1 << 62) - 1
     stamp = max(0, int(time_s * 1000)) & (1 << 48) - 1
-    value = stamp << 80 | 7 << 76 | (number & 0xFFF) << 64 | 2 << 62 | secrets.randbits(62)
+    value = stamp << 80 | 7 << 76 | (number & 0xFFF) << 64 | 2 << 62 | bits
     return str(UUID(int=value))
 
 

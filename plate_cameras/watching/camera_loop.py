@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from orchestrator.plates import Plates
 from plate_cameras.background_tasks import describe
@@ -161,19 +161,29 @@ class CameraLoop:
             plates = await self.recognizer.recognize(self.camera, frame, self.health)
         while plates is None and self.health.failures:
             await self.recognizer.rest(self.health)
-            if frame.clock != "file":  # of a file, no frame is left out
+            if frame.clock != "file" and not frame.sent:  # of these, no frame is left out
                 break
             async with self.recognizer.slot_of(self.health):
                 plates = await self.recognizer.recognize(self.camera, frame, self.health)
         self.counts.seconds = self.clock() - started
         self._last = frame.moment_s, self.clock()
-        if plates is not None:
-            self.counts.frames += 1
-            self.counts.plates += len(plates)
-            self.tap.offer(frame, plates)
-            events = self.tracker.update(frame, plates)
-            self.notice(Sighting(self.camera.name, (*self.tracker.shown,), frame.steady_s))
-            await finish(self._hand_on(events))
+        if frame.sent:
+            self._last = (self._last[1], self._last[1])  # it may be late, and time goes on
+            try:
+                await self._take(frame, plates or Plates())  # the camera's reading is left
+            finally:
+                await finish(frame.sent.finish())
+        elif plates is not None:
+            await self._take(frame, plates)
+
+    async def _take(self, frame: Frame, plates: Plates) -> None:
+        """Update the passes by the plates of a frame."""
+        self.counts.frames += 1
+        self.counts.plates += len(plates)
+        self.tap.offer(frame, plates)
+        events = self.tracker.update(frame, plates)
+        self.notice(Sighting(self.camera.name, (*self.tracker.shown,), frame.steady_s))
+        await finish(self._hand_on(events))
 
     async def _hand_on(self, events: Sequence[PassEvent]) -> None:
         """Hand on events. A failure with one keeps no other back; the first is raised at last."""
@@ -190,7 +200,7 @@ class CameraLoop:
             raise failures[0]
 
 
-async def finish(coroutine: Coroutine[Any, Any, None]) -> None:
+async def finish(coroutine: Awaitable[None]) -> None:
     """Run a coroutine to its end. A cancellation waits for it: it must lose no event."""
     task = asyncio.ensure_future(coroutine)
     is_cancelled = False

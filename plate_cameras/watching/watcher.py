@@ -52,6 +52,7 @@ OF_THE_STREAM = (
     "looks_per_s",
     "motion_threshold",
     "schedule",
+    "read_files",
 )
 """Settings that need another stream; a camera whose other settings change keeps its stream."""
 

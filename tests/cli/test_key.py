@@ -75,7 +75,7 @@ def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
         pytest.param(["a"], "wanted a name that no key has, got a", id="taken"),
         pytest.param(["B"], "name: wanted small letters, digits and hyphens", id="name"),
         pytest.param(["b", "--priority", "vip"], "priority: wanted one of gate", id="priority"),
-        pytest.param(["b", "--role", "boss"], "role: wanted one of viewer", id="role"),
+        pytest.param(["b", "--role", "boss"], "role: wanted one of sender, viewer", id="role"),
         pytest.param(["b", "--group", "x"], "groups: wanted a role beside", id="group"),
         pytest.param(["b", "--calls", "0"], "calls: wanted 1 to", id="calls"),
         pytest.param(["b", "--expires", "soon"], "expires: wanted a date", id="expires"),

@@ -25,6 +25,7 @@ from plate_cameras.configuration import (
     Zone,
     read_configuration,
 )
+from plate_cameras.message_forms import MessageForm
 from plate_cameras.setting_parts import MAX_CHARACTERS
 
 MANY = 10_000
@@ -40,6 +41,7 @@ SAMPLES: list[Any] = [
     Schedule(),
     ControlRoomSettings(),
     Site("yard", ("in",), ("out",)),
+    MessageForm(),
 ]
 
 

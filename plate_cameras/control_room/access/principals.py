@@ -7,15 +7,17 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """The permissions of a principal. Each role includes those before it."""
+    """The permissions of a principal. Each role includes those before it, but that of a sender."""
 
     NOBODY = 0
     """Logs in."""
-    VIEWER = 1
+    SENDER = 1
+    """Sends the pictures of a camera, and sees nothing. Only keys have this role."""
+    VIEWER = 2
     """Looks at passes, lists and cameras."""
-    EDITOR = 2
+    EDITOR = 3
     """Edits lists."""
-    ADMINISTRATOR = 3
+    ADMINISTRATOR = 4
     """Edits zones and people, reads the audit, and exports and deletes the data of a plate."""
 
 

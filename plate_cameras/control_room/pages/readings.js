@@ -49,10 +49,11 @@ function label(text, x, y, anchor) {
   return made;
 }
 
-function rowOf({ text, score, weight, sharpness, xyxy, is_best }, { when, tone, most }) {
+function rowOf({ text, score, weight, sharpness, xyxy, source, is_best }, { when, tone, most }) {
   const row = element("tr", "", is_best ? "best" : "");
   const read = element("td");
   read.append(element("span", "", `dot ${tone}`), element("code", text ? spell(text) : say("unread")));
+  if (source === "camera") read.append(" ", element("span", say("camera_reading"), "tag"));
   if (is_best) read.append(" ", element("span", say("best_frame"), "tag"));
   const share = element("td", "", "number");
   const bar = element("span", "", "mini-bar");

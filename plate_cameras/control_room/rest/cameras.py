@@ -1,4 +1,4 @@
-"""Cameras, their states, stills and areas."""
+"""Cameras, their states, stills and areas, and messages that they send by themselves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from starlette.responses import Response
 
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.host.toml_files import build
+from orchestrator.serving.gateway.extension import RETRY_AFTER_S, ServiceFull, announced_size
+from plate_cameras.clocks import unix_s
 from plate_cameras.configuration import Camera
+from plate_cameras.control_room.access.policy import Forbidden
 from plate_cameras.control_room.access.principals import Role
-from plate_cameras.control_room.endpoint import ControlRoom, RoomRequest
+from plate_cameras.control_room.endpoint import Conflict, ControlRoom, RoomRequest
 from plate_cameras.control_room.operations import JPEG as JPEG_FILE
 from plate_cameras.control_room.operations import Described, route
 from plate_cameras.control_room.rest.documents import to_camera
@@ -24,11 +27,18 @@ from plate_cameras.control_room.rest.exchange import (
     requester_of,
 )
 from plate_cameras.control_room.rest.queries import AreasBody, NamesQuery, Query
-from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer
+from plate_cameras.control_room.rest.schemas import CameraAnswer, CamerasAnswer, Ingested
+from plate_cameras.message_forms import PUSH, form_of
+from plate_cameras.sources.sent.message_reader import CameraMessage, read_message, settle_time
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.writing.live_tables import Areas
+from plate_cameras.store.writing.pushed_pictures import PushedPicture, TooManyWaiting
 
 CAMERA = "/v1/cameras/{name}"
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+"""Largest message: some pictures of a camera, in base64."""
+BASIC = 'Basic realm="plates", Bearer'
+"""Cameras send user and password only after they are asked for them."""
 
 
 def read_cameras(room: ControlRoom) -> dict[str, CameraAnswer]:
@@ -135,4 +145,60 @@ async def _describe(request: RoomRequest, camera: Camera) -> Response:
     return answer((await room.threads.run(lambda: read_cameras(room)))[camera.name])
 
 
-ROUTES = (list_all, get, still, put_areas, delete_areas)
+@Described(
+    "ingest",
+    "Send a picture as a camera does",
+    "cameras",
+    answer=Ingested,
+    text_body="application/octet-stream",
+    text_about="The message as the camera sends it: a form with XML or JSON and pictures, or JSON "
+    "with a picture in base64, with any content type",
+    max_text_bytes=MAX_MESSAGE_BYTES,
+    problems=("409",),
+    is_searching=False,
+)
+@route("POST", "/v1/ingest/{name}", Role.SENDER, challenge=BASIC)
+async def ingest(request: RoomRequest) -> Response:
+    """Take a message of a camera whose `url` begins with `push:`."""
+    role = request.principal.role
+    if role not in (Role.SENDER, Role.ADMINISTRATOR):
+        raise Forbidden(f"role: wanted sender or administrator, got {role.name.lower()}")
+    camera = camera_of(request)
+    if not camera.url.startswith(PUSH):
+        raise Conflict(
+            f"camera {camera.name}: wanted one that sends by itself (url = {PUSH}...), got one "
+            "that is read in another way"
+        )
+    headers = request.request.http.headers
+    announced_size(headers, MAX_MESSAGE_BYTES)
+    body, content_type = await request.body(), headers.get("content-type", "")
+    try:
+        result = await request.room.threads.run(lambda: _keep(request, camera, body, content_type))
+    except TooManyWaiting as error:
+        raise ServiceFull(str(error), RETRY_AFTER_S) from error
+    return answer(Ingested(result=result))
+
+
+def _keep(request: RoomRequest, camera: Camera, body: bytes, content_type: str) -> str:
+    """Read a message, and keep its picture for the watcher."""
+    message = read_message(body, content_type, form_of(camera.url, camera.message))
+    if message is None:
+        return "ignored"
+    is_new = request.room.store.pushed.put(_to_picture(camera, message))
+    return "accepted" if is_new else "repeated"
+
+
+def _to_picture(camera: Camera, message: CameraMessage) -> PushedPicture:
+    time_s, is_own = settle_time(message.time_s, unix_s())
+    return PushedPicture(
+        camera=camera.name,
+        digest=message.digest,
+        jpeg=message.picture,
+        text=message.text,
+        score=message.score,
+        time_s=time_s,
+        clock="stream" if is_own else "wall",
+    )
+
+
+ROUTES = (list_all, get, still, put_areas, delete_areas, ingest)

@@ -129,7 +129,8 @@ def _to_reading(reading: StoredReading, best_s: float) -> PassReading:
             "xyxy": reading.box,
             "sharpness": round(reading.sharpness, 4),
             "weight": round(reading.weight, 4),
-            "is_best": reading.time_s == best_s,
+            "source": reading.source,
+            "is_best": reading.time_s == best_s and not reading.source,
         }
     )
 

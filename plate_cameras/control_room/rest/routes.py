@@ -152,7 +152,7 @@ def _operation(path: str, described: Described) -> Json:
     if described.text_body:
         operation["requestBody"] = {
             "required": True,
-            "description": "A file with a line of columns",
+            "description": described.text_about,
             "content": {
                 described.text_body: {
                     "schema": {"type": "string", "maxLength": described.max_text_bytes}

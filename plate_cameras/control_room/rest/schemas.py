@@ -110,6 +110,7 @@ class PassReading(Model):
     xyxy: Xyxy
     sharpness: float = Field(description="In [0, 1]", examples=[0.7])
     weight: float = Field(description="Share in the text of the pass", examples=[0.12])
+    source: str = Field(description='`camera` if the camera itself has read it, else ""')
     is_best: bool = Field(description="Whether it is the best frame")
 
 
@@ -230,6 +231,16 @@ class CamerasAnswer(Model):
 
     cameras: tuple[CameraAnswer, ...] = Field(description="The cameras")
     cursor: str = Field(description='Value of `cursor` for the next page; "" after the last')
+
+
+class Ingested(Model):
+    """What became of a camera's message."""
+
+    result: str = Field(
+        description="`accepted`: its picture will be read; `repeated`: it had come before; "
+        "`ignored`: it tells of no vehicle, as a heartbeat does",
+        examples=["accepted"],
+    )
 
 
 class GateAnswer(Model):

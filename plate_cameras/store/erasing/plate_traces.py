@@ -27,6 +27,7 @@ from plate_cameras.store.tables.schema import (
     list_hits,
     lists,
     passes,
+    pushed_pictures,
     readings,
     searches,
 )
@@ -76,6 +77,7 @@ def erase_traces(database: Database, text: str) -> None:
     steps.run("passes", lambda: erase_from_passes(database, text))
     steps.run("documents", lambda: erase_from_documents(database, text))
     steps.run("searches", lambda: erase_from_searches(database, text))
+    steps.run("sent pictures", lambda: erase_from_sent(database, text))
     steps.run("notes", lambda: erase_from_notes(database, text))
     steps.finish()
 
@@ -115,6 +117,12 @@ def erase_from_documents(database: Database, text: str) -> None:
         document = _as_text(table.c.document)
         statement = sa.or_(*(document.contains(f'"{one}"') for one in (text, to_cyrillic(text))))
         _change(database, table, statement, change)
+
+
+def erase_from_sent(database: Database, text: str) -> None:
+    """Delete pictures that cameras have sent with this text, and that nobody has read yet."""
+    with database.writing(LONG_S) as connection:
+        connection.execute(sa.delete(pushed_pictures).where(pushed_pictures.c.text == text))
 
 
 def erase_from_searches(database: Database, text: str) -> None:

@@ -28,6 +28,7 @@ from plate_cameras.store.tables.schema import (
     lists,
     pass_changes,
     passes,
+    pushed_pictures,
     searches,
 )
 from plate_cameras.store.tables.store_clock import Age, Moment
@@ -53,6 +54,7 @@ STAMPED = {
     pass_changes: sa.true(),
     camera_states: sa.true(),
     camera_stills: sa.true(),
+    pushed_pictures: sa.true(),
 }
 """Tables whose rows get the store's time from retention, and which rows."""
 
@@ -127,6 +129,11 @@ def delete_old_states(database: Database, age: Age) -> None:
         for table, time_s in times.items():
             is_old = age.is_reached(time_s, table.c.kept_s)
             connection.execute(sa.delete(table).where(is_old))
+
+
+def delete_old_pushed(database: Database, age: Age) -> None:
+    """Delete pictures that cameras have sent and nobody has read, and digests of those before."""
+    _delete_rows(database, pushed_pictures, pushed_pictures.c.received_s, age)
 
 
 def delete_searches(database: Database, age: Age) -> None:

@@ -162,6 +162,7 @@ class StoredReading:
     box: tuple[float, ...]
     sharpness: float
     weight: float
+    source: str = ""
 
 
 @dataclass(frozen=True)

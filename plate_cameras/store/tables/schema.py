@@ -83,6 +83,7 @@ readings = table(
     *required(TIME, "time_s", "score", "sharpness", "weight"),
     *required(TEXT, "text"),
     *required(sa.JSON, "candidates", "box"),
+    sa.Column("source", TEXT, nullable=False, server_default=""),
     sqlite_with_rowid=False,
 )
 
@@ -152,6 +153,19 @@ searches = numbered(
     not_kept("searches"),
     sa.Index("ix_searches_time", "time_s"),
 )
+
+pushed_pictures = numbered(
+    "pushed_pictures",
+    *required(TEXT, "camera", "text", "clock"),
+    *required(DIGEST, "digest"),
+    *required(TIME, "time_s", "received_s", "score"),
+    *optional(sa.LargeBinary, "jpeg"),
+    kept(),
+    not_kept("pushed_pictures"),
+    sa.Index("ix_pushed_pictures_digest", "camera", "digest", unique=True),
+    partial("ix_pushed_pictures_waiting", "jpeg IS NOT NULL", "camera", "number"),
+)
+"""Pictures that cameras have sent. Of those that were read, the digest stays for a day."""
 
 picture_removals = table("picture_removals", key("digest", DIGEST))
 

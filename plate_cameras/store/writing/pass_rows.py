@@ -36,6 +36,7 @@ def to_reading_rows(passed: Pass, number: int) -> list[Row]:
             "box": round_box(one.plate),
             "sharpness": one.sharpness,
             "weight": one.weight,
+            "source": one.source,
         }
         for position, one in enumerate(passed.observations)
     ]

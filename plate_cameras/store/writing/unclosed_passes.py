@@ -151,7 +151,7 @@ def _to_observation(reading: StoredReading, name: str) -> Observation:
         candidates=reading.candidates,
         format=name,
     )
-    return Observation(reading.time_s, plate, reading.sharpness, reading.weight)
+    return Observation(reading.time_s, plate, reading.sharpness, reading.weight, reading.source)
 
 
 def _read(pictures: PictureStore, digest: str | None) -> bytes:

@@ -52,6 +52,12 @@ KINDS = {
         "The body is no multipart/form-data with pictures in fields of one name, picture, upload, "
         "image or file, or it holds too many of them, or other fields.",
     ),
+    "message": ProblemKind(
+        "The message cannot be read",
+        (400,),
+        "The body is no form, XML or JSON as a camera sends it, or it holds too much. The detail "
+        "says what was wanted.",
+    ),
     "key": ProblemKind(
         "No valid key",
         (401,),
@@ -96,7 +102,8 @@ KINDS = {
     "conflict": ProblemKind(
         "The change does not fit the present state",
         (409,),
-        "The name is taken, or the last administrator would be lost. The detail says which.",
+        "The name is taken, the last administrator would be lost, or the camera does not send by "
+        "itself. The detail says which.",
     ),
     "database": ProblemKind(
         "The database of the passes is away",

@@ -41,7 +41,8 @@ class Key:
         calls: Most calls at once. If None, as many as for an address.
         rate: Calls a second. If None, as many as for an address.
         expires: First day, in UTC, on which the key is refused. If None, the key never expires.
-        role: viewer, editor or administrator in an extension. If None, it may only recognize.
+        role: sender, viewer, editor or administrator in an extension. If None, it may only
+            recognize.
         groups: Groups of cameras that it may see in an extension. If None, all.
     """
 

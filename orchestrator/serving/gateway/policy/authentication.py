@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable
 
@@ -12,6 +13,8 @@ from orchestrator.serving.gateway.policy.clients import Client
 
 BEARER = re.compile(r"(?:bearer|token) +(\S+)", re.ASCII | re.IGNORECASE)
 """Value of the header Authorization. Clients of Plate Recognizer write `Token KEY`."""
+BASIC = re.compile(r"basic +([A-Za-z0-9+/]{1,512}={0,2})", re.ASCII | re.IGNORECASE)
+"""The same with a user and the key as password: most cameras can send nothing else."""
 KEY = re.compile(r"[!-~]{1,256}")
 """Pattern of a key: visible ASCII without spaces."""
 KEY_HEADERS = ("authorization", "x-api-key")
@@ -44,7 +47,7 @@ def authenticate(
     for name, text in headers:
         if name == "authorization":
             bearer = BEARER.fullmatch(text.strip())
-            given.append(bearer[1] if bearer else "")
+            given.append(bearer[1] if bearer else _password_of(text.strip()))
         if name == "x-api-key":
             given.append(text.strip())
     if not given and wants_key:
@@ -56,6 +59,15 @@ def authenticate(
     if not KEY.fullmatch(given[0]):
         raise Unauthenticated(f"this is no key: {HOW}")
     return (keys or Keys({})).client_of(given[0], limits)
+
+
+def _password_of(text: str) -> str:
+    """Return the password of HTTP Basic; empty if there is none."""
+    basic = BASIC.fullmatch(text)
+    try:
+        return base64.b64decode(basic[1]).decode().partition(":")[2] if basic else ""
+    except ValueError:  # no base64, or no UTF-8
+        return ""
 
 
 def has_key(headers: Iterable[tuple[str, str]]) -> bool:

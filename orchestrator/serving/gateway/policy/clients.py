@@ -12,7 +12,7 @@ from orchestrator.serving.gateway.options import Limits
 GATE, USUAL, ARCHIVE = 0, 1, 2
 PRIORITIES = {"gate": GATE, "usual": USUAL, "archive": ARCHIVE}
 """Priorities by their names in a file of keys."""
-ROLES = ("viewer", "editor", "administrator")
+ROLES = ("sender", "viewer", "editor", "administrator")
 """Roles that a key may have, for extensions. Recognition asks for none."""
 KEY_PREFIX, PERSON_PREFIX = "key:", "person:"
 IPV6_PREFIX = 64

@@ -287,7 +287,7 @@ def test_a_gateway_without_people_says_how_to_add_one(tmp_path: Path) -> None:
 
 def test_roles_have_the_same_names_everywhere() -> None:
     names = tuple(role.name.lower() for role in Role if role is not Role.NOBODY)
-    assert names == clients.ROLES == people.ROLES
+    assert names == clients.ROLES == ("sender", *people.ROLES)
 
 
 def test_a_database_that_is_away_is_told_and_pictures_without_cookies_go_on(

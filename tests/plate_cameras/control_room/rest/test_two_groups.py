@@ -43,6 +43,7 @@ EVENTS = "/v1/events"
 NAMES = {
     "/v1/lists/": ("zq7-cars", "zq7-gate-list", "zq7-unused", "zq7-made"),
     "/v1/cameras/": ("zq7-gate",),
+    "/v1/ingest/": ("zq7-gate",),
     "/v1/people/": ("zq7-person", "zq7-clara"),
     "/v1/passes/": ("zq7-1",),
     "/v1/gates/openings/": ("zq7-0",),

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -113,7 +114,7 @@ def test_a_key_is_good_until_its_day_begins(day: str) -> None:
         ),
         pytest.param(
             table("a", "k", 'role = "boss"'),
-            r"\[a\] role: wanted one of viewer, editor, administrator, got 'boss'",
+            r"\[a\] role: wanted one of sender, viewer, editor, administrator, got 'boss'",
             id="role",
         ),
         pytest.param(
@@ -290,6 +291,19 @@ def test_a_header_that_comes_twice_is_refused(name: str) -> None:
 def test_a_key_where_there_is_no_file_of_keys_is_not_known() -> None:
     with pytest.raises(Unauthenticated, match="the key is not known"):
         caller({"x-api-key": SECRET})
+
+
+BASIC = [("user:" + SECRET, True), (":" + SECRET, True), (SECRET, False), ("user:", False)]
+
+
+@pytest.mark.parametrize(("login", "is_known"), BASIC)
+def test_a_key_may_be_the_password_of_http_basic(login: str, is_known: bool) -> None:
+    sent = {"authorization": f"Basic {b64encode(login.encode()).decode()}"}
+    if is_known:
+        assert caller(sent, KEYS).name == "key:north"
+    else:
+        with pytest.raises(Unauthenticated, match="this is no key"):
+            caller(sent, KEYS)
 
 
 def test_keys_with_a_last_day_end_the_soonest_first() -> None:

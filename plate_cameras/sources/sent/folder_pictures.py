@@ -1,0 +1,192 @@
+"""Pictures of a folder, into which an FTP server or a recorder writes them.
+
+Who writes there is not trusted: links are not followed, neither to files nor to folders, and a
+picture is opened, moved and deleted by the folder that was looked at, whatever its name is now.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+from plate_cameras.clocks import steady_s, unix_s
+from plate_cameras.frames import Sent
+from plate_cameras.message_forms import DELETE
+from plate_cameras.sources.sent.message_reader import MAX_PICTURE_BYTES
+from plate_cameras.sources.sent.sent_stream import SentPicture
+
+LOG = logging.getLogger(__name__)
+ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
+READ, BROKEN = ASIDE = ("read", "broken")
+"""Folders for pictures that were read, and for those that cannot be."""
+SCAN_S, SETTLED_S = 1.0, 2.0
+"""Pause between two looks at the folder, and the time for which a file must not change."""
+UNFINISHED_S = 60.0
+"""The same for a JPEG file without its end: a slow sender may still add to it."""
+MAX_DEPTH = 8
+"""Folders inside each other that are looked at."""
+MAX_FILES = 10_000
+"""Files that are looked at in one round; the others have their turn when these are gone."""
+MAX_NAME = 200
+"""Largest number of characters of a file's name that is kept."""
+MAX_TAKEN = 8
+"""Pictures that are read at once."""
+JPEG_START, JPEG_END, JPEG_TAIL = b"\xff\xd8", b"\xff\xd9", 65536
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A file as it was seen: who changes it changes this."""
+
+    inode: int
+    size: int
+    changed_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> _Version:
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+class FolderPictures:
+    """The pictures of one folder, the oldest first. Each is read once.
+
+    Args:
+        folder: The folder.
+        afterwards: What becomes of a picture that was read: `move` or `delete`.
+    """
+
+    def __init__(self, folder: Path, afterwards: str) -> None:
+        self._folder, self._afterwards = folder, afterwards
+        self._seen: dict[Path, tuple[_Version, float]] = {}
+        self._done: dict[Path, _Version] = {}
+        self._next_s = float("-inf")
+
+    async def take(self) -> Sequence[SentPicture]:
+        """Return the next pictures that do not change any more.
+
+        Raises:
+            ServerError: The folder cannot be read.
+        """
+        now_s = steady_s()
+        if now_s < self._next_s:
+            return ()
+        self._next_s = now_s + SCAN_S
+        try:
+            pictures = await asyncio.to_thread(self._scan, now_s)
+        except OSError as error:
+            raise ServerError(f"cannot read the folder: {error.strerror}") from None
+        if len(pictures) == MAX_TAKEN:  # more may wait
+            self._next_s = now_s
+        return pictures
+
+    def _scan(self, now_s: float) -> list[SentPicture]:
+        before, self._seen = self._seen, {}
+        settled = []
+        for path, version in islice(self._walk(), MAX_FILES):
+            known = before.get(path)
+            since_s = known[1] if known and known[0] == version else now_s
+            self._seen[path] = version, since_s
+            if now_s - since_s >= SETTLED_S and self._done.get(path) != version:
+                settled.append((version.changed_ns, path, version))
+        pictures = []
+        for _, path, version in sorted(settled, key=itemgetter(0, 1)):
+            if picture := self._read(path, version, now_s - self._seen[path][1]):
+                pictures.append(picture)
+            if len(pictures) == MAX_TAKEN:
+                break
+        return pictures
+
+    def _walk(self) -> Iterator[tuple[Path, _Version]]:
+        """Return the pictures below the folder by their relative paths."""
+        top = os.fspath(self._folder.resolve(strict=True))
+
+        def raise_of_top(error: OSError) -> None:
+            if error.filename == top:
+                raise error
+
+        for root, folders, files, folder_fd in os.fwalk(top, onerror=raise_of_top):
+            relative = Path(root).relative_to(top)
+            skipped = ASIDE if root == top else ()
+            is_deep = len(relative.parts) >= MAX_DEPTH
+            folders[:] = [] if is_deep else [name for name in folders if name not in skipped]
+            for name in files:
+                if not name.lower().endswith(ENDINGS) or name.startswith("."):
+                    continue
+                with suppress(OSError):  # it is gone
+                    status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):
+                        yield relative / name, _Version.of(status)
+
+    def _read(self, path: Path, version: _Version, settled_s: float) -> SentPicture | None:
+        """Return a picture; None if it is not complete, or was put aside."""
+        try:
+            content = self._content_of(path, version)
+        except OSError:  # it was changed, or is not ours to read
+            return None
+        is_cut = content.startswith(JPEG_START) and JPEG_END not in content[-JPEG_TAIL:]
+        if (is_cut or not content) and settled_s < UNFINISHED_S:
+            return None
+        digest = hashlib.sha256(os.fsencode(path) + b"|" + content).digest()
+        where = None if self._afterwards == DELETE else READ
+        sent = Sent(digest, partial(asyncio.to_thread, self._finish, path, version, where))
+        reject = partial(asyncio.to_thread, self._finish, path, version, BROKEN)
+        return SentPicture(content, min(version.changed_ns / 1e9, unix_s()), "wall", sent, reject)
+
+    def _content_of(self, path: Path, version: _Version) -> bytes:
+        with _open_folder(self._folder, path.parent) as folder_fd:
+            file_fd = os.open(path.name, FILE_FLAGS, dir_fd=folder_fd)
+        with os.fdopen(file_fd, "rb") as file:
+            if _Version.of(os.fstat(file_fd)) != version:
+                raise FileNotFoundError
+            content = file.read(MAX_PICTURE_BYTES + 1)
+        return content if len(content) <= MAX_PICTURE_BYTES else b"too large"
+
+    def _finish(self, path: Path, version: _Version, where: str | None) -> None:
+        """Delete a file, or move it into a folder. One that cannot be changed is not read again."""
+        try:
+            self._change(path, version, where)
+        except OSError as error:
+            self._done[path] = version
+            how = "moved" if where else "deleted"
+            LOG.error("%s cannot be %s: %s", self._folder / path, how, error.strerror)
+
+    def _change(self, path: Path, version: _Version, where: str | None) -> None:
+        with _open_folder(self._folder, path.parent) as folder_fd:
+            status = os.stat(path.name, dir_fd=folder_fd, follow_symlinks=False)
+            if _Version.of(status) != version:
+                return  # it is another file by now, and will be read
+            if where is None:
+                os.unlink(path.name, dir_fd=folder_fd)
+                return
+            with _open_folder(self._folder, Path()) as top_fd, suppress(FileExistsError):
+                os.mkdir(where, 0o700, dir_fd=top_fd)
+            name = f"{version.changed_ns // 10**6}-{'-'.join(path.parts)}"
+            with _open_folder(self._folder, Path(where)) as aside_fd:
+                os.rename(path.name, name[-MAX_NAME:], src_dir_fd=folder_fd, dst_dir_fd=aside_fd)
+
+
+@contextmanager
+def _open_folder(top: Path, relative: Path) -> Iterator[int]:
+    """Open a folder below another one, without links on the way, inside a `with` block."""
+    folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in relative.parts:
+            inner_fd = os.open(name, FOLDER_FLAGS, dir_fd=folder_fd)
+            os.close(folder_fd)
+            folder_fd = inner_fd
+        yield folder_fd
+    finally:
+        os.close(folder_fd)

@@ -1,0 +1,176 @@
+"""Reads a camera's message by its form: the picture, and what the camera says of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from orchestrator.errors import PictureError
+from orchestrator.formats.transliteration import to_latin
+from plate_cameras.message_forms import MessageForm
+from plate_cameras.sources.sent.message_parts import (
+    MAX_VALUES,
+    Message,
+    is_picture,
+    parse_message,
+)
+
+MAX_PICTURE_BYTES = 20_000_000
+"""Largest size of a picture. A JPEG file of 50 million pixels has 20 MB."""
+MAX_TEXT_CHARACTERS = 15
+NO_PLATE = ("", "UNKNOWN", "NOPLATE", "NONE", "NULL")
+"""What cameras write in place of a plate that they cannot read."""
+USUAL_SCORE, MAX_SCORE = 0.8, 0.9
+"""Score of a camera's reading without one, and the largest: cameras' scores are no probabilities,
+and ours decides where it is surer."""
+MAX_LATE_S, MAX_EARLY_S = 86400.0, 60.0
+"""Greatest age of a message, and how far a camera's clock may be ahead. A time outside of them is
+that of a wrong clock, and the arrival counts in its place."""
+DATA_URL = re.compile(r"data:image/[\w.+-]+;base64,")
+BASE64_STARTS = ("/9j/", "iVBORw0K", "data:image/", "Qk", "UklGR")
+"""How JPEG, PNG, a data URL, BMP and WebP begin in base64."""
+MIN_BASE64 = 200
+"""Smallest number of characters of a picture in base64."""
+COMPACT = re.compile(r"\d{8} \d{6,12}([+-]\d{4})?")
+"""Times as `20261127 101530250+0300`."""
+
+
+@dataclass(frozen=True)
+class CameraMessage:
+    """A picture that a camera has sent, and what it says of it.
+
+    Attributes:
+        picture: The picture, a file in one of the usual formats.
+        digest: Digest of all that counts here; a message that is sent again has the same.
+        text: The camera's own reading in Latin look-alikes; empty for none.
+        score: Its score, in [0, 1]; 0 without a reading.
+        time_s: Unix time as the camera says it; None if it says none.
+    """
+
+    picture: bytes = field(repr=False)
+    digest: bytes
+    text: str = ""
+    score: float = 0.0
+    time_s: float | None = None
+
+
+def read_message(body: bytes, content_type: str, form: MessageForm) -> CameraMessage | None:
+    """Return what a message says; None if it tells of no vehicle, as a heartbeat does.
+
+    Raises:
+        MessageError: It is damaged, or exceeds a limit.
+        PictureError: It has no picture.
+    """
+    message = parse_message(body, content_type)
+    path, _, value = form.only.partition("=")
+    if form.only and _find(message.values, path) != value:
+        return None
+    plate, said_time = (_find(message.values, path) for path in (form.plate, form.time))
+    picture, text = _picture_of(message, form.picture), _clean(plate)
+    score = _score_of(_find(message.values, form.score)) if text else 0.0
+    digest = hashlib.sha256(f"{text}|{said_time}|".encode() + picture).digest()
+    return CameraMessage(picture, digest, text, score, _time_of(said_time))
+
+
+def settle_time(said_s: float | None, now_s: float) -> tuple[float, bool]:
+    """Return the Unix time of a message, and whether it is the camera's.
+
+    Args:
+        said_s: The time that the camera says.
+        now_s: The time of the arrival.
+    """
+    if said_s is None or not now_s - MAX_LATE_S <= said_s <= now_s + MAX_EARLY_S:
+        return now_s, False
+    return min(said_s, now_s), True
+
+
+def _find(values: Any, paths: str) -> str:
+    """Return the first text or number to which one of some paths leads; empty for none."""
+    for path in filter(None, paths.split("|")):
+        value = values
+        for name in path.split("."):
+            if isinstance(value, list):
+                value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+            else:
+                value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, (str, int, float)) and str(value).strip():
+            return str(value).strip()
+    return ""
+
+
+def _picture_of(message: Message, path: str) -> bytes:
+    """Return the picture that a path names, else the largest: cameras send crops beside it."""
+    named = message.pictures.get(path) or _decode(_find(message.values, path))
+    encoded = (_decode(text) for text in _texts(message.values))
+    pictures = [named] if named else [*message.pictures.values(), *filter(None, encoded)]
+    if not pictures:
+        where = f" at {path}" if path else ""
+        raise PictureError(
+            f"message: wanted a picture (JPEG, PNG, BMP or WebP){where}, got none; let the camera "
+            "send the whole picture with its event"
+        )
+    picture = max(pictures, key=len)
+    if len(picture) > MAX_PICTURE_BYTES:
+        limit = f"at most {MAX_PICTURE_BYTES} bytes"
+        raise PictureError(f"picture: wanted {limit}, got {len(picture)}")
+    return picture
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Return the texts of a document that may be pictures, whatever they are nested in."""
+    waiting, count = [values], 0
+    while waiting and count < MAX_VALUES:
+        value, count = waiting.pop(), count + 1
+        if isinstance(value, (dict, list)):
+            inner = value.values() if isinstance(value, dict) else value
+            waiting += islice(inner, MAX_VALUES)
+        elif isinstance(value, str) and len(value) > MIN_BASE64:
+            yield value
+
+
+def _decode(text: str) -> bytes:
+    """Return the picture that a text holds in base64; empty if it holds none."""
+    if len(text) < MIN_BASE64 or not text.startswith(BASE64_STARTS):
+        return b""
+    encoded = DATA_URL.sub("", text, count=1)
+    try:
+        content = base64.b64decode("".join(encoded.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+    return content if is_picture(content) else b""
+
+
+def _clean(plate: str) -> str:
+    """Return a camera's reading as the service writes texts; empty if it is none."""
+    text = "".join(letter for letter in to_latin(plate) if letter.isalnum())
+    return "" if text in NO_PLATE or len(text) > MAX_TEXT_CHARACTERS else text
+
+
+def _score_of(text: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        return USUAL_SCORE
+    score = score / 100 if score > 1 else score
+    return min(score, MAX_SCORE) if 0 < score <= 1 else USUAL_SCORE
+
+
+def _time_of(text: str) -> float | None:
+    """Return the Unix time of a camera's text. A time without a zone is this machine's local."""
+    try:
+        if re.fullmatch(r"\d{9,14}(\.\d+)?", text):
+            number = float(text)
+            return number / 1000 if number > 1e11 else number
+        if compact := COMPACT.fullmatch(text):
+            zone = "%z" if compact[1] else ""
+            return datetime.strptime(text, f"%Y%m%d %H%M%S%f{zone}").timestamp()
+        return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

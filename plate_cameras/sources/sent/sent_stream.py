@@ -1,0 +1,163 @@
+"""The frames of a camera that sends by itself, for the watcher."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+import av
+import cv2
+import numpy as np
+
+from orchestrator.errors import PictureError
+from orchestrator.host.text_lines import to_line
+from plate_cameras.clocks import local_now, steady_s, unix_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Clock, Frame, Sent
+from plate_cameras.setting_parts import is_watched
+from plate_cameras.sources.network.policy import MAX_PIXELS, PICTURE_OPTIONS
+from plate_cameras.sources.status import SourceStatus
+
+LOG = logging.getLogger(__name__)
+POLL_S = 0.25
+"""Pause between two looks for new pictures."""
+QUALITY = 95
+"""JPEG quality of pictures that come in another format."""
+JPEG = b"\xff\xd8\xff"
+NOT_A_PICTURE = (
+    "wanted a picture (JPEG, PNG, BMP or WebP) of at most 20 MB, got another file or a damaged one"
+)
+
+
+@dataclass(frozen=True)
+class SentPicture:
+    """A picture that waits to be read.
+
+    Attributes:
+        content: The file.
+        time_s: Its Unix time.
+        reject: Puts the picture aside, because it cannot be read.
+    """
+
+    content: bytes = field(repr=False)
+    time_s: float
+    clock: Clock
+    sent: Sent
+    reject: Callable[[], Awaitable[None]]
+
+
+class SentPictures(Protocol):
+    """The place where the pictures of one camera wait."""
+
+    async def take(self) -> Sequence[SentPicture]:
+        """Return the next pictures in their order. Those that are not finished come again."""
+
+
+class SentStream:
+    """The frames of one camera.
+
+    Args:
+        pictures: The place where its pictures wait.
+    """
+
+    def __init__(self, camera: Camera, pictures: SentPictures) -> None:
+        self._camera, self._pictures = camera, pictures
+        self._waiting: deque[SentPicture] = deque()
+        self._status = SourceStatus(state="playing")
+
+    @property
+    def status(self) -> SourceStatus:
+        """The state and the counts of the source."""
+        return self._status
+
+    async def ready(self) -> bool:
+        """Wait for a picture."""
+        while not self._waiting:
+            is_on = is_watched(self._camera.schedule, local_now())
+            self._status = replace(self._status, state="playing" if is_on else "off")
+            self._waiting.extend(await self._pictures.take())
+            if not self._waiting:
+                await asyncio.sleep(POLL_S)
+        return True
+
+    async def next(self) -> Frame | None:
+        """Return the next frame; None if its picture cannot be read, or is not to be."""
+        if not self._waiting:
+            return None
+        picture = self._waiting.popleft()
+        if not is_watched(self._camera.schedule, datetime.fromtimestamp(picture.time_s)):
+            await picture.sent.finish()
+            return None
+        try:
+            jpeg, size_wh = await asyncio.to_thread(to_jpeg, picture.content)
+        except PictureError as error:
+            self._status = replace(self._status, last_error=to_line(str(error)))
+            LOG.warning("%s: %s", self._camera.name, error)
+            await picture.reject()
+            return None
+        return self._make_frame(picture, jpeg, size_wh)
+
+    async def close(self) -> None:
+        """Forget the pictures that were taken. They stay where they wait."""
+        self._waiting.clear()
+
+    def configure(self, camera: Camera) -> None:
+        """Take over other settings."""
+        self._camera = camera
+
+    def _make_frame(self, picture: SentPicture, jpeg: bytes, size_wh: tuple[int, int]) -> Frame:
+        status, age_s = self._status, max(0.0, unix_s() - picture.time_s)
+        self._status = replace(
+            status,
+            decoded=status.decoded + 1,
+            sent=status.sent + 1,
+            size_wh=size_wh,
+            clock=picture.clock,
+            last_frame_s=picture.time_s,
+        )
+        return Frame(
+            self._camera.name,
+            status.sent,
+            picture.time_s,
+            picture.clock,
+            jpeg,
+            size_wh,
+            steady_s() - age_s,
+            picture.sent,
+        )
+
+
+def to_jpeg(content: bytes) -> tuple[bytes, tuple[int, int]]:
+    """Return a picture as a JPEG file, and its width and height.
+
+    Raises:
+        PictureError: It is no picture, damaged, or has too many pixels.
+    """
+    _check_size(content)
+    bgr = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    if bgr is None:
+        raise PictureError(NOT_A_PICTURE)
+    height, width = bgr.shape[:2]
+    if content.startswith(JPEG):
+        return content, (width, height)
+    encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1]
+    return encoded.tobytes(), (width, height)
+
+
+def _check_size(content: bytes) -> None:
+    """Check the size of a picture by its header, before it is unpacked."""
+    try:
+        with av.open(io.BytesIO(content), mode="r", options=PICTURE_OPTIONS) as container:
+            video = container.streams.video[0].codec_context
+            width, height = video.width, video.height
+    except (av.FFmpegError, OSError, IndexError, ValueError):
+        raise PictureError(NOT_A_PICTURE) from None
+    if width * height > MAX_PIXELS:
+        limit = f"at most {MAX_PIXELS / 1e6:g} million pixels"
+        raise PictureError(f"picture: wanted {limit}, got {width}x{height}")

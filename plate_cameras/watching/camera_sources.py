@@ -1,0 +1,96 @@
+"""Opens the streams of cameras, be they played here or made of pictures that are sent to us."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from plate_cameras.background_tasks import make_note
+from plate_cameras.clocks import steady_s
+from plate_cameras.configuration import Camera
+from plate_cameras.frames import Sent
+from plate_cameras.message_forms import FOLDER, PUSH, is_sent
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.sources.sent.folder_pictures import FolderPictures
+from plate_cameras.sources.sent.sent_stream import POLL_S, SentPicture, SentStream
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing.pushed_pictures import PushedPicture, PushedPictures
+from plate_cameras.tracking.pass_tracker import PassTracker
+from plate_cameras.tracking.sent_tracker import SentTracker
+from plate_cameras.watching.camera_loop import FrameStream
+
+
+class PushedInbox:
+    """Asks the database now and then of which cameras pictures wait, once for all streams."""
+
+    def __init__(self, pushed: PushedPictures) -> None:
+        self._pushed, self._asking = pushed, asyncio.Lock()
+        self._asked_s, self._cameras = float("-inf"), frozenset[str]()
+        self._note = make_note("pictures that cameras send are not read")
+
+    async def take(self, camera: str) -> Sequence[SentPicture]:
+        """Return the next pictures of a camera. While the database is away, there are none."""
+        try:
+            async with self._asking:
+                if steady_s() - self._asked_s >= POLL_S:
+                    self._cameras = await asyncio.to_thread(self._pushed.cameras)
+                    self._asked_s = steady_s()
+            if camera not in self._cameras:
+                return ()
+            pictures = await asyncio.to_thread(self._pushed.waiting, camera)
+        except Exception as error:  # whatever it is, the next round may succeed
+            self._note(error)
+            self._asked_s, self._cameras = steady_s(), frozenset()
+            return ()
+        self._note(None)
+        return [self._to_sent(picture) for picture in pictures]
+
+    def _to_sent(self, picture: PushedPicture) -> SentPicture:
+        finish = partial(asyncio.to_thread, self._pushed.finish, picture.camera, picture.digest)
+        sent = Sent(picture.digest, finish, picture.text, picture.score)
+        return SentPicture(picture.jpeg, picture.time_s, picture.clock, sent, finish)
+
+
+class _CameraInbox:
+    """The waiting pictures of one camera."""
+
+    def __init__(self, inbox: PushedInbox, camera: str) -> None:
+        self._inbox, self._camera = inbox, camera
+
+    async def take(self) -> Sequence[SentPicture]:
+        return await self._inbox.take(self._camera)
+
+
+class Sources:
+    """Opens the streams of cameras, be they played here or sent to us.
+
+    Args:
+        store: The store, where sent pictures wait; None without one.
+    """
+
+    def __init__(self, decoders: Decoders, store: PassStore | None) -> None:
+        self._decoders = decoders
+        self._inbox = PushedInbox(store.pushed) if store else None
+
+    def open(self, camera: Camera) -> FrameStream:
+        """Open the stream of a camera.
+
+        Raises:
+            SettingsError: It sends to the gateway, and there is no store in common.
+        """
+        if camera.url.startswith(FOLDER):
+            folder = Path(camera.url.removeprefix(FOLDER)).absolute()
+            return SentStream(camera, FolderPictures(folder, camera.read_files))
+        if not camera.url.startswith(PUSH):
+            return self._decoders.open(camera)
+        if self._inbox is None:
+            raise SettingsError(f"{camera.name}: wanted a file CAMERAS.toml, whose store it needs")
+        return SentStream(camera, _CameraInbox(self._inbox, camera.name))
+
+
+def make_tracker(camera: Camera) -> PassTracker:
+    """Return the tracker for a camera."""
+    return SentTracker(camera) if is_sent(camera.url) else PassTracker(camera)

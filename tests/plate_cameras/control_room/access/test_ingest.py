@@ -1,0 +1,230 @@
+"""Messages of cameras on their way to a pass: the gateway, the database, and the watcher."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import PictureError, ServerError
+from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Camera, Store
+from plate_cameras.passes import PassEvent
+from plate_cameras.sources.decoders import Decoders
+from plate_cameras.store.factory import open_store
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.writing import pushed_pictures
+from plate_cameras.store.writing.pushed_pictures import PushedPicture
+from plate_cameras.watching.camera_loop import CameraLoop
+from plate_cameras.watching.camera_sources import Sources, make_tracker
+from plate_cameras.watching.frame_recognizer import FrameRecognizer
+from tests.plate_cameras.control_room.access.rooms import TESTER, Room, open_room, write_keys
+from tests.plate_cameras.sources.sent.vendor_messages import VENDORS, hikvision, picture
+from tests.plate_cameras.watching.fakes import ScriptedService, no_sleep
+
+CAMERAS = (
+    "".join(
+        f'[[cameras]]\nname = "{name}"\nurl = "push:{name.partition("-")[0]}"\ngroup = "north"\n'
+        for name in VENDORS
+    )
+    + """
+[[cameras]]
+name = "own"
+url = "push:other"
+message = { plate = "plate" }
+[[cameras]]
+name = "stream"
+url = "rtsp://10.0.0.5/stream1"
+[[cameras]]
+name = "south"
+url = "push:axis"
+group = "south"
+"""
+)
+READ = (("A123BC77", 0.95),)
+PLATES = Plates((Plate((40, 100, 140, 125), 0.9, "A123BC77", 0.95, candidates=READ),))
+SHOWN = picture()
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Iterator[Room]:
+    keys = write_keys(
+        tmp_path,
+        camera='role = "sender"\ngroups = ["north"]',
+        desk='role = "viewer"',
+        office='role = "administrator"',
+        plain="",
+    )
+    with open_room(tmp_path, keys=keys, wants_keys=True, cameras=CAMERAS) as opened:
+        yield opened
+
+
+def send(
+    room: Room, name: str, sent: tuple[str, bytes], key: str = "camera"
+) -> tuple[int, dict[str, str]]:
+    """Send a message as cameras do, with user and password. Return status and answer."""
+    kind, body = sent
+    answer = room.client.post(
+        f"/v1/ingest/{name}", content=body, headers={"Content-Type": kind}, auth=("admin", key)
+    )
+    return answer.status_code, answer.json()
+
+
+def read(room: Room, camera: Camera, *answers: object) -> list[PassEvent]:
+    """Let a watcher read what waits of a camera, and write its passes."""
+    events = asyncio.run(_read(room.store, camera, answers or (PLATES,)))
+    room.store.write(events, [])
+    return events
+
+
+async def _read(store: PassStore, camera: Camera, answers: object) -> list[PassEvent]:
+    events: list[PassEvent] = []
+
+    async def receive(event: PassEvent) -> None:
+        events.append(event)
+
+    recognizer = FrameRecognizer(ScriptedService(*answers), 1, no_sleep)  # type: ignore
+    stream = Sources(Decoders(), store).open(camera)
+    loop = CameraLoop(camera, stream, make_tracker(camera), recognizer, receive)
+    task = asyncio.ensure_future(loop.run())
+    while camera.name in await asyncio.to_thread(store.pushed.cameras) and not task.done():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.wait({task})
+    return events
+
+
+def camera_of(name: str) -> Camera:
+    return Camera(name, f"push:{name.partition('-')[0]}")
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_vendors_message_becomes_one_pass_however_often_it_comes(room: Room, name: str) -> None:
+    message = VENDORS[name]("A123BC77", SHOWN)
+    assert send(room, name, message) == (200, {"result": "accepted"})
+    assert send(room, name, message) == (200, {"result": "repeated"})
+    read(room, camera_of(name))
+    assert send(room, name, message) == (200, {"result": "repeated"})
+    read(room, camera_of(name))
+
+    [passed] = room.store.search(PassQuery(cameras=(name,)), TESTER).passes
+    readings = room.store.get(passed.id, TESTER).readings
+    assert (passed.text, passed.progress) == ("A123BC77", "closed")
+    assert {reading.source: reading.text for reading in readings} == {
+        "": "A123BC77",
+        "camera": "A123BC77",
+    }
+
+
+def test_a_picture_waits_while_the_service_is_away(room: Room) -> None:
+    send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    events = read(room, camera_of("axis"), ServerError("away"), ServerError("away"), PLATES)
+    assert [event.kind for event in events] == ["agreed", "closed"]
+
+
+def test_of_a_picture_that_the_service_refuses_the_cameras_reading_is_left(room: Room) -> None:
+    send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    [event] = read(room, camera_of("axis"), PictureError("too many plates"))
+    assert (event.passed.text, event.passed.best.pictures) == ("A123BC77", ())
+
+
+def test_a_damaged_picture_is_left_out_and_others_are_read(room: Room) -> None:
+    send(room, "axis", VENDORS["axis"]("B777BB77", b"\xff\xd8\xff" + b"damaged" * 1000))
+    send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    assert {event.passed.text for event in read(room, camera_of("axis"))} == {"A123BC77"}
+
+
+def test_a_late_message_has_its_own_time_and_is_old_for_gates(room: Room) -> None:
+    hour_ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3600))
+    send(room, "hikvision", hikvision("A123BC77", SHOWN, time=hour_ago))
+    passed = read(room, camera_of("hikvision"))[-1].passed
+    assert time.time() - passed.first_seen_s == pytest.approx(3600, abs=30)
+    now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    assert passed.last_moment_s is not None
+    assert now_s - passed.last_moment_s == pytest.approx(3600, abs=30)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "status", "said"),
+    [
+        ("axis", "office", 200, ""),
+        ("axis", "desk", 403, "wanted sender or administrator, got viewer"),
+        ("axis", "plain", 403, "has no role"),
+        ("axis", "unknown", 401, "the key is not known"),
+        ("south", "camera", 404, "there is no camera 'south'"),
+        ("none", "camera", 404, "there is no camera 'none'"),
+        ("stream", "office", 409, "wanted one that sends by itself"),
+    ],
+)
+def test_only_its_senders_send_for_a_camera(
+    room: Room, name: str, key: str, status: int, said: str
+) -> None:
+    got, answer = send(room, name, VENDORS["axis"]("A123BC77", SHOWN), key)
+    assert got == status, answer
+    assert said in answer.get("detail", "")
+
+
+def test_a_sender_sees_nothing(room: Room) -> None:
+    for path in ("/v1/passes", "/v1/cameras", "/v1/lists", "/v1/gates"):
+        answer = room.client.get(path, headers={"X-API-Key": "camera"})
+        assert answer.status_code == 403, path
+
+
+def test_a_camera_is_asked_for_user_and_password(room: Room) -> None:
+    answer = room.client.post("/v1/ingest/axis", content=b"x")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic ")
+    assert room.client.post("/v1/recognize").headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "said"),
+    [
+        ("axis", ("application/json", b'{"plateASCII": "A123BC77"}'), "wanted a picture"),
+        ("axis", ("application/json", b"{"), "wanted JSON"),
+        ("hikvision", ("text/xml", b"<!DOCTYPE a><a/>"), "without a document type"),
+        ("axis", ("", b""), "got nothing"),
+    ],
+)
+def test_a_wrong_message_is_told(room: Room, name: str, sent: tuple[str, bytes], said: str) -> None:
+    status, answer = send(room, name, sent)
+    assert status == 400
+    assert said in answer["detail"]
+
+
+def test_a_heartbeat_is_answered(room: Room) -> None:
+    assert send(room, "hikvision", hikvision("", SHOWN, event="heartBeat"))[1] == {
+        "result": "ignored"
+    }
+
+
+def test_messages_that_nobody_reads_are_refused_at_last(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushed_pictures, "MAX_WAITING", 1)
+    send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    status, answer = send(room, "axis", VENDORS["axis"]("B777BB77", SHOWN))
+    assert status == 503
+    assert "wanted at most 1 pictures of axis that are not read yet" in answer["detail"]
+    assert send(room, "milesight", VENDORS["milesight"]("B777BB77", SHOWN))[0] == 200
+
+
+def test_what_waits_is_deleted_after_a_day(tmp_path: Path) -> None:
+    with closing(open_store(Store(), tmp_path, clock=lambda: 1e9)) as store:
+        store.pushed.put(PushedPicture("axis", b"digest", SHOWN, "A123BC77", 0.9, 1e9, "wall"))
+        store.delete_expired(1e9 + 86_399)
+        assert len(store.pushed.waiting("axis")) == 1
+        store.delete_expired(1e9 + 86_401)
+        assert store.pushed.waiting("axis") == []
+
+
+def test_what_waits_is_deleted_with_its_plate(room: Room) -> None:
+    send(room, "axis", VENDORS["axis"]("A123BC77", SHOWN))
+    send(room, "axis", VENDORS["axis"]("B777BB77", SHOWN))
+    room.store.delete_plate("A123BC77", TESTER)
+    assert [left.text for left in room.store.pushed.waiting("axis")] == ["B777BB77"]

@@ -1,0 +1,146 @@
+"""A watched folder: settled files, each once, without links, moved or deleted afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import PlateError
+from plate_cameras.configuration import Camera, Schedule
+from plate_cameras.frames import Frame
+from plate_cameras.sources.sent import folder_pictures
+from plate_cameras.sources.sent.folder_pictures import FolderPictures
+from plate_cameras.sources.sent.sent_stream import SentStream
+from tests.plate_cameras.sources.sent.vendor_messages import picture
+
+LATER_S = 100.0
+
+
+class Folder:
+    """A watched folder whose clock the test moves on."""
+
+    def __init__(self, top: Path, patch: pytest.MonkeyPatch, read_files: str = "move") -> None:
+        self.top, self.now_s = top, 0.0
+        patch.setattr(folder_pictures, "steady_s", lambda: self.now_s)
+        self.pictures = FolderPictures(top, read_files)
+        self.stream = SentStream(Camera("gate", f"folder:{top}"), self.pictures)
+
+    def add(self, name: str, content: bytes = b"", changed_s: float = 1e9) -> Path:
+        file = self.top / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content or picture())
+        os.utime(file, (changed_s, changed_s))
+        return file
+
+    def read(self, *, finishes: bool = True) -> list[Frame]:
+        """Return the frames of what has settled by now and of what settles soon."""
+        return asyncio.run(self._read(finishes=finishes))
+
+    async def _read(self, *, finishes: bool) -> list[Frame]:
+        frames = []
+        for _ in range(3):
+            self.now_s += LATER_S
+            self.stream._waiting.extend(await self.pictures.take())
+            while self.stream._waiting:
+                if (frame := await self.stream.next()) and frame.sent:
+                    frames.append(frame)
+                    if finishes:
+                        await frame.sent.finish()
+        return frames
+
+    def names(self, where: str = ".") -> list[str]:
+        names = (file.name for file in (self.top / where).iterdir())
+        return sorted(name.partition("-")[2] or name for name in names)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    return Folder(tmp_path, monkeypatch)
+
+
+def test_files_are_read_once_and_moved_the_oldest_first(folder: Folder) -> None:
+    folder.add("b.jpg", changed_s=1e9)
+    folder.add("2026/11/a.PNG", picture(ending=".png"), changed_s=1e9 + 60)
+    folder.add("notes.txt", b"no picture")
+    frames = folder.read()
+
+    assert [frame.time_s for frame in frames] == [1e9, 1e9 + 60]
+    assert {frame.jpeg[:2] for frame in frames} == {b"\xff\xd8"}
+    assert folder.names("read") == ["2026-11-a.PNG", "b.jpg"]
+    assert (folder.top / "notes.txt").exists()
+    assert folder.read() == []
+
+
+def test_read_files_are_deleted_if_the_camera_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Folder(tmp_path, monkeypatch, "delete")
+    folder.add("a.jpg")
+    assert len(folder.read()) == 1
+    assert folder.names() == []
+
+
+def test_a_file_that_still_grows_waits(folder: Folder) -> None:
+    file, whole = folder.add("a.jpg", picture()[:2000]), picture()
+    asyncio.run(folder.pictures.take())
+    folder.now_s += 1.5
+    assert asyncio.run(folder.pictures.take()) == []
+    folder.now_s += 1.5  # unchanged for 3 s, but without its end
+    assert asyncio.run(folder.pictures.take()) == []
+    file.write_bytes(whole)
+    [frame] = folder.read()
+    assert frame.jpeg == whole
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"\xff\xd8\xff broken \xff\xd9", id="damaged"),
+        pytest.param(picture()[:3000], id="cut off for a minute"),
+        pytest.param(b"GIF89a", id="another format"),
+        pytest.param(picture() + b"\0" * 20_000_000, id="too large"),
+    ],
+)
+def test_a_broken_file_is_set_aside(folder: Folder, content: bytes) -> None:
+    folder.add("a.jpg", content)
+    folder.add("b.jpg", changed_s=1e9 + 60)
+    assert len(folder.read()) == 1
+    assert (folder.names("broken"), folder.names("read")) == (["a.jpg"], ["b.jpg"])
+
+
+def test_pictures_from_hours_in_which_nobody_watches_are_not_read(folder: Folder) -> None:
+    folder.stream.configure(Camera("gate", "folder:.", schedule=Schedule(days=())))
+    folder.add("a.jpg")
+    assert folder.read() == []
+    assert folder.names("read") == ["a.jpg"]
+
+
+def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside, top = tmp_path / "outside", tmp_path / "top"
+    outside.mkdir()
+    (outside / "secret.jpg").write_bytes(picture())
+    folder = Folder(top, monkeypatch)
+    folder.add("a.jpg")
+    (top / "link.jpg").symlink_to(outside / "secret.jpg")
+    (top / "linked").symlink_to(outside, target_is_directory=True)
+    (top / "read").symlink_to(outside, target_is_directory=True)
+    os.mkfifo(top / "pipe.jpg")
+
+    assert len(folder.read()) == 1  # it cannot be moved, and is not read again
+    assert [file.name for file in outside.iterdir()] == ["secret.jpg"]
+    assert (top / "a.jpg").exists()
+
+
+def test_a_file_that_was_not_finished_comes_again_as_the_same(folder: Folder) -> None:
+    folder.add("a.jpg")
+    first, *more = folder.read(finishes=False)
+    assert {frame.sent.digest for frame in more if frame.sent} == {first.sent and first.sent.digest}
+
+
+def test_a_folder_that_is_missing_is_told(folder: Folder) -> None:
+    folder.top = folder.top / "none"
+    with pytest.raises(PlateError, match="cannot read the folder: No such file"):
+        asyncio.run(FolderPictures(folder.top, "move").take())

@@ -1,0 +1,176 @@
+"""Messages of cameras by the forms of their vendors, and messages that are none."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from orchestrator.errors import PictureError, RequestError, SettingsError
+from plate_cameras.configuration import Camera
+from plate_cameras.message_forms import FORMS, MessageForm
+from plate_cameras.sources.sent import message_parts
+from plate_cameras.sources.sent.message_reader import read_message, settle_time
+from tests.plate_cameras.sources.sent.vendor_messages import (
+    CROP,
+    TIME_S,
+    VENDORS,
+    as_json,
+    encode,
+    form,
+    hikvision,
+    picture,
+)
+
+WHOLE = picture()
+
+
+@pytest.fixture(autouse=True)
+def _in_moscow() -> Iterator[None]:
+    """Let this machine be where the cameras are: some of them send local times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Europe/Moscow")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_vendors_message_gives_the_whole_picture_and_the_cameras_reading(name: str) -> None:
+    kind, body = VENDORS[name]("\u0430 123-BC 77", WHOLE)  # a Cyrillic letter
+    message = read_message(body, kind, FORMS[name.partition("-")[0]])
+
+    assert message is not None
+    assert message.picture == WHOLE
+    assert (message.text, message.score, message.time_s) == ("A123BC77", 0.9, TIME_S)
+
+
+@pytest.mark.parametrize("name", VENDORS)
+def test_a_message_that_is_sent_again_has_the_same_digest(name: str) -> None:
+    def digest(plate: str, content: bytes) -> bytes:
+        kind, body = VENDORS[name](plate, content)
+        message = read_message(body, kind, FORMS[name.partition("-")[0]])
+        assert message is not None
+        return message.digest
+
+    first = digest("A123BC77", WHOLE)
+    assert digest("A123BC77", WHOLE) == first
+    others = {digest("A123BC78", WHOLE), digest("A123BC77", picture(91))}
+    assert len(others | {first}) == 3
+
+
+@pytest.mark.parametrize("plate", ["unknown", "", "No plate", "A" * 16])
+def test_a_plate_that_the_camera_could_not_read_is_none(plate: str) -> None:
+    kind, body = hikvision(plate, WHOLE)
+    message = read_message(body, kind, FORMS["hikvision"])
+    assert message is not None
+    assert (message.text, message.score) == ("", 0.0)
+
+
+def test_other_events_of_a_camera_are_left_out() -> None:
+    kind, body = hikvision("", WHOLE, event="videoloss")
+    assert read_message(body, kind, FORMS["hikvision"]) is None
+
+
+def test_a_form_of_ones_own_names_the_paths() -> None:
+    own = MessageForm(plate="a.b.0|c", score="p", time="at", picture="shot", only="kind=lpr")
+    values = {"a": {"b": ["A123BC77"]}, "p": 55, "at": TIME_S * 1000, "shot": encode(CROP)}
+    kind, body = as_json(values | {"kind": "lpr", "larger": encode(WHOLE)})
+    message = read_message(body, kind, own)
+    assert message is not None
+    assert (message.picture, message.text) == (CROP, "A123BC77")
+    assert (message.score, message.time_s) == (0.55, TIME_S)
+
+
+@pytest.mark.parametrize("score", ["", "-1", "nan", "inf", "much", "1e9"])
+def test_a_score_that_says_nothing_is_the_usual_one(score: str) -> None:
+    kind, body = as_json({"p": "A1", "s": score, "shot": encode(WHOLE)})
+    message = read_message(body, kind, MessageForm(plate="p", score="s"))
+    assert message is not None
+    assert message.score == 0.8
+
+
+DEEP_XML = b"<a>" * 40 + b"</a>" * 40
+LAUGHS = b'<!DOCTYPE a [<!ENTITY l "ha"><!ENTITY m "&l;&l;">]><a>&m;</a>'
+OUTSIDE = b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>'
+SHOT = ("shot", "image/jpeg", WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        pytest.param(("", b""), "wanted a camera's message .* got nothing", id="empty"),
+        pytest.param(as_json({"plate": "A"}), "wanted a picture .* got none", id="no picture"),
+        pytest.param(("", b"{"), "wanted JSON", id="JSON"),
+        pytest.param(("", b"[" * 100_000), "wanted JSON", id="deep JSON"),
+        pytest.param(("", b'{"a":' + b"9" * 5000 + b"}"), "wanted JSON", id="long number"),
+        pytest.param(("", b"<a><b></a>"), "wanted XML", id="XML"),
+        pytest.param(("", LAUGHS), "wanted XML without a document type", id="entities"),
+        pytest.param(("", OUTSIDE), "wanted XML without a document type", id="other files"),
+        pytest.param(("", DEEP_XML), "32 inside each other", id="deep XML"),
+        pytest.param(("", b"<a>" + b"<b/>" * 6000 + b"</a>"), "at most 5000", id="many elements"),
+        pytest.param(("", b"<a>" + b"b" * 600_000), "at most 524288 bytes", id="large XML"),
+        pytest.param(("", b"\0" * 600_000), "got other bytes", id="bytes"),
+        pytest.param(("", b"\0" * 100), "wanted a picture", id="few bytes"),
+        pytest.param(form(*[SHOT] * 17), "at most 16 parts", id="parts"),
+        pytest.param(("multipart/form-data", b"x"), "a boundary of 1 to 70", id="no boundary"),
+        pytest.param((form(SHOT)[0], b"--other--"), "wanted parts", id="another boundary"),
+        pytest.param((form(SHOT)[0], form(SHOT)[1][:-20]), "a closing one", id="cut off"),
+        pytest.param((form(SHOT)[0], b"--boundary\r\nx\r\n--boundary--"), "headers", id="headers"),
+        pytest.param(as_json({"shot": "/9j/" + "A" * 300 + "!"}), "got none", id="base64"),
+        pytest.param(("", WHOLE + b"\0" * 20_000_000), "at most 20000000 bytes", id="too large"),
+    ],
+)
+def test_a_wrong_message_is_refused_with_what_was_wanted(
+    sent: tuple[str, bytes], said: str
+) -> None:
+    with pytest.raises((RequestError, PictureError), match=said):
+        read_message(sent[1], sent[0], FORMS["axis"])
+
+
+def test_names_of_parts_may_have_any_letters() -> None:
+    kind, body = form(("фото", "image/jpeg", WHOLE))
+    message = read_message(body, kind, FORMS["other"])
+    assert message is not None
+    assert message.picture == WHOLE
+
+
+def test_many_long_texts_are_searched_for_pictures_only_up_to_a_limit() -> None:
+    items = ["x" * 201] * (2 * message_parts.MAX_VALUES)
+    with pytest.raises(PictureError):
+        read_message(json.dumps(items).encode(), "", FORMS["other"])
+
+
+@pytest.mark.parametrize(
+    ("said_s", "settled"),
+    [
+        pytest.param(None, (1e9, False), id="no time"),
+        pytest.param(1e9 - 3600, (1e9 - 3600, True), id="an hour late"),
+        pytest.param(1e9 + 30, (1e9, True), id="a clock ahead"),
+        pytest.param(1e9 + 3600, (1e9, False), id="a clock in another zone"),
+        pytest.param(0.0, (1e9, False), id="a clock that was never set"),
+    ],
+)
+def test_a_cameras_time_counts_if_it_may_be_true(
+    said_s: float | None, settled: tuple[float, bool]
+) -> None:
+    assert settle_time(said_s, 1e9) == settled
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"url": "push:acme"}, "wanted one of push:hikvision, push:dahua"),
+        ({"url": "push:other"}, "message: wanted the paths"),
+        ({"url": "rtsp://10.0.0.5", "message": MessageForm("plate")}, "wanted a url that begins"),
+        ({"url": "folder:"}, "wanted folder: and a path"),
+        ({"url": "folder:/srv", "read_files": "keep"}, "wanted delete or move, got 'keep'"),
+    ],
+)
+def test_wrong_settings_of_cameras_that_send_are_told(
+    settings: dict[str, object], said: str
+) -> None:
+    with pytest.raises(SettingsError, match=said):
+        Camera("gate", **settings)  # type: ignore[arg-type]

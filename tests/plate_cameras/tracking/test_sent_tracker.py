@@ -1,0 +1,144 @@
+"""Passes of pictures that cameras send."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.plates import Plate, Plates
+from plate_cameras.configuration import Camera, Zone
+from plate_cameras.frames import Frame, Sent
+from plate_cameras.gates.conditions import is_settled
+from plate_cameras.passes import PassEvent
+from plate_cameras.tracking.pass_tracker import PassTracker
+from plate_cameras.tracking.sent_tracker import SentTracker
+from plate_cameras.watching.camera_sources import make_tracker
+from tests.plate_cameras.passing import KnownSharpness, kinds, live_frame, plate
+
+CAMERA = Camera("gate", "push:hikvision")
+LEFT, RIGHT = (0.2 * 1000, 0.6 * 500), (0.8 * 1000, 0.6 * 500)
+
+
+async def finish() -> None: ...
+
+
+def sent(at_s: float, text: str = "", score: float = 0.9, digest: bytes = b"") -> Frame:
+    """Return a picture of a time, with the camera's own reading."""
+    frame = live_frame(at_s, 1e9 + at_s)
+    return replace(frame, sent=Sent(digest or f"{at_s:g}".encode(), finish, text, score))
+
+
+def tracker(camera: Camera = CAMERA) -> SentTracker:
+    return SentTracker(camera, pixels=KnownSharpness())  # type: ignore[arg-type]
+
+
+def passes(*pictures: tuple[Frame, tuple[Plate, ...]], camera: Camera = CAMERA) -> list[PassEvent]:
+    """Return the events of some pictures and of their end."""
+    follower = tracker(camera)
+    events = [event for frame, seen in pictures for event in follower.update(frame, Plates(seen))]
+    return events + follower.close()
+
+
+def test_one_picture_is_a_pass_and_two_readings_agree() -> None:
+    events = passes((sent(0, "A123BC77"), (plate(LEFT, score=0.95),)))
+    assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
+    assert is_settled(events[0].passed, 0.9)
+    assert [reading.source for reading in events[0].passed.observations] == ["", "camera"]
+
+
+def test_our_reading_alone_is_a_pass_that_opens_no_gate() -> None:
+    events = passes((sent(0), (plate(LEFT, score=0.95),)))
+    assert kinds(events) == [("closed", "A123BC77")]
+    assert not is_settled(events[0].passed, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "camera_score", "text"),
+    [(0.97, 0.8, "A123BC77"), (0.5, 0.9, "A123BC78")],
+)
+def test_the_surer_reading_decides(ours: float, camera_score: float, text: str) -> None:
+    seen = plate(LEFT, "A123BC77", ours)
+    [event] = passes((sent(0, "A123BC78", camera_score), (seen,)))
+    assert event.passed.text in (text, "")
+    assert event.passed.candidates[0][0] == text
+    assert {reading.plate.text for reading in event.passed.observations} == {"A123BC77", "A123BC78"}
+
+
+def test_a_plate_that_only_the_camera_has_read_keeps_no_picture() -> None:
+    [event] = passes((sent(0, "A123BC77"), ()))
+    assert event.passed.text == "A123BC77"
+    assert event.passed.zones == ()
+    assert event.passed.best.pictures == ()
+
+
+def test_the_camera_alone_agrees_with_nobody_however_often_it_sends() -> None:
+    events = passes(*((sent(at, "A123BC77"), ()) for at in range(5)))
+    assert kinds(events) == [("closed", "A123BC77")]
+
+
+def test_the_vehicle_is_the_one_that_the_camera_has_read() -> None:
+    parked, passing = plate(LEFT, "M456OP199", width=200), plate(RIGHT, "A123BC77")
+    [event] = passes((sent(0, "A123BC71", 0.5), (parked, passing)))
+    assert event.passed.best.observation.plate == passing
+    assert len(passes((sent(0), (parked, passing)))) == 2
+
+
+def test_pictures_with_the_same_text_are_one_vehicle_whatever_their_order() -> None:
+    shown = (plate(LEFT),)
+    events = passes((sent(5, "A123BC77"), shown), (sent(2), shown), (sent(7), shown))
+    assert kinds(events) == [("agreed", "A123BC77"), ("closed", "A123BC77")]
+    closed = events[-1].passed
+    assert [round(reading.time_s - 1e9) for reading in closed.observations] == [2, 5, 5, 7]
+
+
+def test_a_late_picture_is_a_pass_of_its_time() -> None:
+    shown = (plate(LEFT, score=0.95),)
+    events = passes((sent(7200, "A123BC77"), shown), (sent(0, "A123BC77"), shown))
+    closed = [event.passed for event in events if event.kind == "closed"]
+    assert sorted(round(passed.first_seen_s - 1e9) for passed in closed) == [0, 7200]
+    assert {passed.last_moment_s for passed in closed} == {0, 7200}  # by which gates tell its age
+
+
+def test_a_pass_ends_when_no_more_pictures_come() -> None:
+    follower = tracker()
+    follower.update(sent(7200, "A123BC77"), Plates((plate(LEFT),)))
+    follower.update(sent(0, "M456OP199"), Plates((plate(LEFT, "M456OP199"),)))
+    assert follower.advance(7205) == []
+    assert {event.kind for event in follower.advance(7211)} == {"closed"}
+    assert follower.open_passes == 0
+
+
+def test_the_same_message_makes_the_same_pass_whenever_it_is_read() -> None:
+    picture = (sent(0, "A123BC77", digest=b"a digest of a message"), (plate(LEFT),))
+    first, second = (passes(picture)[-1].passed.id for _ in range(2))
+    assert first == second
+    other = (sent(0, "A123BC77", digest=b"another digest of a message"), (plate(LEFT),))
+    assert passes(other)[-1].passed.id != first
+
+
+AREA = Zone("drive", ((0.5, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("area", "seen", "count"),
+    [
+        pytest.param({"zones": (AREA,), "only_in_zones": True}, LEFT, 0, id="outside"),
+        pytest.param({"zones": (AREA,), "only_in_zones": True}, RIGHT, 1, id="inside"),
+        pytest.param({"zones": (AREA,), "only_in_zones": True}, None, 0, id="nowhere"),
+        pytest.param({"masks": (AREA,)}, RIGHT, 0, id="masked"),
+        pytest.param({"masks": (AREA,)}, None, 1, id="nowhere with masks"),
+    ],
+)
+def test_zones_and_masks_count_as_for_streams(
+    area: dict[str, object], seen: tuple[float, float] | None, count: int
+) -> None:
+    camera = replace(CAMERA, **area)  # type: ignore[arg-type]
+    shown = (plate(seen),) if seen else ()
+    events = passes((sent(0, "A123BC77"), shown), camera=camera)
+    assert sum(event.kind == "closed" for event in events) == count
+
+
+def test_cameras_that_send_have_this_tracker_and_others_have_not() -> None:
+    assert type(make_tracker(replace(CAMERA, url="folder:/srv/ftp"))) is SentTracker
+    assert type(make_tracker(replace(CAMERA, url="rtsp://10.0.0.5"))) is PassTracker
