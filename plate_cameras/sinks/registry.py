@@ -19,7 +19,7 @@ from plate_cameras.sinks.receiver import DeliveryError, Receiver
 ENTRY_POINTS = "plates.sinks"
 """Group of entry points. Each is a callable that takes a `Sink` and returns a coroutine function;
 that one takes the event's document with its `id`."""
-BUILT_IN = ("webhook", "mqtt", "jsonl")
+BUILT_IN = ("webhook", "mqtt", "jsonl", "notify")
 
 
 FindPictures = Callable[[str], Sequence[bytes]]
@@ -84,6 +84,10 @@ def _make(
         from plate_cameras.sinks.json_lines import JsonLinesReceiver
 
         return JsonLinesReceiver(sink)
+    if sink.type == "notify":
+        from plate_cameras.sinks.notify import NotifyReceiver
+
+        return NotifyReceiver(sink, environ, find_pictures)
     make = _load(sink)
     try:
         return EntryPointReceiver(make(sink))
