@@ -47,10 +47,10 @@ def to_message(document: Mapping[str, Any], language: str) -> tuple[str, list[st
         moves.append(f"{words['zones']}: {', '.join(data['zones'])}")
     lines = [", ".join(facts), *(f"{hit['list']}: {hit['note']}" for hit in hits if hit["note"])]
     lines += [", ".join(moves)] if moves else []
-    if data["text"]:
-        lines.append(f"{words['score']}: {data['text_score']:.0%}")
     if document["type"] == "test":
         title = f"{words['test']}: {title}"
+    elif data["text"]:
+        lines.append(f"{words['score']}: {data['text_score']:.0%}")
     return _clean(title), [_clean(line) for line in lines]
 
 
