@@ -1,4 +1,4 @@
-"""Clients of Plate Recognizer's snapshot API and of CodeProject.AI that call the gateway instead."""
+"""Clients of other services that call the gateway instead: Plate Recognizer, CodeProject.AI."""
 
 import json
 from base64 import b64encode
