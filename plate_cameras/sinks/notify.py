@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -17,50 +18,15 @@ from plate_cameras.sinks.event_messages import LANGUAGES, to_message
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError
 
-SERVICES = frozenset(
-    [
-        "bale",
-        "bark",
-        "barks",
-        "dingtalk",
-        "discord",
-        "feishu",
-        "gchat",
-        "gotify",
-        "gotifys",
-        "hassio",
-        "hassios",
-        "json",
-        "jsons",
-        "lark",
-        "line",
-        "mailto",
-        "mailtos",
-        "mmost",
-        "mmosts",
-        "nctalk",
-        "nctalks",
-        "ntfy",
-        "ntfys",
-        "opsgenie",
-        "pagerduty",
-        "pover",
-        "prowl",
-        "rocket",
-        "rockets",
-        "signal",
-        "signals",
-        "slack",
-        "tgram",
-        "twilio",
-        "webex",
-        "whatsapp",
-        "workflows",
-        "zulip",
-    ]
-)
+SERVICES = frozenset({
+    "bale", "bark", "barks", "dingtalk", "discord", "feishu", "gchat", "gotify", "gotifys",
+    "hassio", "hassios", "json", "jsons", "lark", "line", "mailto", "mailtos", "mmost", "mmosts",
+    "nctalk", "nctalks", "ntfy", "ntfys", "pover", "prowl", "rocket", "rockets", "signal",
+    "signals", "slack", "tgram", "twilio", "webex", "whatsapp", "workflows", "zulip",
+})  # fmt: skip
 """Schemes of addresses. Each sends over HTTP or SMTP, and takes pictures from memory or takes none.
-Others of Apprise show messages on this machine, load plugins, or open files by their names."""
+Others of Apprise show messages on this machine, load plugins, open files by their names, or take a
+message for the end of an incident."""
 FILE_OPTIONS = frozenset({"pgp", "pgpprv", "pgppub", "template", "wkd"})
 """Options of addresses that name files of this machine, or keys that Apprise would write there."""
 TIMEOUT_S = 25.0
@@ -96,7 +62,8 @@ class NotifyReceiver:
         self._find_pictures = find_pictures
         self._apprise = _import_apprise(sink)
         url = resolve_secret(f"sink {sink.name}: url", sink.url, environ)
-        self._service = _open_service(self._apprise, sink, url)
+        self._open = partial(_open_service, self._apprise, sink, url)
+        self._open()
 
     async def send(self, delivery: Delivery) -> None:
         """Send one message, see `Receiver`. A picture that cannot be read holds up no alert."""
@@ -122,7 +89,8 @@ class NotifyReceiver:
             self._apprise.attachment.memory.AttachMemory(picture, name, "image/jpeg")
             for picture, name in zip(pictures, ("plate.jpg", "vehicle.jpg"), strict=False)
         ]
-        result = self._service.notify(
+        # A new one: Apprise's pause between requests would grow when a clock is set back.
+        result = self._open().notify(
             "\n".join(lines),
             title,
             body_format=self._apprise.NotifyFormat.TEXT,

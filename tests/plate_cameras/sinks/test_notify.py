@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import builtins
 import io
 import json
 import logging
+import mimetypes
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import requests
 
 from orchestrator.errors import ExtraError, SettingsError
 from plate_cameras.configuration import Sink
@@ -160,6 +164,17 @@ def test_a_failure_is_told_without_the_address(
     assert inbox.paths == [f"/{WORD}"] * bool(status)
 
 
+def test_a_clock_that_is_set_back_holds_up_no_message(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = list[float]()
+    receiver = make(inbox.url)
+    send(receiver, make_hit())
+    monkeypatch.setattr("time.sleep", slept.append)
+    send(receiver, make_hit())
+    assert (len(inbox.messages), slept) == (2, [])
+
+
 def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text(f"{inbox.url}\n")
@@ -198,6 +213,60 @@ def test_only_known_services_can_be_used() -> None:
     for scheme in sorted(schemes - SERVICES):
         with pytest.raises(SettingsError, match="wanted a service of"):
             make(f"{scheme}://localhost/")
+
+
+TOKEN = "123456789:abcdefg_hijklmnop_abcdefghijklmnopq"
+WITH_PICTURES = {
+    "bale": f"bale://{TOKEN}/12315544/",
+    "discord": "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js/",
+    "json": "json://host/path",
+    "mailto": "mailto://user:word@host.example?to=guard@host.example",
+    "mmost": "mmost://host/3ccdd113474722377935511fc85d3dd4",
+    "ntfy": "ntfy://host/topic",
+    "pover": "pover://abcdefghijklmnopqrstuvwxyz1234@abcdefghijklmnopqrstuvwxyz1234",
+    "signal": "signal://host/+12025550123/+12025550124",
+    "slack": "slack://xoxb-1234-1234-abc124/#gate",
+    "tgram": f"tgram://{TOKEN}/12315544/",
+    "webex": f"webex://{'A' * 80}",
+}
+"""An address of each service that takes pictures."""
+
+
+class Answer(requests.Response):
+    """An answer of a service that likes everything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status_code = 200
+        self._content = b'{"ok": true, "status": 1, "result": [], "success": true}'
+
+
+@pytest.mark.parametrize("url", [*WITH_PICTURES.values()], ids=[*WITH_PICTURES])
+def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    _require_library()
+    mimetypes.init()
+    sent, opened = list[object](), list[object]()
+
+    def send_nothing(*arguments: object, **_: object) -> Answer:
+        sent.append(arguments)
+        return Answer()
+
+    monkeypatch.setattr(requests.Session, "request", send_nothing)
+    monkeypatch.setattr("smtplib.SMTP", lambda *arguments, **_: sent.append(arguments) or Mock())
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the pause between two pictures
+    receiver = make(url)
+    monkeypatch.setattr(builtins, "open", lambda *arguments, **_: opened.append(arguments))
+    with suppress(DeliveryError):  # some want an answer of their own
+        send(receiver, make_hit())
+    assert (bool(sent), opened) == (True, [])
+
+
+def test_every_service_that_takes_pictures_was_tried() -> None:
+    _require_library()
+    from apprise.plugins import N_MGR
+
+    names = {N_MGR[one].service_name for one in SERVICES if N_MGR[one].attachment_support}
+    assert names == {N_MGR[one].service_name for one in WITH_PICTURES}
 
 
 @pytest.mark.parametrize(

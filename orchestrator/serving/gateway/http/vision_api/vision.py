@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, STAGE_SECONDS, from_arrays, stages_of
 from orchestrator.errors import ParameterError
+from orchestrator.plates import Plate
 from orchestrator.serving.gateway.errors import UnsupportedMedia
 from orchestrator.serving.gateway.http.multipart import FormFields, Part, parse, shown
 from orchestrator.serving.gateway.http.rest import FORM, Infer, validated
@@ -79,7 +80,10 @@ async def recognize(
         for plate in from_arrays(arrays)
         if plate.text and plate.text_score >= call.min_confidence
     ]
-    spent_ms = 1e3 * sum(stages_of(arrays).values())
+    return _to_answer(plates, spent_ms=1e3 * sum(stages_of(arrays).values()))
+
+
+def _to_answer(plates: Sequence[Plate], spent_ms: float) -> VisionAnswer:
     return validated(
         VisionAnswer,
         success=True,
