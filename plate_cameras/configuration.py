@@ -236,11 +236,13 @@ class Configuration:
     def _check_lists(self) -> None:
         """Reject a sink that waits for a list which no camera of its own looks up."""
         for at, sink in enumerate(self.sinks):
-            cameras = [one for one in self.cameras if not sink.cameras or one.name in sink.cameras]
+            cameras = [
+                each for each in self.cameras if not sink.cameras or each.name in sink.cameras
+            ]
             known = {name for camera in cameras for name in camera.lists}
             if unknown := sorted({*sink.lists} - known):
-                wanted = f"wanted lists of its cameras ({', '.join(sorted(known)) or 'none'})"
-                message = f"sink {sink.name}: lists: {wanted}, got {show(unknown[0])}"
+                of_cameras = f"wanted lists of its cameras ({', '.join(sorted(known)) or 'none'})"
+                message = f"sink {sink.name}: lists: {of_cameras}, got {show(unknown[0])}"
                 raise WrongValue(message, ("sinks", at, "lists"))
 
 

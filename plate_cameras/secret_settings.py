@@ -61,17 +61,17 @@ def resolve_secret(name: str, value: str, environ: Mapping[str, str]) -> str:
 
 
 def _read_secret_file(name: str, path: Path) -> str:
-    wanted = f"{name}: wanted a file with one line, by its whole path"
+    message = f"{name}: wanted a file with one line, by its whole path"
     if not path.is_absolute():
-        raise SettingsError(f"{wanted}, got the relative {path}")
+        raise SettingsError(f"{message}, got the relative {path}")
     try:
         with path.open("rb") as file:
             secret = file.read(MAX_SECRET_FILE_BYTES + 1).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "no UTF-8"
-        raise SettingsError(f"{wanted}, got {path}: {reason}") from error
+        raise SettingsError(f"{message}, got {path}: {reason}") from error
     if not secret.isprintable() or not 0 < len(secret) <= MAX_SECRET_FILE_BYTES:
-        raise SettingsError(f"{wanted}, got {path} with another content")
+        raise SettingsError(f"{message}, got {path} with another content")
     return secret
 
 

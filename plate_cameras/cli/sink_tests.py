@@ -22,8 +22,8 @@ def send_test(file: Path, name: str) -> None:
     configuration = read_configuration(file)
     sinks = {sink.name: sink for sink in configuration.sinks}
     if name not in sinks:
-        wanted = f"wanted a sink of {file} ({', '.join(sinks) or 'it has none'})"
-        raise SettingsError(f"{wanted}, got {show(name)}")
+        names = ", ".join(sinks) or "it has none"
+        raise SettingsError(f"wanted a sink of {file} ({names}), got {show(name)}")
     if has_store(file):
         with open_camera_store(file) as store:
             store.record_test(name, requester_of("-"))

@@ -91,9 +91,9 @@ def describe_camera(camera: str, zones: Iterable[str] = ()) -> dict[str, Any]:
     sensors = dict(SENSORS)
     for zone in zones:
         for name in OF_ZONE:
-            told = {"name": f"{zone}: {SENSORS[name]['name'].lower()}"}
+            title = {"name": f"{zone}: {SENSORS[name]['name'].lower()}"}
             topic = {"state_topic": zone_topic(camera, zone)}
-            sensors[f"zone_{to_slug(zone)}_{name}"] = {**SENSORS[name], **told, **topic}
+            sensors[f"zone_{to_slug(zone)}_{name}"] = {**SENSORS[name], **title, **topic}
     return _describe(f"plates_{to_slug(camera)}", camera, sensors, pass_topic(camera))
 
 

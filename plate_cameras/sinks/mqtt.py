@@ -116,8 +116,8 @@ class MqttReceiver:
         password = _read_option(sink, PASSWORD, environ) or unquote(parts.password or "")
         self._password = password or None
         self._has_discovery = sink.options.get(DISCOVERY, "yes") != "no"
-        self._zones = {one.name: {zone.name for zone in one.zones} for one in cameras}
-        self._lists = {*sink.lists} or {name for one in cameras for name in one.lists}
+        self._zones = {camera.name: {zone.name for zone in camera.zones} for camera in cameras}
+        self._lists = {*sink.lists} or {name for camera in cameras for name in camera.lists}
         self._client: aiomqtt.Client | None = None
         self._leaving = set[asyncio.Task[None]]()
         self._clock = clock

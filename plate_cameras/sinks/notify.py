@@ -104,8 +104,8 @@ class NotifyReceiver:
 
 def _describe(result: Any) -> str:
     """Return the reason of a failure. Apprise's own words may hold the address and its secrets."""
-    told = (STATUS.search(entry.message) for entry in result.logs())
-    statuses = [match[1] for match in told if match]
+    matches = (STATUS.search(entry.message) for entry in result.logs())
+    statuses = [match[1] for match in matches if match]
     return f"cannot notify: status {statuses[0]}" if statuses else "cannot notify: no answer"
 
 
@@ -154,6 +154,6 @@ def _import_apprise(sink: Sink) -> Any:
 def _read_choice(sink: Sink, name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
     value = sink.options.get(name, next(iter(known)))
     if value not in known:
-        wanted = f"wanted one of {', '.join(known)}"
-        raise SettingsError(f"sink {sink.name}: {name}: {wanted}, got {show(value)}")
+        choices = ", ".join(known)
+        raise SettingsError(f"sink {sink.name}: {name}: wanted one of {choices}, got {show(value)}")
     return value

@@ -43,7 +43,7 @@ def make_receivers(
     """
     receivers = {}
     for sink in configuration.sinks:
-        cameras = [one for one in configuration.cameras if one.name in sink.cameras]
+        cameras = [camera for camera in configuration.cameras if camera.name in sink.cameras]
         shown = cameras or configuration.cameras
         receivers[sink.name] = make_receiver(sink, shown, environ, find_pictures)
     return receivers

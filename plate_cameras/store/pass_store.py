@@ -167,8 +167,8 @@ class PassStore:
         """
         try:
             with self._database.reading() as connection:
-                found = read_details(connection, pass_id, EVERYTHING).found
-            return [self.picture(digest) for digest in (found.crop, found.frame) if digest]
+                stored = read_details(connection, pass_id, EVERYTHING).found
+            return [self.picture(digest) for digest in (stored.crop, stored.frame) if digest]
         except UnknownName:  # retention or a request of the plate's owner has removed it
             return []
 

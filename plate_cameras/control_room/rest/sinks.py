@@ -53,7 +53,7 @@ class SinkTestAnswer(Model):
 async def list_all(request: RoomRequest) -> Response:
     """Return a page of the sinks all of whose cameras the principal may see."""
     page, cursor = page_of(_sinks_of(request), query_of(request, NamesQuery))
-    shown = (SinkAnswer(name=one.name, type=one.type, events=one.events) for one in page)
+    shown = (SinkAnswer(name=sink.name, type=sink.type, events=sink.events) for sink in page)
     return answer(SinksAnswer(sinks=tuple(shown), cursor=cursor))
 
 

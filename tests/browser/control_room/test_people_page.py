@@ -10,7 +10,7 @@ from tests.browser.conftest import Open
 
 
 @pytest.mark.parametrize(
-    ("options", "button", "told"),
+    ("options", "button", "message"),
     [
         pytest.param({}, "Send a test: guard", "accepted: ", id="English"),
         pytest.param({"locale": "ru-RU"}, "Проверить: guard", "принято: ", id="Russian"),
@@ -18,12 +18,12 @@ from tests.browser.conftest import Open
 )
 @pytest.mark.usefixtures("room")
 def test_a_button_tests_a_receiver(
-    open_quiet: Open, options: dict[str, Any], button: str, told: str
+    open_quiet: Open, options: dict[str, Any], button: str, message: str
 ) -> None:
     page = open_quiet("people", **options)
     page.get_by_role("button", name=button).click()
     outcome = page.locator("#sinks .pill.warm")
     outcome.wait_for()
-    assert told in outcome.inner_text()
+    assert message in outcome.inner_text()
     kinds = page.context.request.get(page.url.replace("people", "v1/audit")).json()["searches"]
     assert (kinds[0]["kind"], kinds[0]["query"]) == ("test sink", {"sink": "guard"})

@@ -84,8 +84,8 @@ def test_a_client_changes_the_address_alone(gateway: InFront, path: str) -> None
 
 def test_a_client_of_codeproject_changes_the_address_alone(gateway: InFront) -> None:
     url = f"{gateway.url}/v1/vision/alpr"
-    told = requests.post(url, files={"upload": STREET.read_bytes()}, timeout=60).json()
-    assert sorted(one["plate"] for one in told["predictions"]) == sorted(TEXTS)
+    answer = requests.post(url, files={"upload": STREET.read_bytes()}, timeout=60).json()
+    assert sorted(plate["plate"] for plate in answer["predictions"]) == sorted(TEXTS)
     refused = requests.post(url, files={"upload": b"no picture"}, timeout=60)
     assert (refused.status_code, refused.json()["success"]) == (400, False)
     assert refused.json()["error"].startswith("encoded_image: wanted a JPEG, PNG")

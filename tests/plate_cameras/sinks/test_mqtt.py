@@ -245,4 +245,4 @@ def test_a_sensor_of_a_zone_has_its_own_topic() -> None:
         "entry: last plate",
         "plates/gate/zones/entry/pass",
     )
-    assert len({one["unique_id"] for one in components.values()}) == len(components) == 8
+    assert len({sensor["unique_id"] for sensor in components.values()}) == len(components) == 8

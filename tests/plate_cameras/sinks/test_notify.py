@@ -117,9 +117,9 @@ def test_a_message_tells_of_the_pass_and_has_its_pictures(inbox: Inbox) -> None:
     assert where.startswith("gate, 2027-01-15 ")
     assert (note, moves) == ("stolen: call 112", "towards the camera, zones: entry")
     assert score == "score: 97%"
-    attached = [(one["filename"], one["mimetype"]) for one in message["attachments"]]
+    attached = [(part["filename"], part["mimetype"]) for part in message["attachments"]]
     assert attached == [("plate.jpg", "image/jpeg"), ("vehicle.jpg", "image/jpeg")]
-    contents = [base64.b64decode(one["base64"]) for one in message["attachments"]]
+    contents = [base64.b64decode(part["base64"]) for part in message["attachments"]]
     assert contents == [*PICTURES]
 
 
@@ -190,8 +190,8 @@ def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:
         pytest.param(f"file:///etc/passwd?{WORD}", id="file"),
         pytest.param(f"https://hooks.slack.com/services/{WORD}", id="page of a service"),
         *(
-            pytest.param(f"discord://1/{WORD}/?{one}=/etc/hosts", id=one)
-            for one in sorted(FILE_OPTIONS)
+            pytest.param(f"discord://1/{WORD}/?{option}=/etc/hosts", id=option)
+            for option in sorted(FILE_OPTIONS)
         ),
         pytest.param(f"slack://{WORD}/?+Template=/etc/hosts", id="in other letters"),
     ],
@@ -265,8 +265,8 @@ def test_every_service_that_takes_pictures_was_tried() -> None:
     _require_library()
     from apprise.plugins import N_MGR
 
-    names = {N_MGR[one].service_name for one in SERVICES if N_MGR[one].attachment_support}
-    assert names == {N_MGR[one].service_name for one in WITH_PICTURES}
+    names = {N_MGR[key].service_name for key in SERVICES if N_MGR[key].attachment_support}
+    assert names == {N_MGR[key].service_name for key in WITH_PICTURES}
 
 
 @pytest.mark.parametrize(

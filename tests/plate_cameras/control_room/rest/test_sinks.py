@@ -36,8 +36,8 @@ def test_sinks_are_listed_without_their_addresses(room: Room) -> None:
 
 
 def test_a_test_goes_past_the_filters_and_is_recorded(room: Room, file: Path) -> None:
-    told = room.client.post("/v1/sinks/log/tests", headers={"X-Reason": "new chat"})
-    assert (told.status_code, told.json()) == (200, {"accepted": True, "problem": ""})
+    answer = room.client.post("/v1/sinks/log/tests", headers={"X-Reason": "new chat"})
+    assert (answer.status_code, answer.json()) == (200, {"accepted": True, "problem": ""})
     (event,) = map(json.loads, file.read_text().splitlines())
     assert (event["type"], event["data"]["text"], event["data"]["camera"]) == (
         "test",
@@ -55,15 +55,15 @@ def test_a_test_goes_past_the_filters_and_is_recorded(room: Room, file: Path) ->
     ],
 )
 def test_a_failure_is_told_without_the_address(room: Room, name: str, problem: str) -> None:
-    told = room.client.post(f"/v1/sinks/{name}/tests").json()
-    assert not told["accepted"]
-    assert any(part in told["problem"] for part in problem.split("|"))
-    assert SECRET not in told["problem"]
+    answer = room.client.post(f"/v1/sinks/{name}/tests").json()
+    assert not answer["accepted"]
+    assert any(part in answer["problem"] for part in problem.split("|"))
+    assert SECRET not in answer["problem"]
 
 
 def test_only_administrators_of_all_its_cameras_see_a_sink(room: Room, file: Path) -> None:
     room.enter_as(OF_THE_EAST)
-    assert [one["name"] for one in room.get("/v1/sinks")["sinks"]] == ["east"]
+    assert [sink["name"] for sink in room.get("/v1/sinks")["sinks"]] == ["east"]
     assert room.client.post("/v1/sinks/log/tests").status_code == 404
     room.enter_as(EDITOR)
     assert room.client.get("/v1/sinks").status_code == 403

@@ -30,10 +30,10 @@ def make_sink(**conditions: Any) -> Sink:
 def send(store: PassStore, event: PassEvent, *sinks: Sink) -> list[str]:
     """Write an event; return the ids of passes whose deliveries are new."""
     store.write([event], sinks)
-    given = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    for delivery in given:
+    claimed = store.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    for delivery in claimed:
         store.outbox.confirm([delivery], NOW_S)
-    return [delivery.pass_id for delivery in given]
+    return [delivery.pass_id for delivery in claimed]
 
 
 @pytest.fixture
@@ -88,13 +88,13 @@ def test_a_plate_is_sent_once_in_a_time(listed: PassStore, is_slow: bool) -> Non
     events += [make_event("e", "B777BB77"), make_event("f", "")]
     addressed = address(events, [once], NOW_S + 300)
     if is_slow:
-        addressed = [decode(encode(one)) for one in addressed]
+        addressed = [decode(encode(event)) for event in addressed]
     listed.writer.write(addressed)
-    given = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [one.pass_id for one in given] == ["c", "d", "f"]
+    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in claimed] == ["c", "d", "f"]
     listed.writer.write(address([make_event("g")], [once], NOW_S + 601))
-    given = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
-    assert [one.pass_id for one in given] == ["g"]
+    claimed = listed.outbox.claim(WEBHOOK.name, 10, NOW_S + 1e6, 1e9)
+    assert [delivery.pass_id for delivery in claimed] == ["g"]
 
 
 def test_only_what_a_sink_has_had_counts(listed: PassStore) -> None:

@@ -25,8 +25,8 @@ def call(infer: FakeInfer, **sent: object) -> dict:
 
 
 def test_a_plate_has_the_fields_of_their_api() -> None:
-    told = call(FakeInfer([(UNREAD, PLATE)]), files={"upload": FILE})
-    assert told == {
+    answer = call(FakeInfer([(UNREAD, PLATE)]), files={"upload": FILE})
+    assert answer == {
         "success": True,
         "code": 200,
         "predictions": [
@@ -72,8 +72,8 @@ def test_a_call_of_a_client_is_answered(sent: dict) -> None:
 
 
 def test_a_plate_below_the_least_score_is_left_out() -> None:
-    told = call(FakeInfer([(LOW, PLATE)]), files={"image": FILE}, data={"min_confidence": "0.6"})
-    assert [one["plate"] for one in told["predictions"]] == ["A123BC77"]
+    answer = call(FakeInfer([(LOW, PLATE)]), files={"image": FILE}, data={"min_confidence": "0.6"})
+    assert [plate["plate"] for plate in answer["predictions"]] == ["A123BC77"]
 
 
 @pytest.mark.parametrize("score", ["1.5", "-0.1", "nan", "much"])
