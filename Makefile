@@ -170,7 +170,7 @@ clean:
 cameras: .venv/.cameras
 
 .venv/.cameras: $(LOCK)
-	$(INSTALL) --group cameras --group gates --group excel
+	$(INSTALL) --group cameras --group gates --group excel --group notify
 	@touch .venv/.serve $@
 
 .venv/.workshop: $(LOCK)

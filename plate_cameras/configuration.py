@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from plate_cameras.setting_parts import Gate as Gate
 from plate_cameras.setting_parts import Schedule as Schedule
 from plate_cameras.setting_parts import Site as Site
 from plate_cameras.setting_parts import at_most, check_name, check_sizes
+from plate_cameras.sink_settings import Sink as Sink
 
 RETENTION_DAYS = 30
 """How long passes are kept unless the configuration says otherwise."""
@@ -141,41 +142,6 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Sink:
-    """A receiver of events.
-
-    Attributes:
-        name: Unique name of the sink.
-        type: `webhook`, `mqtt`, `jsonl`, or the name of a Python entry point.
-        url: Address or file of the receiver.
-        events: Kinds of events to send: `agreed`, `updated`, `closed`.
-        cameras: Cameras whose events it gets; all if empty.
-        secrets: Secrets of a webhook's signatures, the newest first. `env:NAME` takes the value of
-            an environment variable.
-        private_addresses: True if a webhook may go to private addresses.
-        options: More settings of its type.
-    """
-
-    name: str
-    type: str
-    url: str
-    events: tuple[str, ...] = ("agreed", "closed")
-    cameras: tuple[str, ...] = field(default=(), metadata=at_most(sizes.MAX_CAMERAS))
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    private_addresses: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_sizes(self)
-        check_name(self.name)
-        check_address(f"sink {self.name}: url", self.url)
-        known = ("agreed", "updated", "closed")
-        for event in self.events:
-            if event not in known:
-                raise SettingsError(f"events: wanted some of {', '.join(known)}, got {show(event)}")
-
-
-@dataclass(frozen=True)
 class ControlRoomSettings:
     """Settings of the control room, see `plate_cameras.control_room`.
 
@@ -238,6 +204,19 @@ class Configuration:
                 if unknown := sorted(set(one.cameras) - known):
                     message = f"{what} {one.name}: there is no camera {show(unknown[0])}"
                     raise WrongValue(message, (f"{what}s", at, "cameras"))
+        self._check_lists()
+
+    def _check_lists(self) -> None:
+        """Reject a sink that waits for a list which no camera of its own looks up."""
+        for at, sink in enumerate(self.sinks):
+            cameras = [
+                each for each in self.cameras if not sink.cameras or each.name in sink.cameras
+            ]
+            known = {name for camera in cameras for name in camera.lists}
+            if unknown := sorted({*sink.lists} - known):
+                of_cameras = f"wanted lists of its cameras ({', '.join(sorted(known)) or 'none'})"
+                message = f"sink {sink.name}: lists: {of_cameras}, got {show(unknown[0])}"
+                raise WrongValue(message, ("sinks", at, "lists"))
 
 
 def read_configuration(file: Path) -> Configuration:

@@ -68,7 +68,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True)
 class Schedule:
-    """The hours in which a camera is watched or a gate opens, by the machine's local time.
+    """Hours of a week by the machine's local time: of a camera, a gate or a sink.
 
     Attributes:
         days: Days of the week, `mon` to `sun`.
@@ -104,10 +104,10 @@ def to_minutes(text: str) -> int:
 
 
 def is_watched(schedule: Schedule, at: datetime) -> bool:
-    """Tell whether a camera is watched at a local time.
+    """Tell whether a local time is within a schedule.
 
     Hours past midnight belong to the day on which they start. If `start` and `end` are the same,
-    the camera is watched for 24 hours from `start`.
+    the hours are the 24 from `start`.
     """
     start, end = to_minutes(schedule.start), to_minutes(schedule.end)
     minute = at.hour * 60 + at.minute

@@ -48,6 +48,7 @@ GROUPS = (
     "cameras",
     "gates",
     "excel",
+    "notify",
     "s3",
 )
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
@@ -62,6 +63,7 @@ OF_CAMERAS = (
     "cameras",
     "gates",
     "excel",
+    "notify",
     "s3",
 )  # the groups that it needs; --extras names them, too
 

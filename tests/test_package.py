@@ -177,7 +177,7 @@ def test_the_locked_groups_are_what_the_cameras_package_needs() -> None:
     service, *packages = project["dependencies"]
     assert service.startswith(f"{NAME}[server]>=")
     assert packages == groups["cameras"]
-    optional = {name: groups[name] for name in ("gates", "excel", "s3")}
+    optional = {name: groups[name] for name in ("gates", "excel", "notify", "s3")}
     assert project["optional-dependencies"] == optional
 
 

@@ -22,6 +22,7 @@ from plate_cameras.cli.list_files import (
     show_preview,
     template_of,
 )
+from plate_cameras.cli.sink_tests import send_test
 
 if TYPE_CHECKING:
     from plate_cameras.store.finding.pass_query import FoundPass
@@ -180,6 +181,17 @@ def replay(
         since_s = unix_s() - days * DAY_S
         count = opened.outbox.replay(sink, since_s, opened.clock.now_s())
         typer.echo(f"events that are due again: {count}", err=True)
+
+
+@passes.command("test-sink")
+def test_sink(
+    file: Annotated[Path, typer.Argument(metavar="CAMERAS", help="The file CAMERAS.toml.")],
+    sink: Annotated[str, typer.Argument(help="Name of the sink.")],
+) -> None:
+    """Send a test event to a sink from this machine, and tell whether it was accepted."""
+    with show_errors(verbose=False):
+        send_test(file, sink)
+        typer.echo(f"sink {sink}: the test was accepted", err=True)
 
 
 def _to_unix(text: str | None, *, is_end: bool = False) -> float | None:

@@ -58,7 +58,7 @@ class Session:
         self._gates = GateThread(store, self._output.show_opening) if store else None
         if self._gates:
             self._watcher.notice = self._gates.notice
-        self._sinks = SinkRunner(store.outbox, self._tasks, store.clock.now_s) if store else None
+        self._sinks = SinkRunner.of(store, self._tasks) if store else None
         self._sharing = self._make_sharing()
         self._writer = self._make_writer()
         self._reporter = self._make_reporter()

@@ -11,8 +11,9 @@ from plate_cameras.configuration import Configuration
 from plate_cameras.sinks.deliverer import Deliverer
 from plate_cameras.sinks.outbox import Outbox
 from plate_cameras.sinks.receiver import Receiver
-from plate_cameras.sinks.registry import make_receivers
+from plate_cameras.sinks.registry import FindPictures, find_none, make_receivers
 from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.store.pass_store import PassStore
 
 TASK = "sinks"
 LAST_DELIVERY_S = 20.0
@@ -22,15 +23,29 @@ Receivers = Mapping[str, Receiver]
 
 
 class SinkRunner:
-    """Delivers the events of an outbox to the receivers of a configuration."""
+    """Delivers the events of an outbox to the receivers of a configuration.
+
+    Args:
+        find_pictures: Finds the kept pictures of a pass, for messages to people.
+    """
 
     def __init__(
-        self, outbox: Outbox, tasks: BackgroundTasks, clock: Callable[[], float] = unix_s
+        self,
+        outbox: Outbox,
+        tasks: BackgroundTasks,
+        clock: Callable[[], float] = unix_s,
+        find_pictures: FindPictures = find_none,
     ) -> None:
         self._outbox, self._tasks, self._clock = outbox, tasks, clock
+        self._find_pictures = find_pictures
         self._configuration: Configuration | None = None
         self._deliverer: Deliverer | None = None
         self._next: Deliverer | None = None
+
+    @classmethod
+    def of(cls, store: PassStore, tasks: BackgroundTasks) -> SinkRunner:
+        """Return the runner for a store's outbox."""
+        return cls(store.outbox, tasks, store.clock.now_s, store.pictures_of)
 
     @property
     def statuses(self) -> Sequence[SinkStatus]:
@@ -51,7 +66,7 @@ class SinkRunner:
         """
         if self._configuration and configuration.sinks == self._configuration.sinks:
             return None
-        return await asyncio.to_thread(make_receivers, configuration)
+        return await asyncio.to_thread(self._make_receivers, configuration)
 
     async def commit(self, configuration: Configuration, receivers: Receivers | None) -> None:
         """Deliver to receivers that were prepared, and no longer to those before."""
@@ -81,10 +96,14 @@ class SinkRunner:
         """Deliver no more, and close the receivers."""
         await self._tasks.stop(TASK)
 
+    def _make_receivers(self, configuration: Configuration) -> Receivers:
+        return make_receivers(configuration, find_pictures=self._find_pictures)
+
     async def _run(self, configuration: Configuration) -> None:
         """Deliver. After a failure this is done by new receivers: those before were closed."""
         if self._next is None:
-            self._next = Deliverer(make_receivers(configuration), self._outbox, self._clock)
+            receivers = self._make_receivers(configuration)
+            self._next = Deliverer(receivers, self._outbox, self._clock)
         self._deliverer, self._next = self._next, None
         await self._deliverer.run()
 

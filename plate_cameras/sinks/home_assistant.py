@@ -1,4 +1,6 @@
-"""Discovery by Home Assistant: each camera becomes a device with sensors of its last pass.
+"""Discovery by Home Assistant: cameras and lists become devices with sensors of the last pass.
+
+Zones of a camera have sensors of their own. What tells of them has topics of its own, too.
 
 Source: Home Assistant, "MQTT", device discovery (https://www.home-assistant.io/integrations/mqtt).
 """
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.host.distribution import read_version
@@ -36,12 +38,19 @@ SENSORS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The sensors of a camera; their values are parts of the event."""
+OF_ZONE = ("plate", "seen")
+"""Sensors of a zone."""
+CAMERA = {
+    "name": "Camera",
+    "icon": "mdi:cctv",
+    "value_template": "{{ value_json.data.camera }}",
+}
 
 
-def to_slug(camera: str) -> str:
-    """Return a camera's name for topics and ids. Different names have different slugs."""
-    slug = UNSAFE.sub("_", camera)
-    return slug if slug == camera else f"{slug}_{zlib.crc32(camera.encode()):08x}"
+def to_slug(name: str) -> str:
+    """Return a name for topics and ids. Different names have different slugs."""
+    slug = UNSAFE.sub("_", name)
+    return slug if slug == name else f"{slug}_{zlib.crc32(name.encode()):08x}"
 
 
 def pass_topic(camera: str) -> str:
@@ -49,23 +58,64 @@ def pass_topic(camera: str) -> str:
     return f"plates/{to_slug(camera)}/pass"
 
 
-def discovery_topic(camera: str) -> str:
+def zone_topic(camera: str, zone: str) -> str:
+    """Return the topic of events of vehicles that were seen in a zone."""
+    return f"plates/{to_slug(camera)}/zones/{to_slug(zone)}/pass"
+
+
+def list_topic(name: str) -> str:
+    """Return the topic of events of plates that are on a list."""
+    return f"plates/lists/{to_slug(name)}/pass"
+
+
+def topics_of(data: Mapping[str, Any]) -> Iterator[str]:
+    """Return the topics of an event."""
+    camera = str(data["camera"])
+    yield pass_topic(camera)
+    yield from (zone_topic(camera, zone) for zone in data["zones"])
+    yield from (list_topic(hit["list"]) for hit in data.get("lists", ()))
+
+
+def camera_topic(camera: str) -> str:
     """Return the topic on which Home Assistant looks for a camera's device."""
     return f"{PREFIX}/device/plates_{to_slug(camera)}/config"
 
 
-def describe_device(camera: str) -> dict[str, Any]:
+def list_device_topic(name: str) -> str:
+    """Return the topic on which Home Assistant looks for a list's device."""
+    return f"{PREFIX}/device/plates-list_{to_slug(name)}/config"
+
+
+def describe_camera(camera: str, zones: Iterable[str] = ()) -> dict[str, Any]:
     """Return the message that makes Home Assistant create a camera's device and sensors."""
-    id_ = f"plates_{to_slug(camera)}"
+    sensors = dict(SENSORS)
+    for zone in zones:
+        for name in OF_ZONE:
+            title = {"name": f"{zone}: {SENSORS[name]['name'].lower()}"}
+            topic = {"state_topic": zone_topic(camera, zone)}
+            sensors[f"zone_{to_slug(zone)}_{name}"] = {**SENSORS[name], **title, **topic}
+    return _describe(f"plates_{to_slug(camera)}", camera, sensors, pass_topic(camera))
+
+
+def describe_list(name: str) -> dict[str, Any]:
+    """Return the message that makes Home Assistant create a list's device and sensors."""
+    sensors = {**SENSORS, "camera": CAMERA}
+    return _describe(f"plates-list_{to_slug(name)}", name, sensors, list_topic(name))
+
+
+def _describe(
+    id_: str, name: str, sensors: Mapping[str, Mapping[str, str]], topic: str
+) -> dict[str, Any]:
+    """Return the description of a device. A sensor without a topic has that of the device."""
     components = {
-        name: {"platform": "sensor", "unique_id": f"{id_}_{name}", **sensor}
-        for name, sensor in SENSORS.items()
+        key: {"platform": "sensor", "unique_id": f"{id_}_{key}", **sensor}
+        for key, sensor in sensors.items()
     }
     return {
-        "device": {"identifiers": [id_], "name": camera, "manufacturer": "Plates"},
+        "device": {"identifiers": [id_], "name": name, "manufacturer": "Plates"},
         "origin": {"name": "plates", "sw_version": read_version()},
         "components": components,
-        "state_topic": pass_topic(camera),
+        "state_topic": topic,
         "availability_topic": STATUS_TOPIC,
         "payload_available": ONLINE,
         "payload_not_available": OFFLINE,

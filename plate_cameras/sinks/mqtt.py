@@ -1,4 +1,4 @@
-"""MQTT: each event is published on the topic of its camera, at least once (QoS 1)."""
+"""MQTT: each event is published on the topics of its camera, zones and lists (QoS 1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import ssl
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,15 +15,18 @@ import aiomqtt
 
 from orchestrator.errors import SettingsError
 from plate_cameras.clocks import steady_s
-from plate_cameras.configuration import Sink
+from plate_cameras.configuration import Camera, Sink
 from plate_cameras.secret_settings import resolve_secret
 from plate_cameras.sinks.home_assistant import (
     OFFLINE,
     ONLINE,
     STATUS_TOPIC,
-    describe_device,
-    discovery_topic,
+    camera_topic,
+    describe_camera,
+    describe_list,
+    list_device_topic,
     pass_topic,
+    topics_of,
 )
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError
@@ -34,7 +37,7 @@ TIMEOUT_S = 10.0
 """Longest wait for the broker, for a connection or the receipt of an event."""
 KEEPALIVE_S = 30
 AT_ONCE = 10
-"""Cameras that are announced at the same time."""
+"""Devices that are announced at the same time."""
 CHECK_S = 15.0
 """Interval of the checks of the broker while there are no events."""
 MAX_PACKET_BYTES, MAX_BYTES_PER_S = 1024, 20_000
@@ -47,7 +50,10 @@ SILENT = logging.Logger("aiomqtt", logging.CRITICAL + 1)
 only. It is outside the tree of loggers, which `logging.config` would enable again.
 """
 USER, PASSWORD, DISCOVERY = "user", "password", "discovery"
-"""Options of the sink. `discovery = "no"` leaves out Home Assistant."""
+"""Options of the sink. `discovery = "no"` leaves out Home Assistant and its further topics."""
+
+Announcement = tuple[str, Mapping[str, Any]]
+"""A topic on which Home Assistant looks for a device, and the device's description."""
 
 
 class _ReceiptReader:
@@ -80,7 +86,7 @@ class _ReceiptReader:
 
 
 class MqttReceiver:
-    """Publishes events to a broker, and announces the cameras to Home Assistant.
+    """Publishes events to a broker, and announces cameras, zones and lists to Home Assistant.
 
     Args:
         sink: The sink, with `url` such as `mqtt://broker:1883`, and the options user and password.
@@ -93,7 +99,7 @@ class MqttReceiver:
     def __init__(
         self,
         sink: Sink,
-        cameras: Sequence[str],
+        cameras: Sequence[Camera],
         environ: Mapping[str, str],
         clock: Callable[[], float] = steady_s,
     ) -> None:
@@ -109,7 +115,9 @@ class MqttReceiver:
         self._user = _read_option(sink, USER, environ) or unquote(parts.username or "") or None
         password = _read_option(sink, PASSWORD, environ) or unquote(parts.password or "")
         self._password = password or None
-        self._cameras = cameras if sink.options.get(DISCOVERY, "yes") != "no" else ()
+        self._has_discovery = sink.options.get(DISCOVERY, "yes") != "no"
+        self._zones = {camera.name: {zone.name for zone in camera.zones} for camera in cameras}
+        self._lists = {*sink.lists} or {name for camera in cameras for name in camera.lists}
         self._client: aiomqtt.Client | None = None
         self._leaving = set[asyncio.Task[None]]()
         self._clock = clock
@@ -118,10 +126,13 @@ class MqttReceiver:
     async def send(self, delivery: Delivery) -> None:
         """Publish one event, see `Receiver`."""
         document = {"id": delivery.id, **delivery.document}
-        topic = pass_topic(str(document["data"]["camera"]))
+        data = document["data"]
+        topics = topics_of(data) if self._has_discovery else [pass_topic(data["camera"])]
         try:
             client = self._client or await self._connect()
-            await _publish(client, topic, document)
+            await _announce(client, self._find_news(data))
+            for topic in topics:
+                await _publish(client, topic, document)
         except (aiomqtt.MqttError, OSError, ValueError) as error:
             self._leave()
             raise DeliveryError(f"cannot publish: {error}") from error
@@ -174,11 +185,24 @@ class MqttReceiver:
             self._leave_later(_disconnect(client, entering))
             raise
         self._client = client
-        for first in range(0, len(self._cameras), AT_ONCE):
-            cameras = self._cameras[first : first + AT_ONCE]
-            await asyncio.gather(*(_announce(client, camera) for camera in cameras))
+        if self._has_discovery:
+            cameras = [_of_camera(name, zones) for name, zones in self._zones.items()]
+            await _announce(client, [*cameras, *map(_of_list, sorted(self._lists))])
         await client.publish(STATUS_TOPIC, ONLINE, QOS, retain=True)
         return client
+
+    def _find_news(self, data: Mapping[str, Any]) -> list[Announcement]:
+        """Return the devices with zones and lists that are new: zones are also drawn on a page."""
+        if not self._has_discovery:
+            return []
+        camera, news = data["camera"], list[Announcement]()
+        known = self._zones.setdefault(camera, set())
+        if not known.issuperset(data["zones"]):
+            known.update(data["zones"])
+            news.append(_of_camera(camera, known))
+        lists = {hit["list"] for hit in data.get("lists", ())} - self._lists
+        self._lists |= lists
+        return [*news, *map(_of_list, sorted(lists))]
 
     def _leave(self) -> None:
         """End the connection in the background; the next event gets a new one."""
@@ -217,8 +241,18 @@ async def _close(client: aiomqtt.Client) -> None:
         client._disconnected.exception()  # asyncio would log that nobody has taken it
 
 
-async def _announce(client: aiomqtt.Client, camera: str) -> None:
-    await _publish(client, discovery_topic(camera), describe_device(camera), retain=True)
+async def _announce(client: aiomqtt.Client, devices: Sequence[Announcement]) -> None:
+    for first in range(0, len(devices), AT_ONCE):
+        some = devices[first : first + AT_ONCE]
+        await asyncio.gather(*(_publish(client, *device, retain=True) for device in some))
+
+
+def _of_camera(name: str, zones: Collection[str]) -> Announcement:
+    return camera_topic(name), describe_camera(name, sorted(zones))
+
+
+def _of_list(name: str) -> Announcement:
+    return list_device_topic(name), describe_list(name)
 
 
 async def _publish(

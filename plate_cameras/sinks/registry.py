@@ -11,7 +11,7 @@ from orchestrator.errors import ExtraError, PlateError, SettingsError
 from orchestrator.host.text_lines import to_line
 from orchestrator.host.toml_files import show
 from plate_cameras.background_tasks import describe
-from plate_cameras.configuration import Configuration, Sink
+from plate_cameras.configuration import Camera, Configuration, Sink
 from plate_cameras.sinks.isolated_receiver import IsolatedReceiver
 from plate_cameras.sinks.outbox import Delivery
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
@@ -19,39 +19,59 @@ from plate_cameras.sinks.receiver import DeliveryError, Receiver
 ENTRY_POINTS = "plates.sinks"
 """Group of entry points. Each is a callable that takes a `Sink` and returns a coroutine function;
 that one takes the event's document with its `id`."""
-BUILT_IN = ("webhook", "mqtt", "jsonl")
+BUILT_IN = ("webhook", "mqtt", "jsonl", "notify")
+
+
+FindPictures = Callable[[str], Sequence[bytes]]
+"""Returns the kept pictures of a pass by its id, as JPEG files: the plate first. It may block."""
+
+
+def find_none(_pass_id: str) -> Sequence[bytes]:
+    """Return no pictures: there is no store."""
+    return ()
 
 
 def make_receivers(
-    configuration: Configuration, environ: Mapping[str, str] = os.environ
+    configuration: Configuration,
+    environ: Mapping[str, str] = os.environ,
+    find_pictures: FindPictures = find_none,
 ) -> dict[str, Receiver]:
     """Make the receiver of each sink of a configuration.
 
     Raises:
         SettingsError: A sink has an unknown type, or wrong settings.
     """
-    cameras = [camera.name for camera in configuration.cameras]
     receivers = {}
     for sink in configuration.sinks:
-        try:
-            receivers[sink.name] = make_receiver(sink, sink.cameras or cameras, environ)
-        except (SettingsError, ExtraError):
-            raise
-        except Exception as error:  # a value that a library rejects, or code of others
-            raise SettingsError(f"sink {sink.name}: {describe(error)}") from error
+        cameras = [camera for camera in configuration.cameras if camera.name in sink.cameras]
+        shown = cameras or configuration.cameras
+        receivers[sink.name] = make_receiver(sink, shown, environ, find_pictures)
     return receivers
 
 
-def make_receiver(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
+def make_receiver(
+    sink: Sink,
+    cameras: Sequence[Camera],
+    environ: Mapping[str, str],
+    find_pictures: FindPictures = find_none,
+) -> Receiver:
     """Make the receiver of a sink, in a thread of its own. It connects when it gets events.
 
     Raises:
         SettingsError: The sink has an unknown type, or wrong settings.
+        ExtraError: A package that its type needs is not installed.
     """
-    return IsolatedReceiver(sink.name, _make(sink, cameras, environ))
+    try:
+        return IsolatedReceiver(sink.name, _make(sink, cameras, environ, find_pictures))
+    except (SettingsError, ExtraError):
+        raise
+    except Exception as error:  # a value that a library rejects, or code of others
+        raise SettingsError(f"sink {sink.name}: {describe(error)}") from error
 
 
-def _make(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
+def _make(
+    sink: Sink, cameras: Sequence[Camera], environ: Mapping[str, str], find_pictures: FindPictures
+) -> Receiver:
     if sink.type == "webhook":
         from plate_cameras.sinks.webhook import WebhookReceiver
 
@@ -64,6 +84,10 @@ def _make(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Rec
         from plate_cameras.sinks.json_lines import JsonLinesReceiver
 
         return JsonLinesReceiver(sink)
+    if sink.type == "notify":
+        from plate_cameras.sinks.notify import NotifyReceiver
+
+        return NotifyReceiver(sink, environ, find_pictures)
     make = _load(sink)
     try:
         return EntryPointReceiver(make(sink))

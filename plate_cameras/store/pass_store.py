@@ -39,6 +39,7 @@ from plate_cameras.store.people import audit
 from plate_cameras.store.people.login_attempts import LoginAttempts
 from plate_cameras.store.people.people import People
 from plate_cameras.store.people.sessions import Sessions
+from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.store_parts import StorageStatus, StoreParts, measure_disks
 from plate_cameras.store.tables.database import LONG_S, SEARCH_S
 from plate_cameras.store.tables.store_clock import GivenClock
@@ -159,6 +160,21 @@ class PassStore:
             raise UnknownName(f"there is no picture {digest!r}")
         return self._pictures.get(bytes.fromhex(digest))
 
+    def pictures_of(self, pass_id: str) -> list[bytes]:
+        """Return the pictures that are kept of a pass: the plate, and the vehicle or the frame.
+
+        It is for messages of sinks. What people look at is recorded in the audit, see `get`.
+
+        Raises:
+            StoreError: They cannot be read now.
+        """
+        try:
+            with self._database.reading() as connection:
+                stored = read_details(connection, pass_id, EVERYTHING).found
+            return [self.picture(digest) for digest in (stored.crop, stored.frame) if digest]
+        except UnknownName:  # retention or a request of the plate's owner has removed it
+            return []
+
     def refresh(self, lookup: ListLookup) -> None:
         """Read the lists that have changed."""
         with self._database.reading(SEARCH_S) as connection:
@@ -230,6 +246,10 @@ class PassStore:
         """Close all connections."""
         self._database.close()
         self.writer.close()
+
+    def record_test(self, sink: str, requester: Requester) -> None:
+        """Record in the audit that somebody sends a test to a sink."""
+        self._record(requester, "test sink", {"sink": sink}, 1)
 
     def _record(
         self, requester: Requester, kind: str, query: Mapping[str, Any], count: int

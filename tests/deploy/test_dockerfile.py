@@ -138,7 +138,7 @@ def test_compose_of_cameras_is_hardened_like_that_of_the_service() -> None:
         assert EXACT.search(service["image"])
     assert [port.partition(":")[0] for port in services["plates"]["ports"]] == ["127.0.0.1"]
     assert services["watch"]["network_mode"] == "service:plates"
-    assert services["plates"]["build"]["args"]["EXTRAS"] == "cameras,gates,excel"
+    assert services["plates"]["build"]["args"]["EXTRAS"] == "cameras,gates,excel,notify"
 
 
 HARDENED = ("read_only", "cap_drop", "security_opt", "restart")

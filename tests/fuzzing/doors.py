@@ -185,6 +185,10 @@ def _ask_snapshot(sent: Sent) -> str:
     return _ask_http("/v1/plate-reader/", "", {"Content-Type": sent.said}, sent.body)
 
 
+def _ask_vision(sent: Sent) -> str:
+    return _ask_http("/v1/vision/alpr", "", {"Content-Type": sent.said}, sent.body)
+
+
 def _ask_query(sent: Sent) -> str:
     return _ask_http("/v1/recognize", sent.said, {}, sent.body)
 
@@ -263,6 +267,7 @@ DOORS: dict[str, Callable[[Sent], str]] = {
     "crops": _ask_crops,
     "query": _ask_query,
     "snapshot": _ask_snapshot,
+    "vision": _ask_vision,
 }
 NAMES = tuple(DOORS)
 

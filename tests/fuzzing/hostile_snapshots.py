@@ -1,4 +1,4 @@
-"""Hostile bodies for `/v1/plate-reader/`: forms, URL-encoded forms and JSON."""
+"""Hostile bodies for `/v1/plate-reader/` and `/v1/vision/alpr`: forms, encoded forms and JSON."""
 
 from __future__ import annotations
 
@@ -58,4 +58,5 @@ def snapshots() -> Requests:
     own["a bomb"] = form(part(png_bombs()["PNG of 10^8 pixels"], NAMED))
     for name, body in own.items():
         cases[f"snapshot form: {name}"] = Sent("snapshot", CONTENT_TYPE, body)
+        cases[f"vision form: {name}"] = Sent("vision", CONTENT_TYPE, body)
     return cases

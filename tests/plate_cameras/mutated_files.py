@@ -59,6 +59,13 @@ cameras = ["gate"]
 name = "home"
 type = "mqtt"
 url = "mqtt://broker:1883"
+lists = ["residents"]
+unknown = true
+zones = ["entry"]
+direction = "away"
+text_threshold = 0.9
+hold_off_s = 60
+schedule = { days = ["sat"], start = "22:00", end = "06:00" }
 options = { user = "plates", password = "secret", discovery = "no" }
 [[sinks]]
 name = "log"

@@ -35,6 +35,8 @@ secrets = ["env:ERP_SECRET"]
 cameras = ["gate"]
 """
 
+ERP = 'secrets = ["env:ERP_SECRET"]'
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -145,6 +147,15 @@ def test_a_byte_order_mark_is_no_part_of_the_file(file: Path) -> None:
         ("looks_per_s = 2", "looks_per_s = 0x" + "f" * 3900, r"looks_per_s: .* \(at line 12\)"),
         ("metrics_port = 9100", "metrics_port = " + "9" * 5000, r"too long \(at line 3\)"),
         ('"gate"]', '"gates"]', r"sink erp: there is no camera 'gates' \(at line 28\)"),
+        (
+            ERP,
+            'lists = ["stolen"]\n' + ERP,
+            r"lists: wanted lists of its cameras \(residents\)",
+        ),
+        (ERP, 'direction = "left"\n' + ERP, r"erp: direction: wanted towards or away, got 'left'"),
+        (ERP, "text_threshold = 2\n" + ERP, r"erp: text_threshold: wanted 0 to 1, got 2"),
+        (ERP, "hold_off_s = -1\n" + ERP, r"erp: hold_off_s: wanted 0 to 86400.*\(at line 27\)"),
+        (ERP, 'schedule = { start = "25:00" }\n' + ERP, r"schedule: wanted a time.*\(at line 27\)"),
         ('"yard"', '"gate"', r"camera gate: wanted one of this name.*\(at line 20\)"),
         ('"rtsp://10.0.0.5/stream1"', '"http://["', r"url: wanted an address.*\(at line 11\)"),
         ('"https://erp.example/plates"', '"http://["', r"sink erp: url: .*\(at line 26\)"),

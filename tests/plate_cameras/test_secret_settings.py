@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import SettingsError
 from plate_cameras.configuration import read_configuration
-from plate_cameras.secret_settings import warn_of_readers
+from plate_cameras.secret_settings import resolve_secret, warn_of_readers
 
 CAMERA = '[[cameras]]\nname = "gate"\nurl = "{}"\n'
 PLAIN = CAMERA.format("rtsp://10.0.0.5/1")
 SINK = '[[sinks]]\nname = "erp"\ntype = "webhook"\nurl = "{}"\n'
+NOTIFY = SINK.replace("webhook", "notify")
 GATE = """[[gates]]
 name = "barrier"
 type = "http"
@@ -40,6 +42,8 @@ options = {{ password = "{}" }}
             False,
             id="secret of the environment",
         ),
+        pytest.param(PLAIN + NOTIFY.format("tgram://word/1"), 0o644, True, id="messages"),
+        pytest.param(PLAIN + NOTIFY.format("file:/run/url"), 0o644, False, id="messages, file"),
         pytest.param(PLAIN + GATE.format("word"), 0o644, True, id="gate"),
         pytest.param(PLAIN + GATE.format("env:WORD"), 0o644, False, id="gate, environment"),
         pytest.param(f'metrics_key = "word"\n{PLAIN}', 0o644, True, id="metrics"),
@@ -58,3 +62,24 @@ def test_a_file_with_passwords_that_all_may_read_is_warned_of(
     warn_of_readers(file, read_configuration(file))
     assert [record.levelname for record in caplog.records] == ["WARNING"] * is_warned
     assert "word" not in caplog.text.replace("passwords", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        pytest.param(b"word", "word.txt", "got the relative word.txt", id="relative"),
+        pytest.param(None, "/none/word", "No such file", id="missing"),
+        pytest.param(b"\xff", "", "no UTF-8", id="no text"),
+        pytest.param(b"a\nword", "", "another content", id="lines"),
+        pytest.param(b" \n", "", "another content", id="empty"),
+        pytest.param(b"word" * 2000, "", "another content", id="long"),
+    ],
+)
+def test_a_file_that_is_no_secret_is_told_without_its_content(
+    tmp_path: Path, content: bytes | None, name: str, message: str
+) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(content or b"")
+    with pytest.raises(SettingsError, match=message) as raised:
+        resolve_secret("sink erp: url", f"file:{name or file}", {})
+    assert "wordword" not in str(raised.value)

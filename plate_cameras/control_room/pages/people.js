@@ -1,8 +1,9 @@
-// The people who may sign in, and the audit of what was searched. For administrators.
+// The people who may sign in, receivers of events, and the audit of what was searched. For administrators.
 
 import { get, getAll, put, remove } from "./api.js";
 import { askFor, confirm } from "./dialogs.js";
 import { showHeader, tell } from "./header.js";
+import { showSinks } from "./sinks.js";
 import { MIN_PASSWORD_CHARACTERS } from "./own_password.js";
 import { may, session } from "./session.js";
 import { dateTimeOf, whenOf } from "./times.js";
@@ -124,6 +125,7 @@ if (may("administrator")) {
   find("add").addEventListener("click", () => add().catch(tell));
   find("more").addEventListener("click", () => showAudit().catch(tell));
   showPeople().catch(tell);
+  showSinks().catch(tell);
   showAudit().catch(tell);
 } else {
   for (const part of document.querySelectorAll("main > section")) part.hidden = true;

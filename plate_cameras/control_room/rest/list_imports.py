@@ -20,11 +20,13 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.list_queries import ImportQuery, PreviewQuery, TemplateQuery
 from plate_cameras.control_room.rest.list_schemas import (
     DoubtfulRow,
     Imported,
+    ImportQuery,
     PreviewAnswer,
+    PreviewQuery,
+    TemplateQuery,
     to_entry,
 )
 from plate_cameras.control_room.rest.lists import ENTRIES, LIST

@@ -24,11 +24,13 @@ from plate_cameras.control_room.rest.exchange import (
     query_of,
     requester_of,
 )
-from plate_cameras.control_room.rest.list_queries import EntriesQuery, EntryBody, ListBody
 from plate_cameras.control_room.rest.list_schemas import (
     EntriesAnswer,
+    EntriesQuery,
     EntryAnswer,
+    EntryBody,
     ListAnswer,
+    ListBody,
     ListsAnswer,
     to_entry,
 )

@@ -26,6 +26,7 @@ from plate_cameras.control_room.rest import (
     people,
     plates,
     sessions,
+    sinks,
     sites,
 )
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
@@ -49,6 +50,7 @@ def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
         *cameras.ROUTES,
         *gates.ROUTES,
         *sites.ROUTES,
+        *sinks.ROUTES,
         *sessions.ROUTES,
         *people.ROUTES,
         plates.list_searches,
@@ -63,6 +65,7 @@ TAGS = {
     "cameras": "Cameras and their areas",
     "gates": "Gates and their openings",
     "sites": "Sites, and who is inside",
+    "sinks": "Receivers of events",
     "people": "People who log in, and their sessions",
     "operation": "For the operator: audit, and the data of one plate",
 }
@@ -75,6 +78,7 @@ NAMES = {
     "cameras": ("Name of the camera", "gate"),
     "gates": ("Name of the gate", "barrier"),
     "sites": ("Name of the site", "yard"),
+    "sinks": ("Name of the sink", "guard"),
     "people": ("Name of the person", "anna"),
 }
 """The meaning of `name` in a path, with an example, by the tag."""

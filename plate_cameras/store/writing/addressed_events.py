@@ -6,15 +6,37 @@ A file holds one line of JSON, which tells the lengths of the pictures, and then
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
 from plate_cameras.configuration import Sink
 from plate_cameras.passes import PassEvent
+from plate_cameras.setting_parts import is_watched
 from plate_cameras.store.errors import RejectedValue
+
+
+@dataclass(frozen=True)
+class SinkCondition:
+    """The conditions of a sink that need the database, see `Sink`."""
+
+    lists: tuple[str, ...] = ()
+    unknown: bool = False
+    hold_off_s: float = 0.0
+
+    def admits(self, text: str, lists: Collection[str]) -> bool:
+        """Tell whether a sink wants a plate.
+
+        Args:
+            text: Its text; one that could not be read is neither known nor unknown.
+            lists: Names of the lists that it is on.
+        """
+        if not (self.lists or self.unknown):
+            return True
+        return not {*self.lists}.isdisjoint(lists) or (self.unknown and bool(text) and not lists)
 
 
 @dataclass(frozen=True)
@@ -22,6 +44,7 @@ class AddressedEvent:
     """An event on its way into the database.
 
     Attributes:
+        sinks: Names of the sinks that get it, if their conditions hold.
         stored_s: Unix time at which the store accepted it.
         run: The run of the process that accepted it; empty if it is not known.
     """
@@ -30,6 +53,7 @@ class AddressedEvent:
     sinks: tuple[str, ...]
     stored_s: float
     run: str = ""
+    conditions: Mapping[str, SinkCondition] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -52,16 +76,40 @@ class AddressedEvent:
 def address(
     events: Sequence[PassEvent], sinks: Sequence[Sink], now_s: float, run: str = ""
 ) -> list[AddressedEvent]:
-    """Return events with the sinks that want them."""
-    return [AddressedEvent(event, _names(event, sinks), now_s, run) for event in events]
+    """Return events with the sinks that want them, as far as the events themselves tell."""
+    return [_address(event, sinks, now_s, run) for event in events]
 
 
-def _names(event: PassEvent, sinks: Sequence[Sink]) -> tuple[str, ...]:
-    camera = event.passed.camera
-    return tuple(
-        sink.name
-        for sink in sinks
-        if event.kind in sink.events and (not sink.cameras or camera in sink.cameras)
+def _address(event: PassEvent, sinks: Sequence[Sink], now_s: float, run: str) -> AddressedEvent:
+    passed = event.passed
+    local = _to_local(now_s if passed.clock == "file" else passed.last_seen_s, now_s)
+    wanting = [sink for sink in sinks if _wants(sink, event, local)]
+    conditions = {
+        sink.name: SinkCondition(sink.lists, sink.unknown, sink.hold_off_s)
+        for sink in wanting
+        if sink.lists or sink.unknown or sink.hold_off_s
+    }
+    return AddressedEvent(event, tuple(sink.name for sink in wanting), now_s, run, conditions)
+
+
+def _to_local(seen_s: float, now_s: float) -> datetime:
+    """Return the local time at which a vehicle was seen; now for a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seen_s)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(now_s)
+
+
+def _wants(sink: Sink, event: PassEvent, local: datetime) -> bool:
+    passed = event.passed
+    score = passed.text_score if passed.text else 0.0
+    return (
+        event.kind in sink.events
+        and (not sink.cameras or passed.camera in sink.cameras)
+        and (not sink.zones or not {*sink.zones}.isdisjoint(passed.zones))
+        and sink.direction in ("", passed.direction)
+        and score >= sink.text_threshold
+        and is_watched(sink.schedule, local)
     )
 
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from plate_cameras.clocks import unix_s
 from plate_cameras.store.leases.lease_fence import LeaseFence
-from plate_cameras.store.lists.list_lookup import ListHit, ListLookup, Question
+from plate_cameras.store.lists.list_lookup import ListLookup
 from plate_cameras.store.tables.database import among
 from plate_cameras.store.tables.row_batches import Row, keep_first, replace_by, write_rows
 from plate_cameras.store.tables.schema import (
@@ -33,10 +33,10 @@ from plate_cameras.store.writing.pass_rows import (
     to_reading_rows,
     to_zone_rows,
 )
+from plate_cameras.store.writing.sink_conditions import Hits, admit, to_question
 
 PARTS = (readings, pass_zones, list_hits)
 """Tables whose rows are written again with each event of their pass."""
-Hits = Mapping[Question, Mapping[int, ListHit]]
 REPLACED = replace_by("id", passes, "number", "stored_s", "epoch", "run")
 
 
@@ -86,7 +86,7 @@ class PassWriter:
         kept_s: float | None,
     ) -> None:
         _add_cameras(connection, events)
-        hits = self.lookup.match_stored(connection, map(_question, events))
+        hits = self.lookup.match_stored(connection, map(to_question, events))
         latest = _latest(events)
         known = _read_known(connection, [*latest])
         newer = [
@@ -123,7 +123,7 @@ class PassWriter:
             number = numbers[passed.id]
             rows[readings] += to_reading_rows(passed, number)
             rows[pass_zones] += to_zone_rows(passed, number)
-            rows[list_hits] += to_hit_rows(passed, number, hits[_question(addressed)])
+            rows[list_hits] += to_hit_rows(passed, number, hits[to_question(addressed)])
         again = [
             numbers[key] for addressed in events if (key := addressed.event.passed.id) in known
         ]
@@ -142,10 +142,10 @@ class PassWriter:
     ) -> None:
         rows = [
             row
-            for addressed in events
+            for addressed in admit(connection, events, hits)
             if addressed.sinks
             for row in to_delivery_rows(
-                addressed, numbers[addressed.event.passed.id], kept_s, hits[_question(addressed)]
+                addressed, numbers[addressed.event.passed.id], kept_s, hits[to_question(addressed)]
             )
         ]
         write_rows(connection, deliveries, rows, keep_first("id", "sink"))
@@ -285,8 +285,3 @@ def _remove_replaced_pictures(
     }
     removals = [{"digest": digest} for digest in sorted(replaced)]
     write_rows(connection, picture_removals, removals, keep_first("digest"))
-
-
-def _question(addressed: AddressedEvent) -> Question:
-    passed = addressed.event.passed
-    return passed.camera, passed.text, addressed.time_s

@@ -54,6 +54,11 @@ cameras = ["gate"]
 lists = ["residents"]
 blocked_lists = ["residents"]
 
+[[sinks]]
+name = "guard"
+type = "notify"
+url = "env:NOT_SET"
+
 [[sites]]
 name = "yard"
 entries = ["gate"]

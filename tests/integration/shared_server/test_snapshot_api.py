@@ -1,4 +1,4 @@
-"""A client of Plate Recognizer's snapshot API that calls the gateway instead."""
+"""Clients of other services that call the gateway instead: Plate Recognizer, CodeProject.AI."""
 
 import json
 from base64 import b64encode
@@ -80,6 +80,15 @@ def test_a_client_changes_the_address_alone(gateway: InFront, path: str) -> None
     assert {one["region"]["code"] for one in told["results"]} == {"ru"}
     assert (told["filename"], told["camera_id"]) == (STREET.name, "gate-7")
     assert told["processing_time"] > 1
+
+
+def test_a_client_of_codeproject_changes_the_address_alone(gateway: InFront) -> None:
+    url = f"{gateway.url}/v1/vision/alpr"
+    answer = requests.post(url, files={"upload": STREET.read_bytes()}, timeout=60).json()
+    assert sorted(plate["plate"] for plate in answer["predictions"]) == sorted(TEXTS)
+    refused = requests.post(url, files={"upload": b"no picture"}, timeout=60)
+    assert (refused.status_code, refused.json()["success"]) == (400, False)
+    assert refused.json()["error"].startswith("encoded_image: wanted a JPEG, PNG")
 
 
 def test_large_json_is_answered(gateway: InFront) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import re
 import time
 import zipfile
 from contextlib import closing
@@ -202,3 +203,48 @@ def test_an_export_can_be_read_by_its_owner_alone(folder: Path, tmp_path: Path) 
     os.umask(before)
     modes = [(tmp_path / name).stat().st_mode & 0o777 for name in ("plate.zip", "plate")]
     assert modes == [0o600, 0o700]
+
+
+CAMERAS = """
+[[cameras]]
+name = "gate"
+url = "rtsp://10.0.0.5/1"
+
+[[sinks]]
+name = "log"
+type = "jsonl"
+url = "{}"
+lists = []
+unknown = true
+"""
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["with a store", "before the first watch"])
+def test_a_sink_gets_a_test_which_the_audit_records(tmp_path: Path, *, is_kept: bool) -> None:
+    file, events = tmp_path / "CAMERAS.toml", tmp_path / "events.jsonl"
+    file.write_text(CAMERAS.format(events))
+    if is_kept:
+        open_store(Store(), tmp_path).close()
+    done = run("test-sink", file, "log")
+    assert (done.exit_code, done.stderr) == (0, "sink log: the test was accepted\n")
+    assert [json.loads(line)["type"] for line in events.read_text().splitlines()] == ["test"]
+    assert (tmp_path / "passes.db").exists() is is_kept
+    if is_kept:
+        with closing(open_store(Store(), tmp_path)) as store:
+            (entry,) = store.reader.searches(AuditQuery(), EVERYTHING)
+        assert (entry.kind, entry.query) == ("test sink", {"sink": "log"})
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "message"),
+    [
+        pytest.param("events.jsonl", "chat", r"wanted a sink of .*\(log\), got 'chat'", id="name"),
+        pytest.param("/dev/full/a", "log", "cannot write: ", id="receiver"),
+    ],
+)
+def test_a_test_that_fails_is_told(tmp_path: Path, url: str, name: str, message: str) -> None:
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text(CAMERAS.format(url))
+    done = run("test-sink", file, name)
+    assert done.exit_code == 2
+    assert re.search(message, done.stderr)

@@ -56,7 +56,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ScriptedDeliverer]:
     monkeypatch.setattr(ScriptedDeliverer, "made", deliverers, raising=False)
     monkeypatch.setattr(sink_runner, "Deliverer", ScriptedDeliverer)
 
-    def make(configuration: Configuration) -> dict[str, object]:
+    def make(configuration: Configuration, **_: object) -> dict[str, object]:
         if any(sink.url == "" for sink in configuration.sinks):
             raise SettingsError("wanted an address")
         return {sink.name: object() for sink in configuration.sinks}

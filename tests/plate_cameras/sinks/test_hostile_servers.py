@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from plate_cameras.configuration import Sink
+from plate_cameras.configuration import Camera, Sink
 from plate_cameras.sinks import mqtt, webhook
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError, Receiver
@@ -116,7 +116,7 @@ def make_webhook(port: int, host: str = "127.0.0.1") -> WebhookReceiver:
 
 
 def make_mqtt(port: int) -> MqttReceiver:
-    return MqttReceiver(Sink("home", "mqtt", f"mqtt://127.0.0.1:{port}"), ["gate"], {})
+    return MqttReceiver(Sink("home", "mqtt", f"mqtt://127.0.0.1:{port}"), [Camera("gate", "")], {})
 
 
 @pytest.fixture(autouse=True)

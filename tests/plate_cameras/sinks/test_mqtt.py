@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,22 @@ import aiomqtt
 import pytest
 
 from orchestrator.errors import SettingsError
-from plate_cameras.configuration import Sink
+from plate_cameras.configuration import Camera, Sink, Zone
 from plate_cameras.sinks import mqtt
-from plate_cameras.sinks.home_assistant import describe_device, pass_topic, to_slug
+from plate_cameras.sinks.home_assistant import (
+    describe_camera,
+    describe_list,
+    pass_topic,
+    to_slug,
+    topics_of,
+)
 from plate_cameras.sinks.mqtt import MqttReceiver
 from plate_cameras.sinks.receiver import DeliveryError
 from tests.plate_cameras.sinks.deliveries import make_delivery
 from tests.waiting import until
 
 BROKER = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+GATE = Camera("gate", "", zones=(Zone("entry", ((0, 0), (1, 0), (1, 1))),))
 needs_broker = pytest.mark.skipif(BROKER is None, reason="wanted mosquitto; apt install mosquitto")
 
 
@@ -66,7 +74,7 @@ async def subscribed(
 
 def make(port: int, **options: str) -> MqttReceiver:
     sink = Sink("home", "mqtt", f"mqtt://127.0.0.1:{port}", options=options)
-    return MqttReceiver(sink, ["gate"], {"MQTT_WORD": "word"})
+    return MqttReceiver(sink, [GATE], {"MQTT_WORD": "word"})
 
 
 @needs_broker
@@ -88,6 +96,7 @@ def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port
                 "plates/gate/pass",
                 {"id": delivery.id, **delivery.document},
             )
+            assert (await receive())[0] == "plates/gate/zones/entry/pass"
             await receiver.close()
             assert (await receive())[:2] == ("plates/status", "offline")
         async with subscribed(free_port) as receive:
@@ -96,6 +105,30 @@ def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port
 
     with run_broker(tmp_path, free_port):
         asyncio.run(run())
+
+
+@needs_broker
+@pytest.mark.server
+def test_a_zone_and_a_list_that_are_new_are_announced_once(tmp_path: Path, free_port: int) -> None:
+    delivery = make_delivery(1)
+    data = delivery.document["data"] | {"zones": ["drawn"], "lists": [{"list": "stolen"}]}
+    news = replace(delivery, document=delivery.document | {"data": data})
+
+    async def run() -> list[str]:
+        async with subscribed(free_port) as receive:
+            receiver = make(free_port)
+            await receiver.send(news)
+            await receiver.send(news)
+            await receiver.close()
+            return [(await receive())[0] for _ in range(11)]
+
+    with run_broker(tmp_path, free_port):
+        topics = asyncio.run(run())
+    published = ["plates/gate/pass", "plates/gate/zones/drawn/pass", "plates/lists/stolen/pass"]
+    gate, stolen = "homeassistant/device/plates_gate/config", "plates-list_stolen"
+    announced = [gate, f"homeassistant/device/{stolen}/config"]
+    status = ["plates/status"]
+    assert topics == [gate, *status, *announced, *published, *published, *status]
 
 
 @needs_broker
@@ -191,7 +224,25 @@ def test_names_are_safe_in_topics(camera: str, slug: str) -> None:
     assert pass_topic(camera).count("/") == 2
 
 
-def test_different_cameras_have_different_devices() -> None:
-    one, other = describe_device("a b"), describe_device("a/b")
-    assert one["device"]["identifiers"] != other["device"]["identifiers"]
-    assert one["components"]["plate"]["value_template"] == "{{ value_json.data.text }}"
+def test_different_things_have_different_devices_and_topics() -> None:
+    devices = [
+        describe_camera("a b"),
+        describe_camera("a/b"),
+        describe_camera("list_a"),
+        describe_list("a"),
+    ]
+    assert len({device["device"]["identifiers"][0] for device in devices}) == 4
+    topics = [*topics_of({"camera": "lists", "zones": ["pass"], "lists": [{"list": "pass"}]})]
+    assert len({*topics, pass_topic("pass")}) == 4
+
+
+def test_a_sensor_of_a_zone_has_its_own_topic() -> None:
+    components = describe_camera("gate", ["entry", "r 2"])["components"]
+    assert components["plate"]["value_template"] == "{{ value_json.data.text }}"
+    assert "state_topic" not in components["plate"]
+    zone = components["zone_entry_plate"]
+    assert (zone["name"], zone["state_topic"]) == (
+        "entry: last plate",
+        "plates/gate/zones/entry/pass",
+    )
+    assert len({sensor["unique_id"] for sensor in components.values()}) == len(components) == 8

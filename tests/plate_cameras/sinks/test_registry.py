@@ -109,7 +109,7 @@ def test_an_address_that_cannot_be_read_is_told(kind: str, url: str) -> None:
 
 
 def test_an_unknown_type_is_told_with_those_there_are() -> None:
-    with pytest.raises(SettingsError, match="wanted type webhook, mqtt, jsonl, lost, printer"):
+    with pytest.raises(SettingsError, match="wanted type webhook, mqtt, jsonl, notify, lost, pri"):
         make_receiver(Sink("paper", "fax", ""), (), {})
 
 

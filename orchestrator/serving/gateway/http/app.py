@@ -34,6 +34,7 @@ from orchestrator.serving.gateway.http.page import routes as page_routes
 from orchestrator.serving.gateway.http.problem_details import headers_of
 from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
 from orchestrator.serving.gateway.http.snapshot_api import snapshot_routes
+from orchestrator.serving.gateway.http.vision_api import vision, vision_routes
 from orchestrator.serving.gateway.ops.metrics import CONTENT_TYPE, join, without_names
 from orchestrator.serving.gateway.options import Address
 from orchestrator.serving.gateway.policy.authentication import has_key
@@ -133,6 +134,7 @@ def make_app(service: DataPlane, extension: Extension | None = None) -> App:
     if has_plates:
         describe = extension.describe if extension else lambda: NO_PART
         routes += snapshot_routes.routes(service)
+        routes += vision_routes.routes(service)
         routes += rest_routes.document_routes(service, describe)
         routes += page_routes.routes(service.options)
     return App(service, routes)
@@ -203,6 +205,8 @@ async def _render_metrics(service: DataPlane) -> bytes:
 def _api_of(path: str) -> HttpApi:
     if path in snapshot_routes.PATHS:
         return snapshot_routes.SNAPSHOT
+    if path == vision.PATH:
+        return vision_routes.VISION
     return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
 
 

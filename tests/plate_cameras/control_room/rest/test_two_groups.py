@@ -49,6 +49,7 @@ NAMES = {
     "/v1/gates/openings/": ("zq7-0",),
     "/v1/gates/": ("zq7-barrier",),
     "/v1/sites/": ("zq7-site",),
+    "/v1/sinks/": ("zq7-sink",),
 }
 """Names of existing things in zq7, by prefixes of paths."""
 QUERIES = {

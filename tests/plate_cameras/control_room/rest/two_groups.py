@@ -52,6 +52,11 @@ type = "http"
 url = "http://10.0.0.9/relay"
 cameras = ["{group}-gate"]
 lists = ["{group}-gate-list"]
+[[sinks]]
+name = "{group}-sink"
+type = "jsonl"
+url = "/dev/null"
+cameras = ["{group}-gate"]
 [[sites]]
 name = "{group}-site"
 entries = ["{group}-gate"]

@@ -17,6 +17,7 @@ from orchestrator.serving.gateway.http.schemas import Alive, Model, Ready
 from orchestrator.serving.gateway.http.snapshot_api.snapshot import recognize as snapshot
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import JSON, PATH, take_apart
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_routes import render_error
+from orchestrator.serving.gateway.http.vision_api import vision, vision_routes
 from orchestrator.serving.gateway.options import Limits
 
 Answer = Callable[[RestRequest, Infer, Limits], Awaitable[Model]]
@@ -43,6 +44,7 @@ def rest_app(infer: Infer) -> Starlette:
             Route("/v1/recognize", _post(recognize, infer), methods=["POST"]),
             Route("/v1/read", _post(read, infer), methods=["POST"]),
             Route(PATH, _snapshot(infer), methods=["POST"]),
+            Route(vision.PATH, _vision(infer), methods=["POST"]),
             *(Route(path, look, methods=["GET"]) for path in paths),
         ]
     )
@@ -74,6 +76,22 @@ def _snapshot(infer: Infer) -> Callable[[Request], Awaitable[Response]]:
         except PlateError as error:
             outcome = outcome_of(error)
             response = render_error(outcome)
+            response.headers.update(headers_of(outcome))
+            return response
+
+    return post
+
+
+def _vision(infer: Infer) -> Callable[[Request], Awaitable[Response]]:
+    async def post(request: Request) -> Response:
+        try:
+            call = vision.take_apart(await request.body(), request.headers.get("content-type", ""))
+            return Response(
+                (await vision.recognize(call, infer, "", {})).to_json(), media_type=JSON
+            )
+        except PlateError as error:
+            outcome = outcome_of(error)
+            response = vision_routes.render_error(outcome)
             response.headers.update(headers_of(outcome))
             return response
 

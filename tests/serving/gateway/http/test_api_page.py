@@ -85,6 +85,7 @@ def test_every_call_with_pictures_has_a_form(reader: Reader) -> None:
         ("try-recognize", "v1/recognize", "picture"),
         ("try-read", "v1/read", "picture"),
         ("try-plateReader", "v1/plate-reader/", "upload"),
+        ("try-visionAlpr", "v1/vision/alpr", "upload"),
     ]
 
 

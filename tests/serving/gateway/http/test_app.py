@@ -34,6 +34,7 @@ def options(tmp_path: Path) -> GatewayOptions:
             make_app, "/v2/health/ready", b'"error":"this gateway is about to end', id="kserve"
         ),
         pytest.param(make_app, "/v1/plate-reader/", b'another","status_code":503', id="snapshot"),
+        pytest.param(make_app, "/v1/vision/alpr", b'"error":"this gateway is about', id="vision"),
         pytest.param(make_metrics_app, "/readyz", b'"reason":"leaving"', id="metrics"),
     ],
 )
@@ -69,6 +70,7 @@ def test_a_person_at_a_wrong_address_gets_a_page(
         ("/v1/recognize", "GET", {"POST"}, "recognize"),
         ("/v1/plate-reader/", "GET", {"POST"}, "plate-reader"),
         ("/v1/plate-reader", "PUT", {"POST"}, "plate-reader"),
+        ("/v1/vision/alpr", "GET", {"POST"}, "alpr"),
         ("/v2/models/plate_reader/infer", "HEAD", {"POST"}, "infer"),
         ("/metrics", "POST", {"GET", "HEAD"}, "metrics"),
         ("/healthz", "DELETE", {"GET", "HEAD"}, "other"),

@@ -12,6 +12,7 @@ from orchestrator.serving.gateway.http.api_docs.openapi import document
 from orchestrator.serving.gateway.http.labels import Labels, labels_of
 from orchestrator.serving.gateway.http.multipart import FIELDS
 from orchestrator.serving.gateway.http.snapshot_api import snapshot_schemas
+from orchestrator.serving.gateway.http.vision_api import vision_schemas
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
 
@@ -22,7 +23,7 @@ OPERATIONS = [
     for method, operation in methods.items()
 ]
 POSTS = [pytest.param(path, id=path) for path in ("/v1/recognize", "/v1/read")]
-MODELS = vars(schemas) | vars(snapshot_schemas)
+MODELS = vars(schemas) | vars(snapshot_schemas) | vars(vision_schemas)
 ANSWERS = [
     pytest.param(MODELS[content["schema"]["$ref"].rpartition("/")[2]], example["value"],
                  id=f"{path} {name}")
@@ -62,13 +63,14 @@ def test_every_path_of_the_contract_is_described_under_a_name_of_its_own() -> No
         "/v1/recognize",
         "/v1/read",
         "/v1/plate-reader/",
+        "/v1/vision/alpr",
         "/healthz",
         "/readyz",
         "/metrics",
         "/openapi.json",
         "/docs",
     }
-    assert len({operation.values[0]["operationId"] for operation in OPERATIONS}) == 8
+    assert len({operation.values[0]["operationId"] for operation in OPERATIONS}) == 9
 
 
 def test_every_reference_leads_somewhere() -> None:

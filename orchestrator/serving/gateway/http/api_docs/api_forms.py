@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 FORM = "multipart/form-data"
 ACCEPTED = "image/jpeg,image/png,image/webp,image/bmp"
-SAMPLES = {"recognize": "page/sample-street.jpg", "plateReader": "page/sample-street.jpg"}
+SAMPLES = dict.fromkeys(("recognize", "plateReader", "visionAlpr"), "page/sample-street.jpg")
 """Sample pictures by the name of the operation. None is a crop."""
 
 

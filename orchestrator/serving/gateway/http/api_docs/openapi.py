@@ -29,10 +29,11 @@ from orchestrator.serving.gateway.http.problem_details import MEDIA_TYPE, proble
 from orchestrator.serving.gateway.http.rest import FORM, MAX_ID_CHARACTERS
 from orchestrator.serving.gateway.http.snapshot_api import snapshot_openapi
 from orchestrator.serving.gateway.http.snapshot_api.snapshot_bodies import PATH
+from orchestrator.serving.gateway.http.vision_api import vision, vision_openapi
 from orchestrator.serving.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
-VERSION = "1.3.0"
+VERSION = "1.4.0"
 """The version of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
 HOST = "http://localhost:8000"  # of the examples
@@ -67,6 +68,7 @@ def document(wants_keys: bool, limits: Limits, more: ApiPart = NO_PART) -> Json:
             "/v1/recognize": {"post": _recognize(limits)},
             "/v1/read": {"post": _read(limits)},
             PATH: {"post": snapshot_openapi.operation(HOST, _token_too(wants_keys))},
+            vision.PATH: {"post": vision_openapi.operation(HOST)},
         }
         | {**more.paths}
         | {path: {"get": operation} for path, operation in _service().items()},

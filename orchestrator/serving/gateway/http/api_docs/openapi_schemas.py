@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from orchestrator.serving.gateway.http import schemas
 from orchestrator.serving.gateway.http.api_docs.api_examples import Json
 from orchestrator.serving.gateway.http.snapshot_api import snapshot_schemas
+from orchestrator.serving.gateway.http.vision_api import vision_schemas
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ def describe_answers() -> Json:
         snapshot_schemas.SnapshotAnswer,
         snapshot_schemas.SnapshotError,
         snapshot_schemas.EngineConfig,
+        vision_schemas.VisionAnswer,
+        vision_schemas.VisionError,
     )
     return describe_models(answers)
 

@@ -1,0 +1,159 @@
+"""Messages to people: Telegram, e-mail, Slack and many other services, by the library Apprise."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+from orchestrator.errors import ExtraError, PlateError, SettingsError
+from orchestrator.host.toml_files import show
+from plate_cameras.secret_settings import resolve_secret
+from plate_cameras.sink_settings import Sink
+from plate_cameras.sinks.event_messages import LANGUAGES, to_message
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.sinks.receiver import DeliveryError
+
+SERVICES = frozenset({
+    "bale", "bark", "barks", "dingtalk", "discord", "feishu", "gchat", "gotify", "gotifys",
+    "hassio", "hassios", "json", "jsons", "lark", "line", "mailto", "mailtos", "mmost", "mmosts",
+    "nctalk", "nctalks", "ntfy", "ntfys", "pover", "prowl", "rocket", "rockets", "signal",
+    "signals", "slack", "tgram", "twilio", "webex", "whatsapp", "workflows", "zulip",
+})  # fmt: skip
+"""Schemes of addresses. Each sends over HTTP or SMTP, and takes pictures from memory or takes none.
+Others of Apprise show messages on this machine, load plugins, open files by their names, or take a
+message for the end of an incident."""
+FILE_OPTIONS = frozenset({"pgp", "pgpprv", "pgppub", "template", "wkd"})
+"""Options of addresses that name files of this machine, or keys that Apprise would write there."""
+TIMEOUT_S = 25.0
+"""Longest time of one message; it is shorter than that of the outbox."""
+STATUS = re.compile(r"\berror=([0-9]{3})\b")
+"""The HTTP status in a line of Apprise's log. The rest of it is not told: it may hold secrets."""
+ALL, PLATE, NO = CHOICES = ("all", "plate", "none")
+PICTURES, LANGUAGE = "pictures", "language"
+"""Options of the sink: the pictures of a message, and the language of its words."""
+
+
+class NotifyReceiver:
+    """Sends each event as a message with the pictures that are kept of the pass.
+
+    Args:
+        sink: The sink, whose `url` is an address of Apprise, mostly `env:NAME` or `file:PATH`.
+        environ: The environment variables for `env:NAME`.
+        find_pictures: Returns the kept pictures of a pass by its id, the plate first. It may block.
+
+    Raises:
+        SettingsError: The address or an option is wrong. The message does not contain the address.
+        ExtraError: Apprise is not installed.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        environ: Mapping[str, str],
+        find_pictures: Callable[[str], Sequence[bytes]],
+    ) -> None:
+        self._choice = _read_choice(sink, PICTURES, CHOICES)
+        self._language = _read_choice(sink, LANGUAGE, LANGUAGES)
+        self._find_pictures = find_pictures
+        self._apprise = _import_apprise(sink)
+        url = resolve_secret(f"sink {sink.name}: url", sink.url, environ)
+        self._open = partial(_open_service, self._apprise, sink, url)
+        self._open()
+
+    async def send(self, delivery: Delivery) -> None:
+        """Send one message, see `Receiver`. A picture that cannot be read holds up no alert."""
+        await asyncio.to_thread(self._send, delivery)
+
+    async def idle(self) -> None:
+        """Do nothing: each message is a request of its own."""
+
+    async def close(self) -> None:
+        """Do nothing: no connection stays open."""
+
+    def _send(self, delivery: Delivery) -> None:
+        title, lines = to_message(delivery.document, self._language)
+        pictures: Sequence[bytes] = ()
+        if self._choice != NO:
+            try:
+                pictures = self._find_pictures(delivery.pass_id)
+            except (PlateError, OSError):
+                lines.append(LANGUAGES[self._language]["no_picture"])
+        if self._choice == PLATE:
+            pictures = pictures[:1]
+        attached = [
+            self._apprise.attachment.memory.AttachMemory(picture, name, "image/jpeg")
+            for picture, name in zip(pictures, ("plate.jpg", "vehicle.jpg"), strict=False)
+        ]
+        # A new one: Apprise's pause between requests would grow when a clock is set back.
+        result = self._open().notify(
+            "\n".join(lines),
+            title,
+            body_format=self._apprise.NotifyFormat.TEXT,
+            attach=attached or None,
+            timeout=TIMEOUT_S,
+            log_level=logging.WARNING,
+        )
+        if not result:
+            raise DeliveryError(_describe(result))
+
+
+def _describe(result: Any) -> str:
+    """Return the reason of a failure. Apprise's own words may hold the address and its secrets."""
+    matches = (STATUS.search(entry.message) for entry in result.logs())
+    statuses = [match[1] for match in matches if match]
+    return f"cannot notify: status {statuses[0]}" if statuses else "cannot notify: no answer"
+
+
+def _open_service(apprise: Any, sink: Sink, url: str) -> Any:
+    """Return the service of an address, which works without files of this machine."""
+    where = f"sink {sink.name}: url: "
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() not in SERVICES:
+        got = "another one" if separator else "none"
+        raise SettingsError(f"{where}wanted a service of {', '.join(sorted(SERVICES))}, got {got}")
+    options = {name.lower().strip(" +-:") for name, _ in parse_qsl(rest.partition("?")[2])}
+    if wrong := sorted(options & FILE_OPTIONS):
+        raise SettingsError(f"{where}wanted no option that names a file, got {wrong[0]}")
+    asset = apprise.AppriseAsset(
+        storage_mode="memory",
+        allow_templates=False,
+        async_mode=False,
+        http_redirects=False,
+        pgp_autogen=False,
+        pem_autogen=False,
+        app_id="plates",
+        app_desc="plates",
+    )
+    service = apprise.Apprise(asset=asset)
+    plugin = apprise.Apprise.instantiate(url, asset=asset)
+    if plugin is None:
+        raise SettingsError(f"{where}wanted an address of {scheme}:// as Apprise describes it")
+    service.add(plugin)
+    return service
+
+
+def _import_apprise(sink: Sink) -> Any:
+    """Import the library, and keep its log and that of its connections, which hold secrets."""
+    logging.getLogger("apprise").propagate = False
+    logging.getLogger("urllib3").setLevel(logging.INFO)  # it tells paths, such as a bot's token
+    try:
+        import apprise
+        import apprise.attachment.memory
+    except ImportError as error:
+        raise ExtraError(
+            f"sink {sink.name}: type {sink.type} needs a package that `make cameras` installs"
+        ) from error
+    return apprise
+
+
+def _read_choice(sink: Sink, name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    value = sink.options.get(name, next(iter(known)))
+    if value not in known:
+        choices = ", ".join(known)
+        raise SettingsError(f"sink {sink.name}: {name}: wanted one of {choices}, got {show(value)}")
+    return value

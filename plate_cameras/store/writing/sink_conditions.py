@@ -1,0 +1,91 @@
+"""The conditions of sinks that need the database: lists, and the plate's last event."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from plate_cameras.store.lists.list_lookup import ListHit, Question
+from plate_cameras.store.tables.schema import deliveries
+from plate_cameras.store.writing.addressed_events import AddressedEvent
+from plate_cameras.store.writing.sql_outbox import ABANDONED
+
+Hits = Mapping[Question, Mapping[int, ListHit]]
+SKEW_S = 10.0
+"""Clocks of watchers that share a database may differ so much."""
+Times = dict[tuple[str, str], list[float]]
+"""Unix times of the events of a sink and a text."""
+
+
+def to_question(addressed: AddressedEvent) -> Question:
+    passed = addressed.event.passed
+    return passed.camera, passed.text, addressed.time_s
+
+
+def admit(
+    connection: sa.Connection, events: Sequence[AddressedEvent], hits: Hits
+) -> list[AddressedEvent]:
+    """Return events with those of their sinks whose conditions hold.
+
+    The outbox itself tells what a sink had of a plate. So a restart forgets nothing, and watchers
+    that share a database know of each other's events.
+    """
+    times = _read_times(connection, events)
+    return [_admit(addressed, hits[to_question(addressed)], times) for addressed in events]
+
+
+def _admit(addressed: AddressedEvent, hits: Mapping[int, ListHit], times: Times) -> AddressedEvent:
+    text, now_s = addressed.event.passed.text, addressed.stored_s
+    lists, sinks = {hit.list for hit in hits.values()}, []
+    for sink in addressed.sinks:
+        condition = addressed.conditions.get(sink)
+        if condition:
+            if not condition.admits(text, lists):
+                continue
+            since_s, until_s = now_s - condition.hold_off_s, now_s + SKEW_S
+            if any(since_s < time_s <= until_s for time_s in times.get((sink, text), ())):
+                continue
+            if condition.hold_off_s and text:
+                times[sink, text].append(now_s)
+        sinks.append(sink)
+    return replace(addressed, sinks=tuple(sinks))
+
+
+def _read_times(connection: sa.Connection, events: Sequence[AddressedEvent]) -> Times:
+    """Return when sinks with a hold-off had events of these plates."""
+    asked = defaultdict[str, list[tuple[float, float, str]]](list)
+    for addressed in events:
+        text, now_s = addressed.event.passed.text, addressed.stored_s
+        for sink in addressed.sinks:
+            condition = addressed.conditions.get(sink)
+            if condition and condition.hold_off_s and text:
+                asked[sink].append((now_s - condition.hold_off_s, now_s + SKEW_S, text))
+    times: Times = defaultdict(list)
+    for sink, spans in asked.items():
+        chosen = {
+            "of": sink,
+            "since_s": min(since_s for since_s, _, _ in spans),
+            "until_s": max(until_s for _, until_s, _ in spans),
+            "texts": sorted({text for _, _, text in spans}),
+        }
+        for text, time_s in connection.execute(_sent(), chosen):
+            times[sink, text].append(time_s)
+    return times
+
+
+@cache
+def _sent() -> sa.Select[Any]:
+    """Return the statement that finds a sink's events of some plates in a time."""
+    columns = deliveries.c
+    text = columns.document["data", "text"].as_string()
+    return sa.select(text, columns.created_s).where(
+        columns.sink == sa.bindparam("of"),
+        columns.created_s.between(sa.bindparam("since_s"), sa.bindparam("until_s")),
+        columns.state != ABANDONED,
+        text.in_(sa.bindparam("texts", expanding=True)),
+    )

@@ -1,0 +1,289 @@
+"""Messages to people, through the real library to a receiver on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import builtins
+import io
+import json
+import logging
+import mimetypes
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+import requests
+
+from orchestrator.errors import ExtraError, SettingsError
+from plate_cameras.configuration import Sink
+from plate_cameras.sinks.notify import FILE_OPTIONS, SERVICES, NotifyReceiver
+from plate_cameras.sinks.outbox import Delivery
+from plate_cameras.sinks.receiver import DeliveryError
+from plate_cameras.store.errors import StoreUnavailable
+from tests.plate_cameras.sinks.deliveries import make_delivery
+
+WORD = "very-secret-word"
+PICTURES = (b"the plate", b"the vehicle")
+
+
+class Inbox(HTTPServer):
+    """Takes messages, and answers with a status."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status, self.paths, self.messages = 200, list[str](), list[Any]()
+
+    @property
+    def url(self) -> str:
+        return f"json://user:{WORD}@127.0.0.1:{self.server_port}/{WORD}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Inbox
+
+    def do_POST(self) -> None:
+        size = int(self.headers["content-length"])
+        self.server.paths.append(self.path)
+        self.server.messages.append(json.loads(self.rfile.read(size)))
+        self.send_response(self.server.status)
+        self.send_header("location", "/elsewhere")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def open_inbox() -> Iterator[Inbox]:
+    with Inbox() as inbox:
+        thread = threading.Thread(target=inbox.serve_forever, args=(0.02,))
+        thread.start()
+        yield inbox
+        inbox.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    _require_library()
+    with open_inbox() as opened:
+        yield opened
+
+
+@pytest.fixture
+def log() -> Iterator[Callable[[], str]]:
+    """What the process logs, down to details. `caplog` also has what reaches no handler."""
+    handler, root = logging.StreamHandler(io.StringIO()), logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield handler.stream.getvalue
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+def _require_library() -> None:
+    pytest.importorskip("apprise", reason="wanted apprise; make cameras installs it")
+
+
+def make(url: str, **options: str) -> NotifyReceiver:
+    sink = Sink("guard", "notify", "env:URL", options=options)
+    return NotifyReceiver(sink, {"URL": url}, lambda _: PICTURES)
+
+
+def make_hit(note: str = "call 112") -> Delivery:
+    delivery = make_delivery(1)
+    data = delivery.document["data"] | {"lists": [{"list": "stolen", "note": note}]}
+    return replace(delivery, document=delivery.document | {"data": data})
+
+
+def send(receiver: NotifyReceiver, delivery: Delivery) -> None:
+    asyncio.run(receiver.send(delivery))
+
+
+def test_a_message_tells_of_the_pass_and_has_its_pictures(inbox: Inbox) -> None:
+    send(make(inbox.url), make_hit())
+    (message,) = inbox.messages
+    assert message["title"] == "\u0410123\u0412\u042177, stolen"
+    where, note, moves, score = message["message"].splitlines()
+    assert where.startswith("gate, 2027-01-15 ")
+    assert (note, moves) == ("stolen: call 112", "towards the camera, zones: entry")
+    assert score == "score: 97%"
+    attached = [(part["filename"], part["mimetype"]) for part in message["attachments"]]
+    assert attached == [("plate.jpg", "image/jpeg"), ("vehicle.jpg", "image/jpeg")]
+    contents = [base64.b64decode(part["base64"]) for part in message["attachments"]]
+    assert contents == [*PICTURES]
+
+
+@pytest.mark.parametrize(("choice", "count"), [("all", 2), ("plate", 1), ("none", 0)])
+def test_pictures_can_be_left_out(inbox: Inbox, choice: str, count: int) -> None:
+    send(make(inbox.url, pictures=choice), make_hit())
+    assert len(inbox.messages[0]["attachments"]) == count
+
+
+def test_a_picture_that_cannot_be_read_holds_up_no_message(inbox: Inbox) -> None:
+    def fail(_: str) -> Sequence[bytes]:
+        raise StoreUnavailable("the database is away")
+
+    sink = Sink("guard", "notify", inbox.url, options={"language": "ru"})
+    send(NotifyReceiver(sink, {}, fail), make_hit())
+    assert inbox.messages[0]["message"].splitlines()[-1].startswith("Снимок")
+
+
+def test_a_note_of_a_list_calls_nobody_and_makes_no_lines(inbox: Inbox) -> None:
+    send(make(inbox.url), make_hit("a\n@everyone <!channel>\r\n\x1b[31m"))
+    assert "stolen: a (at)everyone (!channel) [31m" in inbox.messages[0]["message"].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        pytest.param(401, "cannot notify: status 401", id="wrong token"),
+        pytest.param(302, "cannot notify: status 302", id="no redirect is followed"),
+        pytest.param(0, "cannot notify: no answer", id="away"),
+    ],
+)
+def test_a_failure_is_told_without_the_address(
+    inbox: Inbox, log: Callable[[], str], status: int, reason: str
+) -> None:
+    inbox.status = status
+    receiver = make(inbox.url if status else f"json://a:{WORD}@127.0.0.1:1/{WORD}")
+    with pytest.raises(DeliveryError) as raised:
+        send(receiver, make_hit())
+    assert (str(raised.value), raised.value.kind) == (reason, "cannot notify")
+    assert "selector" in log()
+    assert WORD not in log()
+    assert inbox.paths == [f"/{WORD}"] * bool(status)
+
+
+def test_a_clock_that_is_set_back_holds_up_no_message(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept = list[float]()
+    receiver = make(inbox.url)
+    send(receiver, make_hit())
+    monkeypatch.setattr("time.sleep", slept.append)
+    send(receiver, make_hit())
+    assert (len(inbox.messages), slept) == (2, [])
+
+
+def test_a_secret_may_stand_in_a_file(inbox: Inbox, tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text(f"{inbox.url}\n")
+    send(NotifyReceiver(Sink("guard", "notify", f"file:{file}"), {}, lambda _: ()), make_hit())
+    assert len(inbox.messages) == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param(WORD, id="no address"),
+        pytest.param(f"json://{WORD}:port:port/", id="damaged"),
+        pytest.param(f"file:///etc/passwd?{WORD}", id="file"),
+        pytest.param(f"https://hooks.slack.com/services/{WORD}", id="page of a service"),
+        *(
+            pytest.param(f"discord://1/{WORD}/?{option}=/etc/hosts", id=option)
+            for option in sorted(FILE_OPTIONS)
+        ),
+        pytest.param(f"slack://{WORD}/?+Template=/etc/hosts", id="in other letters"),
+    ],
+)
+def test_a_wrong_address_is_told_without_its_text(url: str, log: Callable[[], str]) -> None:
+    _require_library()
+    with pytest.raises(SettingsError, match=r"^sink guard: url: wanted ") as raised:
+        make(url)
+    assert WORD not in f"{raised.value} {log()}"
+
+
+def test_only_known_services_can_be_used() -> None:
+    _require_library()
+    from apprise.plugins import N_MGR
+
+    schemes = {*N_MGR.schemas()}
+    assert schemes >= SERVICES
+    assert {"dbus", "syslog", "glib", "macosx", "windows", "form", "matrix"} <= schemes - SERVICES
+    for scheme in sorted(schemes - SERVICES):
+        with pytest.raises(SettingsError, match="wanted a service of"):
+            make(f"{scheme}://localhost/")
+
+
+TOKEN = "123456789:abcdefg_hijklmnop_abcdefghijklmnopq"
+WITH_PICTURES = {
+    "bale": f"bale://{TOKEN}/12315544/",
+    "discord": "discord://4174216298/JHMHI8qBe7bk2ZwO5U711o3dV_js/",
+    "json": "json://host/path",
+    "mailto": "mailto://user:word@host.example?to=guard@host.example",
+    "mmost": "mmost://host/3ccdd113474722377935511fc85d3dd4",
+    "ntfy": "ntfy://host/topic",
+    "pover": "pover://abcdefghijklmnopqrstuvwxyz1234@abcdefghijklmnopqrstuvwxyz1234",
+    "signal": "signal://host/+12025550123/+12025550124",
+    "slack": "slack://xoxb-1234-1234-abc124/#gate",
+    "tgram": f"tgram://{TOKEN}/12315544/",
+    "webex": f"webex://{'A' * 80}",
+}
+"""An address of each service that takes pictures."""
+
+
+class Answer(requests.Response):
+    """An answer of a service that likes everything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status_code = 200
+        self._content = b'{"ok": true, "status": 1, "result": [], "success": true}'
+
+
+@pytest.mark.parametrize("url", [*WITH_PICTURES.values()], ids=[*WITH_PICTURES])
+def test_pictures_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    _require_library()
+    mimetypes.init()
+    sent, opened = list[object](), list[object]()
+
+    def send_nothing(*arguments: object, **_: object) -> Answer:
+        sent.append(arguments)
+        return Answer()
+
+    monkeypatch.setattr(requests.Session, "request", send_nothing)
+    monkeypatch.setattr("smtplib.SMTP", lambda *arguments, **_: sent.append(arguments) or Mock())
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the pause between two pictures
+    receiver = make(url)
+    monkeypatch.setattr(builtins, "open", lambda *arguments, **_: opened.append(arguments))
+    with suppress(DeliveryError):  # some want an answer of their own
+        send(receiver, make_hit())
+    assert (bool(sent), opened) == (True, [])
+
+
+def test_every_service_that_takes_pictures_was_tried() -> None:
+    _require_library()
+    from apprise.plugins import N_MGR
+
+    names = {N_MGR[key].service_name for key in SERVICES if N_MGR[key].attachment_support}
+    assert names == {N_MGR[key].service_name for key in WITH_PICTURES}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(
+            {"pictures": "some"}, "pictures: wanted one of all, plate, none", id="picture"
+        ),
+        pytest.param({"language": "de"}, "language: wanted one of en, ru, got 'de'", id="language"),
+    ],
+)
+def test_a_wrong_option_is_told(options: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        make("json://localhost", **options)
+
+
+def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(ExtraError, match="sink guard: type notify needs a package that `make ca"):
+        make("json://localhost")
