@@ -1,7 +1,5 @@
 """Tasks that fail, return or are stopped, and the reaction of their owner."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """The queue of one gate, with a relay that follows a script, in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The memory of the last openings, in steady time."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.gates import known_lists as known_lists_module

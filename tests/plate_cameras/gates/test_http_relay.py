@@ -1,7 +1,5 @@
 """Relays over HTTP, with a real server on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The lists in memory, with a store whose answers follow a script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 
@@ -12,7 +10,7 @@ from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings.gate_openings import GateOpening
 from tests.plate_cameras.gates.known_vehicles import TEXT, make_gate, make_list, make_opening
-from tests.virtual_time import run_virtually
+from tests.virtual_time import run_virtually, virtually
 
 
 class Shelf:
@@ -41,7 +39,7 @@ class Shelf:
         self.lists.on_change = self.count
 
     @property
-    def openings(self) -> Shelf:
+    def openings(self) -> "Shelf":
         return self
 
     def count(self) -> None:
@@ -158,17 +156,14 @@ def test_openings_that_do_not_count_any_more_are_forgotten() -> None:
     assert shelf.hold_offs.opened_ago_s(gate, ["B"], shelf.now_s) == 60.0
 
 
-def test_lists_are_read_every_second_also_after_an_error() -> None:
+@virtually
+async def test_lists_are_read_every_second_also_after_an_error() -> None:
     shelf = Shelf()
     shelf.failure = RuntimeError("broken")
-
-    async def act() -> None:
-        reading = asyncio.create_task(shelf.lists.run())
-        await asyncio.sleep(2.5)
-        shelf.failure = None
-        await asyncio.sleep(1)
-        reading.cancel()
-
-    run_virtually(act())
+    reading = asyncio.create_task(shelf.lists.run())
+    await asyncio.sleep(2.5)
+    shelf.failure = None
+    await asyncio.sleep(1)
+    reading.cancel()
     assert len(shelf.within_s) == 1
     assert shelf.changes == 1

@@ -1,9 +1,5 @@
 """Vehicles that wait at a gate during a change, in virtual time."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,20 +7,10 @@ import pytest
 
 from plate_cameras.configuration import Schedule
 from plate_cameras.store.lists.list_lookup import ListEntry
-from tests.plate_cameras.gates.gate_world import NIGHT, GateWorld
+from tests.plate_cameras.gates.gate_world import LISTED, NIGHT, GateWorld
 
-TEXT, OTHER = "A123BC77", "M456OP199"
+TEXT, OTHER = "A123BC77", LISTED
 HOUR_S = 3600.0
-
-
-@pytest.fixture
-def world() -> Iterator[GateWorld]:
-    """A simulation with a gate that opens for two seconds; its list has another vehicle."""
-    with closing(GateWorld()) as made:
-        made.put_entry(ListEntry(OTHER))
-        made.wait(1.5)
-        yield made
-        assert made.faults == []
 
 
 def outcomes(world: GateWorld) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """Lines that a watch prints to readers that are slow, closed or full."""
 
-from __future__ import annotations
-
 import errno
 import io
 import logging

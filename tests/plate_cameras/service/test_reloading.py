@@ -1,7 +1,5 @@
 """Valid and invalid changes of the file of cameras."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

@@ -1,7 +1,5 @@
 """The cameras of a file, followed by one watcher or shared by several."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 

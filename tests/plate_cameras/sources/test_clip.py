@@ -1,7 +1,5 @@
 """Files of all formats get the same number of looks as the same clip in MP4."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Snapshot cameras: one picture for each request."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import socket
@@ -158,35 +156,30 @@ def test_a_picture_is_requested_at_the_rate_of_looks(still: Still, path: str) ->
 
 
 @pytest.mark.server
-def test_a_picture_that_rests_is_looked_at_now_and_then_and_told_to_be_frozen(still: Still) -> None:
+async def test_a_picture_that_rests_is_looked_at_now_and_then_and_told_to_be_frozen(
+    still: Still,
+) -> None:
     still.repeats = True
-
-    async def run() -> None:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
-            await take(stream, 1)
-            await wait(lambda: stream.status.state == "frozen", "a frozen picture")
-            still.repeats = False
-            await take(stream, 2)
-            await wait(lambda: stream.status.state == "playing", "a picture that changes")
-
-    asyncio.run(run())
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
+        await take(stream, 1)
+        await wait(lambda: stream.status.state == "frozen", "a frozen picture")
+        still.repeats = False
+        await take(stream, 2)
+        await wait(lambda: stream.status.state == "playing", "a picture that changes")
 
 
 @pytest.mark.server
-def test_a_camera_that_fails_is_requested_again_with_pauses(still: Still) -> None:
-    async def run() -> None:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
-            await take(stream, 1)
-            still.answer = lambda handler: send(handler, 503)
-            await wait(lambda: stream.status.reconnects >= 2, "attempts")
-            assert stream.status.state in ("waiting", "connecting")
-            assert "the server reports an error of its own" in stream.status.last_error
-            still.answer = None
-            await take(stream, 2)
-
-    asyncio.run(run())
+async def test_a_camera_that_fails_is_requested_again_with_pauses(still: Still) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", still.url(), looks_per_s=10))
+        await take(stream, 1)
+        still.answer = lambda handler: send(handler, 503)
+        await wait(lambda: stream.status.reconnects >= 2, "attempts")
+        assert stream.status.state in ("waiting", "connecting")
+        assert "the server reports an error of its own" in stream.status.last_error
+        still.answer = None
+        await take(stream, 2)
 
 
 @pytest.mark.server

@@ -1,7 +1,5 @@
 """Simulates watchers, a failing database, vehicles and a sink, for the state machine of passes."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

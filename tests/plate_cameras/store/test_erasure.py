@@ -1,7 +1,5 @@
 """After an erasure, no row and no byte of a file contains the plate."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Requesters with rights for some cameras: passes of others are neither found nor counted."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import replace

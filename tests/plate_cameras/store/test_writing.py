@@ -1,7 +1,5 @@
 """Writes store the same rows in both databases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Looks at plates whose measures are worked out by hand. Frames are 1000 by 500 pixels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import log, sqrt
 

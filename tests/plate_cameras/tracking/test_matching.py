@@ -3,8 +3,6 @@
 A plate is 100 of the frame's 1000 pixels wide: size 0.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import exp, log
 

@@ -1,7 +1,5 @@
 """A pass, built from its looks. Frames are 1000 by 500 pixels, plates 100 wide."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Direction, speed and standing of vehicles, from boxes that a pinhole camera would give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import cos, exp, radians, sin

@@ -100,28 +100,26 @@ def test_pauses_grow_while_the_service_is_away() -> None:
     assert pauses == [0.25, 0.5, 1, 2, 4, 8, 10, 10]
 
 
-def test_without_frames_the_passes_go_on_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_frames_the_passes_go_on_by_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(camera_loop, "ADVANCE_EVERY_S", 0.001)
     stream = ScriptedStream([make_frame(time_s=100.0)], ends=False)
     loop, received = make_loop(stream, ScriptedService(FOUND))
     tracker = loop.tracker
-
-    async def run() -> None:
-        task = asyncio.create_task(loop.run())
-        async with asyncio.timeout(10) if hasattr(asyncio, "timeout") else asyncio.Lock():
-            while len(tracker.advances) < 2:  # type: ignore[attr-defined]
-                await asyncio.sleep(0.001)
-        task.cancel()
-        await asyncio.wait({task})
-
-    asyncio.run(run())
+    task = asyncio.create_task(loop.run())
+    async with asyncio.timeout(10) if hasattr(asyncio, "timeout") else asyncio.Lock():
+        while len(tracker.advances) < 2:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.wait({task})
     first, second = tracker.advances[:2]  # type: ignore[attr-defined]
     assert 100 < first < second < 120
     assert [event.kind for event in received] == ["agreed", "closed"]
     assert stream.is_closed
 
 
-def test_cameras_take_the_slots_in_turns() -> None:
+async def test_cameras_take_the_slots_in_turns() -> None:
     recognizer = FrameRecognizer(ScriptedService(FOUND), at_once=1)
     order: list[str] = []
 
@@ -131,10 +129,7 @@ def test_cameras_take_the_slots_in_turns() -> None:
                 order.append(name)
                 await asyncio.sleep(0)
 
-    async def run() -> None:
-        await asyncio.gather(take("a"), take("b"))
-
-    asyncio.run(run())
+    await asyncio.gather(take("a"), take("b"))
     assert order == ["a", "b", "a", "b"]
 
 

@@ -1,7 +1,5 @@
 """A watcher among others, with leases that follow a script."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -27,7 +25,7 @@ from plate_cameras.watching.leases import (
     Shared,
 )
 from tests.plate_cameras.samples import make_event, make_frame
-from tests.virtual_time import run_virtually
+from tests.virtual_time import virtually
 
 LEASE_S = 6.0
 AWAY = StoreUnavailable("away")
@@ -347,66 +345,51 @@ def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
     play(act)
 
 
-def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
-    async def act() -> None:
-        calls, goes_on = DatabaseCalls(), threading.Event()
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(goes_on.wait, 0.01)
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(lambda: 1, 0.01)
-        goes_on.set()
-        assert await calls.run(lambda: 2, 20) == 2
-
-    asyncio.run(act())
+async def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
+    calls, goes_on = DatabaseCalls(), threading.Event()
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(goes_on.wait, 0.01)
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(lambda: 1, 0.01)
+    goes_on.set()
+    assert await calls.run(lambda: 2, 20) == 2
 
 
-def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    async def act() -> None:
-        calls, goes_on = DatabaseCalls(), threading.Event()
+async def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    calls, goes_on = DatabaseCalls(), threading.Event()
 
-        def fail() -> None:
-            goes_on.wait()
-            raise StoreUnavailable("away")
+    def fail() -> None:
+        goes_on.wait()
+        raise StoreUnavailable("away")
 
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(fail, 0.01)
-        goes_on.set()
-        assert await calls.run(lambda: 2, 20) == 2
-        with pytest.raises(KeyError):
-            await calls.run(lambda: {}["key"], 20)
-
-    asyncio.run(act())
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(fail, 0.01)
+    goes_on.set()
+    assert await calls.run(lambda: 2, 20) == 2
+    with pytest.raises(KeyError):
+        await calls.run(lambda: {}["key"], 20)
     gc.collect()
     assert "never retrieved" not in caplog.text
 
 
-def test_a_call_keeps_no_process_from_ending() -> None:
-    async def act() -> bool:
-        return await DatabaseCalls().run(lambda: threading.current_thread().daemon, 20)
-
-    assert asyncio.run(act())
+async def test_a_call_keeps_no_process_from_ending() -> None:
+    assert await DatabaseCalls().run(lambda: threading.current_thread().daemon, 20)
 
 
-def test_a_call_without_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_without_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    async def act() -> None:
-        with pytest.raises(StoreUnavailable, match="no thread can be started"):
-            await DatabaseCalls().run(lambda: 1, 0.01)
-
     monkeypatch.setattr(threading.Thread, "start", fail)
-    asyncio.run(act())
+    with pytest.raises(StoreUnavailable, match="no thread can be started"):
+        await DatabaseCalls().run(lambda: 1, 0.01)
 
 
 @pytest.mark.parametrize("most", [0, 3])
-def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int) -> None:
-    async def run() -> Member:
-        member = Member(most=most)
-        await member.hold({})
-        return member
-
-    assert asyncio.run(run()).leases.asked_by == {("me", most)}
+async def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int) -> None:
+    member = Member(most=most)
+    await member.hold({})
+    assert member.leases.asked_by == {("me", most)}
 
 
 def test_no_two_watchers_of_a_machine_have_one_name() -> None:
@@ -443,7 +426,7 @@ def test_cameras_change_one_time_after_the_other() -> None:
     assert play(act).followed == [["gate"]]
 
 
-def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
+async def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     order: list[str] = []
@@ -455,20 +438,18 @@ def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
             await asyncio.sleep(0.05)
             order.append("the change has ended")
 
-    async def run() -> None:
-        leases = ScriptedLeases()
-        leases.answers = [Holding({"gate": 1}, 1)]
-        monkeypatch.setattr(leases, "leave", lambda _: order.append("the cameras are given back"))
-        sharing = CameraSharing(leases, Shared(lambda: ["gate"], follow, lambda _: 0))
-        await sharing.renew()
-        await asyncio.sleep(0)
-        await sharing.leave()
-
-    asyncio.run(run())
+    leases = ScriptedLeases()
+    leases.answers = [Holding({"gate": 1}, 1)]
+    monkeypatch.setattr(leases, "leave", lambda _: order.append("the cameras are given back"))
+    sharing = CameraSharing(leases, Shared(lambda: ["gate"], follow, lambda _: 0))
+    await sharing.renew()
+    await asyncio.sleep(0)
+    await sharing.leave()
     assert order == ["the change has ended", "the cameras are given back"]
 
 
-def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
+@virtually
+async def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
     at_s: list[float] = []
 
     class Rounds(CameraSharing):
@@ -476,13 +457,10 @@ def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
             at_s.append(asyncio.get_running_loop().time())
             return len(at_s) <= 2
 
-    async def run() -> None:
-        shared = Shared(lambda: [], Member().follow, lambda _: 0)
-        rounds = asyncio.create_task(Rounds(ScriptedLeases(), shared).run())
-        await asyncio.sleep(2 * SHORT_ROUND_S + 2.5 * ROUND_S)
-        rounds.cancel()
-
-    run_virtually(run())
+    shared = Shared(lambda: [], Member().follow, lambda _: 0)
+    rounds = asyncio.create_task(Rounds(ScriptedLeases(), shared).run())
+    await asyncio.sleep(2 * SHORT_ROUND_S + 2.5 * ROUND_S)
+    rounds.cancel()
     waits_s = [after - before for before, after in pairwise(at_s)]
     assert waits_s == pytest.approx([SHORT_ROUND_S, SHORT_ROUND_S, ROUND_S, ROUND_S])
 
@@ -506,23 +484,21 @@ class InlineThread:
         pytest.param(60.0, 60.5, 60.5, id="until-the-renewal"),
     ],
 )
-def test_a_frame_after_a_freeze_waits(
+@virtually
+async def test_a_frame_after_a_freeze_waits(
     monkeypatch: pytest.MonkeyPatch, frozen_s: float, renewed_s: float, permitted_s: float
 ) -> None:
-    async def run() -> float:
-        loop, leases = asyncio.get_running_loop(), ScriptedLeases()
-        leases.answers = [Holding({"gate": 1}, 1)]
-        shared = Shared(lambda: ["gate"], Member().follow, lambda _: 0)
-        sharing = CameraSharing(leases, shared, clock=loop.time)
-        await sharing.renew()
-        await asyncio.sleep(frozen_s)
-        looking = asyncio.create_task(sharing.permit(make_frame("gate", time_s=50.0)))
-        looking.add_done_callback(lambda _: at_s.append(loop.time()))
-        await asyncio.sleep(renewed_s - frozen_s)
-        await sharing.renew()
-        assert await looking
-        return at_s[0]
-
     at_s: list[float] = []
     monkeypatch.setattr(leases_module, "Thread", InlineThread)
-    assert run_virtually(run()) == pytest.approx(permitted_s)
+    loop, leases = asyncio.get_running_loop(), ScriptedLeases()
+    leases.answers = [Holding({"gate": 1}, 1)]
+    shared = Shared(lambda: ["gate"], Member().follow, lambda _: 0)
+    sharing = CameraSharing(leases, shared, clock=loop.time)
+    await sharing.renew()
+    await asyncio.sleep(frozen_s)
+    looking = asyncio.create_task(sharing.permit(make_frame("gate", time_s=50.0)))
+    looking.add_done_callback(lambda _: at_s.append(loop.time()))
+    await asyncio.sleep(renewed_s - frozen_s)
+    await sharing.renew()
+    assert await looking
+    assert at_s[0] == pytest.approx(permitted_s)

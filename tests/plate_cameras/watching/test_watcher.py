@@ -201,30 +201,22 @@ def test_a_camera_keeps_its_counts_when_it_is_started_again() -> None:
     assert site.camera_status.frames >= 2
 
 
-def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:
+async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:
     first, second = make_stream(make_frame()), make_stream(make_frame())
     site = RestartedSite(first, second)
     first.configure = fail  # type: ignore[method-assign]
     drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
-
-    async def run() -> None:
-        await site.watcher.follow((GATE,))
-        await site.watcher.follow((drawn,))
-        assert (first.is_closed, site.opened) == (True, [first, second])
-        await site.watcher.stop()
-
-    asyncio.run(asyncio.wait_for(run(), 10))
+    await site.watcher.follow((GATE,))
+    await site.watcher.follow((drawn,))
+    assert (first.is_closed, site.opened) == (True, [first, second])
+    await site.watcher.stop()
 
 
-def test_a_stream_is_closed_although_its_task_never_ran() -> None:
+async def test_a_stream_is_closed_although_its_task_never_ran() -> None:
     stream = make_stream(make_frame())
     site = RestartedSite(stream)
-
-    async def run() -> None:
-        await site.watcher.follow((GATE,))
-        await site.watcher.stop()
-
-    asyncio.run(run())
+    await site.watcher.follow((GATE,))
+    await site.watcher.stop()
     assert stream.is_closed
 
 

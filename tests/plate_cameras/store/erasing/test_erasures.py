@@ -1,7 +1,5 @@
 """For a day after the deletion of a plate, its earlier events are not stored."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import replace

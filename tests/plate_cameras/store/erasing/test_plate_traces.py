@@ -1,7 +1,5 @@
 """A plate's text is removed from all columns; the rows stay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Retention with a moved clock, alike in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

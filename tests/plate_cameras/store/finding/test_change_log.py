@@ -1,7 +1,5 @@
 """The log of changes: each event of a pass is read once, even if transactions overlap."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exports of many passes."""
 
-from __future__ import annotations
-
 import tracemalloc
 import zipfile
 from dataclasses import replace

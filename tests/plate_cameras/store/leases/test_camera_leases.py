@@ -1,7 +1,5 @@
 """Leases of cameras, in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -17,23 +15,9 @@ from plate_cameras.store.leases.camera_leases import (
 )
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, watchers
+from tests.plate_cameras.store.stored_events import Clock
 
 NAMES = ("a", "b", "c", "d", "e")
-
-
-class Clock:
-    """A steady clock that tests move."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Large changes of lists: short transactions, complete editions, limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

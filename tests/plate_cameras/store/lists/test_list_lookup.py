@@ -1,7 +1,5 @@
 """Lists in memory, compared with the database that another process changes."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Workbooks as lists of plates."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from datetime import date, datetime

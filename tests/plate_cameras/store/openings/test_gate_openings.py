@@ -1,7 +1,5 @@
 """Records of gates: written once, read in pages, deleted by age and on request."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People and their sessions in both databases."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

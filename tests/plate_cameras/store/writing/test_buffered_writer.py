@@ -1,7 +1,5 @@
 """Events that cannot all be written: none is lost, and none stops the others."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Sequence

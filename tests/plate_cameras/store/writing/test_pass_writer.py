@@ -1,7 +1,5 @@
 """Rows that events cause in the tables of both databases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

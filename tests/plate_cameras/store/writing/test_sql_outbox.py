@@ -1,7 +1,5 @@
 """The outbox, alike in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Passes of a watcher that died, in both databases."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
