@@ -28,7 +28,9 @@ from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, wait
 
 pytestmark = pytest.mark.server
-QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, read_s=5.0)
+QUICK = Limits(
+    open_s=3.0, read_s=3.0, hang_s=8.0, first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5
+)
 PART = b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
 START = b"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n"
 RAW = b"HTTP/1.0 200 OK\r\nContent-Type: video/h264\r\n\r\n"

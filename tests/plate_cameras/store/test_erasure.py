@@ -37,7 +37,7 @@ CYRILLIC = "\u0443908\u0445\u043577"
 GRAM = b"8XE"
 """Three characters that only this text has: the trigram index holds them."""
 PICTURE = b"\xff\xd8 the picture of " + bytes(range(200))
-OTHERS = 300
+OTHERS = 60
 REQUESTER = Requester("officer", f"request of the owner of {TEXT.lower()}")
 
 

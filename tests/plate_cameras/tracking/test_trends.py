@@ -13,7 +13,7 @@ from tests.plate_cameras.passing import observation, plate
 
 SIZE_WH, FOCAL_PX, CAMERA_M = (1280, 720), 1100.0, 3.0
 PLATE_M = (0.52, 0.112)
-SEEDS = range(60)
+SEEDS = range(30)
 
 
 def drive(

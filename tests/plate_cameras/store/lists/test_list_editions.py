@@ -15,8 +15,7 @@ from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera, Store
 from plate_cameras.store.errors import ChangedMeanwhile
 from plate_cameras.store.factory import open_store
-from plate_cameras.store.lists import list_editions, list_file, list_settings
-from plate_cameras.store.lists.list_editions import BATCH
+from plate_cameras.store.lists import list_editions, list_file, list_settings, plate_lists
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.lists.plate_entries import EntryQuery
 from plate_cameras.store.pass_store import PassStore
@@ -24,7 +23,14 @@ from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.schema import list_entries
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
+BATCH = 20
 MANY = 3 * BATCH + 7
+
+
+@pytest.fixture(autouse=True)
+def _use_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (list_editions, plate_lists):
+        monkeypatch.setattr(module, "BATCH", BATCH)
 
 
 def texts(letter: str, count: int = MANY) -> list[str]:

@@ -117,7 +117,7 @@ def stored_entries(store: PassStore) -> dict[str, dict[str, ListEntry]]:
     }
 
 
-@settings(quick, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(quick, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(st.lists(changes, max_size=4), max_size=5))
 def test_after_any_changes_the_lists_in_memory_are_those_of_the_database(
     made_tables: Path, steps: list[list[Change]]
