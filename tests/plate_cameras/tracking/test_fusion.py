@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from orchestrator.plates import Plate
 from plate_cameras.passes import Observation
 from plate_cameras.tracking.fusion import MAX_CORRELATION, MAX_EVIDENCE, fuse, weigh
+from tests.fuzzing.profiles import quick
 from tests.plate_cameras.passing import observation, plate
 
 RIGHT, WRONG = "A123BC77", "A128BC77"
@@ -20,6 +21,7 @@ def look(
     return observation(number / 2, plate((200 + 200 * number, 100), text, score), sharpness)
 
 
+@quick
 @given(
     st.lists(
         st.tuples(
