@@ -5,7 +5,8 @@ import gc
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -131,89 +132,76 @@ class Member:
         return self.sharing.claim(replace(event, passed=passed)).claim
 
 
-def play(act: Callable[[Member], Awaitable[None]]) -> Member:
-    """Run a script with a member."""
-
-    async def run() -> Member:
-        member = Member()
-        await act(member)
-        await member.sharing.leave()
-        return member
-
-    return asyncio.run(run())
+@asynccontextmanager
+async def playing() -> AsyncIterator[Member]:
+    """Yield a member, which leaves at the end."""
+    member = Member()
+    yield member
+    await member.sharing.leave()
 
 
-def test_a_new_watcher_takes_nothing_until_others_had_time_to_renew() -> None:
-    async def act(member: Member) -> None:
+async def test_a_new_watcher_takes_nothing_until_others_had_time_to_renew() -> None:
+    async with playing() as member:
         await member.hold({})
         member.now_s += LEASE_S - 1
         await member.hold({})
         member.now_s += 1
         await member.hold({})
+    assert member.leases.took == [False, False, True]
 
-    assert play(act).leases.took == [False, False, True]
 
-
-def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
-    async def act(member: Member) -> None:
+async def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         await member.answer(AWAY)
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         await member.hold({"gate": 1})
-
-    member = play(act)
     assert member.leases.took == [False, True, False, True]
     assert member.followed == [["gate"]]
 
 
-def test_a_camera_that_another_watcher_took_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_another_watcher_took_is_dropped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         await member.hold({"yard": 1})
-
-    member = play(act)
     assert member.followed == [["gate", "yard"], ["yard"]]
     assert member.sharing.lost == 1
     assert "1 cameras have another watcher now" in caplog.text
 
 
-def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         await member.hold({"gate": 3})
-
-    member = play(act)
     assert member.followed == [["gate"], [], ["gate"]]
     assert member.sharing.lost == 1
 
 
-def test_cameras_without_vehicles_are_given_back_first() -> None:
-    async def act(member: Member) -> None:
+async def test_cameras_without_vehicles_are_given_back_first() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.open_passes = {"gate": 1}
         await member.hold({"gate": 1, "yard": 1}, quota=1)
-
-    member = play(act)
     assert member.followed == [["gate", "yard"], ["gate"]]
     assert member.leases.given_back == ["yard"]
     assert member.sharing.lost == 0
     assert member.leases.has_left
 
 
-def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
-    async def act(member: Member) -> None:
+async def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         assert await member.look(50.0)
         assert member.claim_at(50.0) == LeaseClaim(4, True)
         assert member.claim_at(50.1) == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
-    async def act(member: Member) -> None:
+async def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         await member.look(50.0)
         member.now_s += LEASE_S + 1
@@ -224,12 +212,11 @@ def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
         await member.hold({"gate": 4})
         assert await member.look(58.0)
         assert member.claim_at(58.0) == LeaseClaim(4, True)
+    assert member.followed == [["gate"]]
 
-    assert play(act).followed == [["gate"]]
 
-
-def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
-    async def act(member: Member) -> None:
+async def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         await member.look(50.0)
         member.now_s += 60
@@ -239,22 +226,18 @@ def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
         member.leases.answers = [Holding({}, 2)]
         await member.sharing.renew()
         assert not await looking
-
-    member = play(act)
     assert member.followed == [["gate"], []]
     assert member.last_claim == LeaseClaim(4, True)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
+async def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         member.faults = [fault] * 3
         for _ in range(5):
             await member.hold({"gate": 1}, quota=1)
-
-    member = play(act)
     assert member.followed == [["gate"]]
     assert member.sharing.failures == 3
     (told,) = [record for record in caplog.records if "cannot change" in record.message]
@@ -262,65 +245,60 @@ def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(fault: Exception) -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(
+    fault: Exception,
+) -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.faults = [fault]
         await member.hold({"yard": 1})
         assert not await member.look(50.0)
         await member.hold({"yard": 1})
-
-    member = play(act)
     assert member.followed == [["gate", "yard"], ["yard"]]
     assert member.sharing.lost == 1
 
 
 @pytest.mark.parametrize("fault", [AWAY, *(one.values[0] for one in FAULTS)])
-def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: Exception) -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: Exception) -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.leases.faults = [fault]
         await member.hold({"gate": 1, "yard": 1}, quota=1)
         member.now_s += 1
         await member.hold({"gate": 1, "yard": 1}, quota=1)
-
-    member = play(act)
     assert member.leases.given_back == ["gate"]
     assert member.followed[-1] == ["yard"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
+async def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         assert not await member.renew(fault)
         for _ in range(2):
             await member.answer(fault)
         assert member.sharing.last_error == str(fault)
         await member.hold({"gate": 1})
         assert member.sharing.last_error == ""
-
-    assert play(act).followed == [["gate"]]
+    assert member.followed == [["gate"]]
     (told,) = [record for record in caplog.records if "cannot be renewed" in record.message]
     assert bool(told.exc_info) != isinstance(fault, PlateError)
 
 
-def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
+async def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         member.leases.faults = [AWAY]
-
-    assert not play(act).leases.has_left
+    assert not member.leases.has_left
     assert "not given back" in caplog.text
 
 
 @pytest.mark.parametrize("behind_s", [-50.0, 0.0, 3600.0])
-def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
+async def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
     """The lease ends. A later frame has a time before the permitted frames."""
-
-    async def act(member: Member) -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         frame = replace(make_frame("gate", time_s=1000.0), clock="stream", steady_s=member.now_s)
         assert await member.sharing.permit(frame)
@@ -332,17 +310,13 @@ def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> Non
         claim = member.claim_of(1000.0 - behind_s, moment_s=member.now_s)
         assert claim == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
-    async def act(member: Member) -> None:
+async def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         assert await member.renew(Holding({"gate": 1}, 2))
         assert not await member.renew(Holding({"gate": 1}, 1))
-
-    play(act)
 
 
 async def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
@@ -400,8 +374,8 @@ def test_no_two_watchers_of_a_machine_have_one_name() -> None:
     assert {name.rpartition("-")[0] for name in names} == {f"{socket.gethostname()}-{os.getpid()}"}
 
 
-def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
-    async def act(member: Member) -> None:
+async def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         member.now_s += LEASE_S - 0.6
         assert await member.look(50.0)
@@ -411,19 +385,16 @@ def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
         assert await member.look(51.0)
         assert member.claim_at(51.0) == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_cameras_change_one_time_after_the_other() -> None:
-    async def act(member: Member) -> None:
+async def test_cameras_change_one_time_after_the_other() -> None:
+    async with playing() as member:
         member.may_follow.clear()
         for _ in range(3):
             await member.renew(Holding({"gate": 1}, 2))
         assert member.begun == 1
         member.may_follow.set()
         await member.hold({"gate": 1})
-
-    assert play(act).followed == [["gate"]]
+    assert member.followed == [["gate"]]
 
 
 async def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
