@@ -100,21 +100,6 @@ async def test_wrong_settings_change_nothing(store: PassStore) -> None:
     assert names == [["north"]]
 
 
-async def test_gates_that_are_prepared_change_nothing_until_they_take_over(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
-    names: list[list[str]] = []
-    gates = GateThread(store, lambda _: None)
-    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-    prepared = await gates.prepare(Configuration(CAMERAS, gates=(make_gate(name="south"),)))
-    names.append([status.name for status in gates.statuses])
-    await gates.commit(prepared)
-    names.append([status.name for status in gates.statuses])
-    await gates.stop()
-    assert names == [["north"], ["south"]]
-
-
 async def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,27 +135,6 @@ async def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
     assert failures[0][0] == 1
     assert failures[0][1].startswith("TypeError")
     assert "could not use an event" in caplog.text
-
-
-async def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
-    names: list[str] = []
-    gates = GateThread(store, lambda _: None)
-    assert gates.task_statuses == ()
-    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-    await reached(lambda: len(gates.task_statuses) >= 7, "all tasks")
-    names.extend(status.name for status in gates.task_statuses)
-    assert all(status.is_running for status in gates.task_statuses)
-    await gates.stop()
-    assert sorted(names) == [
-        "gate commands",
-        "gate lists",
-        "gate north",
-        "gate records",
-        "gates",
-        "gates thread",
-        "relay north",
-    ]
 
 
 async def test_the_end_of_the_thread_is_told(

@@ -68,17 +68,6 @@ def test_the_age_counts_from_the_beginning_of_the_call() -> None:
     assert [one.name for one in shelf.lists.named(["residents"])] == ["residents"]
 
 
-def test_a_change_is_told_once() -> None:
-    shelf = Shelf()
-    shelf.read()
-    shelf.read()
-    assert shelf.changes == 1
-    shelf.revision = 2
-    shelf.read()
-
-    assert shelf.changes == 2
-
-
 @pytest.mark.parametrize(
     "failure",
     [
@@ -135,15 +124,6 @@ def test_openings_are_read_up_to_the_age_that_counts_but_at_first() -> None:
     shelf.read()
 
     assert shelf.within_s == [DAY_S, 12.0, 11.0, DAY_S, 10.0]
-
-
-def test_an_opening_counts_from_its_age() -> None:
-    shelf, gate = Shelf(), make_gate(hold_off_s=60)
-    shelf.takes_s = 3.0
-    shelf.aged = [(make_opening(), 20.0)]
-    shelf.read()
-
-    assert shelf.hold_offs.opened_ago_s(gate, [TEXT], shelf.now_s) == 20.0
 
 
 def test_openings_that_do_not_count_any_more_are_forgotten() -> None:

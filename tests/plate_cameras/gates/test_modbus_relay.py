@@ -68,14 +68,6 @@ async def test_a_relay_that_ends_its_pulse_is_only_switched_on(free_port: int) -
     assert not relay.needs_off
 
 
-async def test_a_coil_that_is_not_there_is_told(free_port: int) -> None:
-    relay = ModbusRelay(make_modbus_gate(free_port, coil="900", unit="3"), {})
-    async with serving(free_port):
-        with pytest.raises(NotSwitchedError, match="the relay refuses"):
-            await relay.switch_on(REQUEST)
-        await relay.close()
-
-
 async def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
     with pytest.raises(NotSwitchedError, match="cannot connect"):

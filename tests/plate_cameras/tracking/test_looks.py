@@ -6,7 +6,6 @@ from math import log, sqrt
 import pytest
 
 from orchestrator.plates import Plate, Plates
-from plate_cameras.configuration import Zone
 from plate_cameras.tracking.looks import (
     best_text,
     quality_of,
@@ -97,21 +96,6 @@ def test_a_box_without_pixels_is_left_out(
     assert len(texts(replace(plate((0, 0), ""), xyxy=xyxy))) == counts
 
 
-def test_a_plate_in_a_mask_is_left_out_and_still_named_to_its_neighbours() -> None:
-    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
-    seen, hidden = plate((200, 100)), plate((800, 100), OTHER)
-    [only] = take_looks(masked, frame(0), Plates((hidden, seen)), KnownSharpness({150: 0.3}))
-    assert (only.text, only.observation.sharpness) == (TEXT, 0.3)
-    assert only.others == (hidden.xyxy,)
-
-
-def test_a_plate_that_the_frame_s_edge_cuts_has_no_text() -> None:
-    seen = look(0, replace(plate((48, 200), TEXT, 0.99), format="ru_car"))
-    assert (seen.is_cut, seen.text, seen.text_score) == (True, "", 0)
-    assert seen.observation.plate.candidates == ()
-    assert (seen.observation.plate.text, seen.observation.plate.format) == ("", "")
-
-
 def detected(seen: Plate, score: float) -> Plate:
     return replace(seen, detection_score=score)
 
@@ -152,9 +136,3 @@ def test_a_text_that_stands_twice_in_a_frame_is_one_vehicle(
     first: Plate, second: Plate, kept: list[float]
 ) -> None:
     assert [left for _, left in texts(first, second)] == kept
-
-
-def test_the_sharper_of_two_plates_with_a_text_counts() -> None:
-    plates = plate((200, 100)), plate((600, 100))
-    assert texts(*plates, pixels=KnownSharpness({150: 0.1})) == [(TEXT, 550)]
-    assert texts(*plates, pixels=KnownSharpness({550: 0.1})) == [(TEXT, 150)]

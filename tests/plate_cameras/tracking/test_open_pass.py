@@ -47,47 +47,9 @@ def describe(open_pass: OpenPass, camera: Camera = CAMERA) -> Pass:
     return open_pass.describe(camera, russian(), KnownSharpness(), "agreed")
 
 
-def test_a_pass_begins_with_its_first_look() -> None:
-    one = drive(to_the_right(200))
-
-    assert (one.id, one.looks, one.first_seen_s, one.last_seen_s) == ("1", 1, 0, 0)
-    assert (one.fused.text, one.agreeing, one.motion.x.value) == (TEXT, 1, 0.2)
-    assert (one.missed_s, one.missed_frames) == (0, 0)
-    assert (one.is_told, one.is_doubtful, one.is_standing) == (False, False, False)
-
-
-def test_a_look_is_added_and_corrects_the_prediction() -> None:
-    one = drive(to_the_right(200, 300, 400))
-
-    assert (one.looks, one.last_seen_s, one.first_seen_s, one.agreeing) == (3, 1, 0, 3)
-    assert one.motion.time_s == 1
-    assert one.motion.x.value == pytest.approx(0.4, abs=0.002)
-    assert one.motion.x.rate == pytest.approx(0.2, abs=0.02)
-
-
 def test_readings_of_another_text_do_not_agree() -> None:
     looks = [*to_the_right(200, 300, 400), (1.5, plate((500, 200), OTHER, 0.3))]
     assert (drive(looks).fused.text, drive(looks).agreeing) == (TEXT, 3)
-
-
-def test_frames_without_the_plate_are_counted_until_it_is_seen() -> None:
-    one = drive(to_the_right(200))
-    one.miss(0.5)
-    one.miss(0.25)
-    assert (one.missed_s, one.missed_frames) == (0.75, 2)
-
-    one.add(look(1, plate((300, 200))), CAMERA, MAX_STEP_S)
-    assert (one.missed_s, one.missed_frames) == (0, 0)
-
-
-def test_a_vehicle_that_has_not_moved_for_a_second_stands() -> None:
-    assert drive(to_the_right(200, 200, 200)).is_standing
-    assert not drive(to_the_right(200, 250, 300)).is_standing
-
-
-def test_each_zone_is_kept_once_in_the_order_of_arrival() -> None:
-    camera = replace(CAMERA, zones=(LEFT, RIGHT))
-    assert drive(to_the_right(600, 400, 700, 300), camera).zones == ("right", "left")
 
 
 def crossings(xs: Sequence[float], line: Line = MIDDLE) -> list[tuple[str, float]]:
@@ -125,17 +87,6 @@ def test_the_newest_crossings_of_a_vehicle_that_shunts_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "text"), [(0.59, ""), (0.6, TEXT), (0.61, TEXT)], ids=["less", "just", "more"]
-)
-def test_a_text_is_shown_from_the_threshold_of_its_camera_on(score: float, text: str) -> None:
-    one = drive(to_the_right(200, 300))
-    one.fused = FusedText(((TEXT, score),), one.fused.weights)
-    assert one.shown_text(replace(CAMERA, text_threshold=0.6)) == text
-    described = describe(one, replace(CAMERA, text_threshold=0.6))
-    assert (described.text, described.format) == (text, "ru_car" if text else "")
-
-
-@pytest.mark.parametrize(
     ("named", "text", "found"),
     [
         pytest.param("of_the_service", TEXT, "of_the_service", id="as the service named it"),
@@ -153,15 +104,6 @@ def test_the_format_is_that_of_the_text(named: str, text: str, found: str) -> No
     ]
     described = describe(drive(looks))
     assert (described.text, described.format) == (text, found)
-
-
-def test_the_first_look_that_names_a_format_tells_it() -> None:
-    names = ("", "first", "second")
-    looks = [
-        (time_s, replace(seen, format=name))
-        for name, (time_s, seen) in zip(names, to_the_right(300, 400, 500), strict=True)
-    ]
-    assert describe(drive(looks)).format == "first"
 
 
 def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
@@ -216,14 +158,6 @@ def test_a_text_is_noted_when_frames_agree_on_it() -> None:
     one.fused = FusedText(((OTHER, 0.9),), (0.5, 0.5))
     one.settle(is_agreed=False)
     assert one.agreed_text == TEXT
-
-
-def test_the_state_is_what_others_want_to_know_at_once() -> None:
-    camera = replace(CAMERA, zones=(LEFT,), lines=(MIDDLE,))
-    one = drive(to_the_right(400, 600), camera)
-    one.settle(is_agreed=True)
-    assert one.state == (("left",), one.crossings, "", TEXT)
-    assert [each.line for each in one.crossings] == ["middle"]
 
 
 CAMERA_WITH_ALL = replace(CAMERA, zones=(LEFT, RIGHT), lines=(MIDDLE,))
@@ -281,15 +215,6 @@ def test_a_start_comes_with_its_clock() -> None:
     second.absorb(first)
     assert (second.first_seen_s, second.offset_s) == (70, 930)
     assert describe(second).last_seen_s == 1001
-
-
-def test_the_newest_crossings_of_both_tracks_are_kept() -> None:
-    xs = [400, 600] * (MAX_CROSSINGS // 2)
-    first = drive(to_the_right(*xs), CAMERA_WITH_ALL)
-    second = drive(to_the_right(400, 600, 400, from_s=1000), CAMERA_WITH_ALL)
-    second.absorb(first)
-    times = [*[n / 2 for n in range(2, MAX_CROSSINGS)], 1000.5, 1001]
-    assert [crossing.time_s for crossing in second.crossings] == times
 
 
 def test_the_best_frame_of_an_absorbed_track_counts() -> None:

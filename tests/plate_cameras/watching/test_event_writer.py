@@ -66,13 +66,6 @@ async def test_events_of_a_moment_share_a_transaction() -> None:
     assert (store.events, store.sizes) == (EVENTS, [1, 4])
 
 
-def test_events_wait_for_a_store_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    store = ListStore([ServerError("no database"), ServerError("no database")])
-    write_all(store)
-    assert store.events == EVENTS
-    assert caplog.messages == ["passes cannot be kept: no database"]  # told once
-
-
 @pytest.mark.parametrize(
     "error",
     [

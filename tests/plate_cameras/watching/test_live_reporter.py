@@ -116,17 +116,6 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     assert site.reporter.drawn(configuration) == configuration
 
 
-def test_areas_that_were_erased_and_drawn_again_are_noticed(store: PassStore) -> None:
-    site = Site(store)
-    store.live.draw("gate", DRAWN, Requester("anna", "-"))
-    _run(site.reporter.load())
-    store.live.erase("gate", Requester("anna", "-"))
-    store.live.draw("gate", Areas(), Requester("anna", "-"))
-    site.run_until(lambda: site.redrawn == 1)
-    (camera,) = site.reporter.drawn(Configuration((GATE,))).cameras
-    assert Areas.of(camera) == Areas()
-
-
 def test_a_database_that_is_away_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

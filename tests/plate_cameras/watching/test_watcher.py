@@ -95,19 +95,6 @@ def test_other_settings_leave_the_stream_alone() -> None:
     assert [name for name, _ in site.opened] == ["gate", "yard"]
 
 
-def test_other_zones_leave_the_stream_open() -> None:
-    site = Site(ends=False)
-    drawn = replace(GATE, zones=(Zone("entry", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
-
-    async def change(watcher: Watcher) -> None:
-        await watcher.follow((drawn, YARD))
-        await watcher.stop()
-
-    site.follow(change)
-    assert [name for name, _ in site.opened] == ["gate", "yard"]
-    assert [stream.configured for _, stream in site.opened] == [[drawn], []]
-
-
 class BrokenTracker(RecordingTracker):
     """A tracker that fails at the frame with number 13."""
 
@@ -192,13 +179,6 @@ def test_a_camera_that_failed_is_not_up_and_tells_why() -> None:
     site.follow_until(lambda: bool(site.watcher.loops[0].failure))
     assert (site.camera_status.state, site.camera_status.is_up) == ("failed", False)
     assert site.camera_status.error == "OSError: no descriptors"
-
-
-def test_a_camera_keeps_its_counts_when_it_is_started_again() -> None:
-    bad, good = make_stream(make_frame(), make_frame(number=13)), make_stream(make_frame())
-    site = RestartedSite(bad, good)
-    site.follow_until(lambda: len(site.opened) == 2 and not good.frames)
-    assert site.camera_status.frames >= 2
 
 
 async def test_settings_that_a_stream_does_not_take_open_the_camera_again() -> None:

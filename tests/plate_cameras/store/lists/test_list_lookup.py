@@ -19,7 +19,7 @@ from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import METADATA
 from tests.fuzzing.profiles import quick
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER
 
 NAMES, TEXTS = ("residents", "guests"), ("A123BC77", "M456OP199")
 Change = Callable[[PassStore], object]
@@ -133,21 +133,6 @@ def test_after_any_changes_the_lists_in_memory_are_those_of_the_database(
         store.close()
 
 
-def test_a_list_that_was_made_again_opens_for_its_new_plates_alone(store: PassStore) -> None:
-    lookup = ListLookup()
-    store.lists.create("residents")
-    store.lists.put("residents", [ListEntry("A123BC77")])
-    store.refresh(lookup)
-    before = lookup.revisions
-    store.lists.delete("residents")
-    store.lists.create("residents")
-    store.lists.put("residents", [ListEntry("M456OP199")])
-    store.refresh(lookup)
-    (loaded,) = lookup.named(["residents"])
-    assert [*loaded.exact] == ["M456OP199"]
-    assert before.keys().isdisjoint(lookup.revisions)
-
-
 def test_a_list_of_a_restored_backup_is_read_again(tmp_path: Path) -> None:
     """The backup has the same list, and the same number of changes as the lost database."""
     store = open_store(Store(), tmp_path)
@@ -254,11 +239,3 @@ def test_no_table_of_sqlite_gives_a_number_twice(tmp_path: Path) -> None:
     by_database -= {"picture_rounds"}  # it has one row
     assert {"passes", "lists", "deliveries", "searches", "gate_openings"} <= by_database
     assert [name for name in by_database if "AUTOINCREMENT" not in created[name]] == []
-
-
-def test_the_number_of_a_deleted_pass_does_not_come_again(store: PassStore) -> None:
-    store.write([make_event("a", text="A123BC77")], [])
-    before = store.get("a", REQUESTER).found.number
-    store.delete_plate("A123BC77", REQUESTER)
-    store.write([make_event("b", text="B777BB77")], [])
-    assert store.get("b", REQUESTER).found.number > before

@@ -53,13 +53,6 @@ def test_lines_are_those_of_the_sheet() -> None:
     assert row.line == 3
 
 
-def test_one_column_alone_is_a_list() -> None:
-    assert [*parse_csv(decode(to_workbook(("A123BC77",), ("M456OP199",))))] == [
-        "A123BC77",
-        "M456OP199",
-    ]
-
-
 def test_a_damaged_workbook_is_told() -> None:
     with pytest.raises(ParameterError, match="damaged workbook"):
         decode(to_workbook(("text",))[:-200])

@@ -71,13 +71,6 @@ def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) ->
     )
 
 
-def test_the_remark_forgets_a_deleted_plate(store: PassStore) -> None:
-    told = replace(REQUESTER, why="courier a 123 bc-77")
-    sent = store.commands.send("north", CAMERAS, "", told)
-    store.delete_plate("A123BC77", REQUESTER)
-    assert store.commands.find(sent.id, EVERYTHING, "").remark == "courier deleted"
-
-
 def test_an_outcome_is_written_once_to_the_command_that_was_taken(store: PassStore) -> None:
     commands = commands_of(store, Clock())
     sent = commands.send("north", CAMERAS, "", REQUESTER)

@@ -1,16 +1,13 @@
 """Records of gates: written once, read in pages, deleted by age and on request."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings import opening_log
 from plate_cameras.store.openings.gate_openings import GateOpening, to_line
 from plate_cameras.store.openings.opening_log import FILE, REJECTED, OpeningLog
@@ -50,13 +47,6 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
         raise StoreUnavailable("the database is away")
 
     monkeypatch.setattr(log, "_insert", refuse)
-
-
-def test_an_opening_is_written_once(store: PassStore) -> None:
-    store.openings.write([OPENING])
-    store.openings.write([OPENING])
-
-    assert store.openings.page(EVERYTHING).openings == (OPENING,)
 
 
 def test_pages_follow_each_other(store: PassStore) -> None:
@@ -231,24 +221,3 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
     assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == ["other"]
-
-
-def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:
-    store.openings.write([OPENING])
-    store.export_plate("A123BC77", tmp_path / "out", REQUESTER)
-
-    (line,) = (tmp_path / "out" / "openings.jsonl").read_text().splitlines()
-    assert json.loads(line)["gate"] == "north"
-
-
-def test_lists_stay_as_they_were_after_an_error(store: PassStore) -> None:
-    lookup = ListLookup()
-    store.lists.create("residents")
-    store.lists.put("residents", [ListEntry("A123BC77")])
-    store.refresh(lookup)
-    broken = sa.create_engine("sqlite://")
-
-    with broken.connect() as connection, pytest.raises(sa.exc.OperationalError):
-        lookup.refresh(connection)
-    broken.dispose()
-    assert [sorted(one.exact) for one in lookup.named({"residents"})] == [["A123BC77"]]

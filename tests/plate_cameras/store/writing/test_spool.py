@@ -35,15 +35,6 @@ def ids(spool: Spool) -> list[str]:
     return [f"{one.event.event.passed.id} {one.event.event.kind}" for one in spool.oldest(99)]
 
 
-def test_events_keep_their_order(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "spool")
-    spool.put([event("b"), event("a", "agreed")])
-    spool.put([event("c")])
-
-    assert ids(spool) == ["b closed", "a agreed", "c closed"]
-    spool.close()
-
-
 def test_another_process_goes_on_with_what_is_left(tmp_path: Path) -> None:
     first = Spool(tmp_path)
     first.put([event("a"), event("b")])
@@ -76,17 +67,6 @@ def test_a_full_spool_drops_the_oldest_updates(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.event"))) == 3
     assert ids(spool) == ["b agreed", "d closed", "e closed"]
     assert (spool.counts.spooled, spool.counts.dropped) == (5, 2)
-    spool.close()
-
-
-def test_a_full_spool_without_updates_takes_all_or_nothing(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, most_bytes=3 * SIZE + 9)
-    spool.put([event("a"), event("b")])
-
-    with pytest.raises(StoreUnavailable, match="full"):
-        spool.put([event("c"), event("d")])
-    assert ids(spool) == ["a closed", "b closed"]
-    assert spool.bytes <= 3 * SIZE + 9
     spool.close()
 
 
@@ -195,19 +175,6 @@ def test_names_never_repeat(tmp_path: Path) -> None:
     assert sorted(file.name for file in (tmp_path / "rejected").iterdir()) == names
     numbers = {int(name.partition("-")[0]) for name in names}
     assert len(numbers) == 3
-
-
-def test_names_differ_though_all_files_were_deleted(tmp_path: Path) -> None:
-    names = set()
-    for at in range(3):
-        spool = Spool(tmp_path)
-        spool.put([event(f"{at}")])
-        (one,) = spool.oldest(9)
-        names.add(one.file.name)
-        spool.discard([one.file])
-        spool.close()
-
-    assert len(names) == 3
 
 
 def test_a_rejected_file_of_an_earlier_version_is_not_overwritten(tmp_path: Path) -> None:
@@ -430,16 +397,6 @@ def test_a_process_that_has_to_wait_for_a_spool_sees_what_is_put_in_meanwhile(
 
 def test_a_spool_has_room_for_3500_events_with_their_pictures(tmp_path: Path) -> None:
     assert 3500 <= Spool(tmp_path).most_bytes / 0.3e6 < 3600
-
-
-def test_an_event_that_fits_exactly_finds_room(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, most_bytes=SIZE)
-    spool.put([event("a", "updated")])
-    assert ids(spool) == ["a updated"]
-    spool.put([event("b", "updated")])
-
-    assert (ids(spool), spool.counts.dropped) == (["b updated"], 1)
-    spool.close()
 
 
 def test_an_update_that_another_process_has_erased_makes_room(

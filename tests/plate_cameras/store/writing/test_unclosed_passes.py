@@ -103,15 +103,6 @@ def test_other_passes_stay_open(
     assert states(store) == {"a": "agreed"}
 
 
-def test_a_pass_that_the_owner_continues_stays_open(store: PassStore, database: Database) -> None:
-    taken_s = take(database, ago_s=90)
-    store.write([told("a", taken_s - 5)], [])
-    own = make_event("b", kind="agreed", first_seen_s=taken_s + 5)
-    store.write([replace(own, claim=LeaseClaim(2, True))], [])
-    assert states(store) == {"a": "agreed"}
-    assert close_left(store, "next", []) == 0
-
-
 def test_the_next_owner_waits_by_its_own_clock(database: Database, tmp_path: Path) -> None:
     """The database's clock is an hour behind the moment at which the camera changed hands."""
     moment_s = [0.0]
