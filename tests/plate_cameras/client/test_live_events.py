@@ -83,15 +83,6 @@ def test_a_lost_stream_goes_on_after_the_last_event() -> None:
     assert [0.25 <= client.pauses[0] <= 0.5, 1 <= client.pauses[2] <= 2] == [True, True]
 
 
-def test_a_stream_that_was_quiet_goes_on_where_it_began() -> None:
-    answers = (Answer([b"id: 4\nretry: 3000\n\n"]), Answer([event("pass.closed", PASS, 5)]))
-    with serving(*answers) as server, Unhurried(server.url) as client:
-        events = client.events()
-        assert next(events).number == 5
-        events.close()
-    assert [request.last_event for request in server.asked] == [None, "4"]
-
-
 def test_a_key_that_has_ended_ends_the_events() -> None:
     answers = (
         Answer([event("pass.agreed", PASS, 7)]),

@@ -1,6 +1,6 @@
 """Searches for stored passes, against a server of the test's own."""
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -100,14 +100,6 @@ def test_every_condition_is_sent_under_its_name() -> None:
             ("limit", "10"),
         ]
     ]
-
-
-def test_the_service_reads_a_date_as_a_day() -> None:
-    day = date(2026, 11, 25)
-    with serving(NO_PASSES) as server, CamerasClient(server.url) as client:
-        assert list(client.passes(since=day, until=day)) == []
-    asked = dict(query_of(server.asked[0]))
-    assert (asked["from"], asked["until"]) == ("2026-11-25", "2026-11-25")
 
 
 @pytest.mark.parametrize(

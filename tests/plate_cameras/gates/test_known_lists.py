@@ -9,7 +9,7 @@ from plate_cameras.gates.known_lists import DAY_S, HoldOffs, KnownLists
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings.gate_openings import GateOpening
-from tests.plate_cameras.gates.known_vehicles import TEXT, make_gate, make_list, make_opening
+from tests.plate_cameras.gates.known_vehicles import TEXT, make_list
 from tests.virtual_time import run_virtually, virtually
 
 
@@ -124,16 +124,6 @@ def test_openings_are_read_up_to_the_age_that_counts_but_at_first() -> None:
     shelf.read()
 
     assert shelf.within_s == [DAY_S, 12.0, 11.0, DAY_S, 10.0]
-
-
-def test_openings_that_do_not_count_any_more_are_forgotten() -> None:
-    shelf, gate = Shelf(), make_gate(hold_off_s=600)
-    shelf.lists.count_openings(60)
-    shelf.aged = [(make_opening(), 61.0), (make_opening(text="B", entry_text="B"), 60.0)]
-    shelf.read()
-
-    assert shelf.hold_offs.opened_ago_s(gate, [TEXT], shelf.now_s) is None
-    assert shelf.hold_offs.opened_ago_s(gate, ["B"], shelf.now_s) == 60.0
 
 
 @virtually

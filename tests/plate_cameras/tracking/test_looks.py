@@ -1,7 +1,7 @@
 """Looks at plates whose measures are worked out by hand. Frames are 1000 by 500 pixels."""
 
 from dataclasses import replace
-from math import log, sqrt
+from math import sqrt
 
 import pytest
 
@@ -15,7 +15,6 @@ from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
     frame,
-    look,
     observation,
     plate,
 )
@@ -27,18 +26,6 @@ def texts(*plates: Plate, pixels: KnownSharpness | None = None) -> list[tuple[st
     """Return text and left side of the plates of a frame that count."""
     looks = take_looks(CAMERA, frame(0), Plates(plates), pixels or KnownSharpness())
     return [(one.text, one.observation.plate.xyxy[0]) for one in looks]
-
-
-def test_a_look_is_measured_in_frame_widths() -> None:
-    seen = look(2, plate((300, 200), TEXT, 0.8))
-
-    assert seen.point == (0.3, 0.4)
-    assert seen.place == pytest.approx((0.3, 0.2))
-    assert seen.size == pytest.approx(0.1)
-    assert seen.log_size == pytest.approx(log(0.1))
-    assert seen.shape == pytest.approx(log(5))
-    assert (seen.text, seen.text_score, seen.is_cut) == (TEXT, 0.8, False)
-    assert (seen.observation.time_s, seen.observation.sharpness) == (2, 1)
 
 
 @pytest.mark.parametrize(

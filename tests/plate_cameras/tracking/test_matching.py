@@ -17,7 +17,6 @@ from plate_cameras.tracking.matching import (
     compare_texts,
     cost_of,
     is_expected,
-    match,
 )
 from plate_cameras.tracking.open_pass import OpenPass
 from tests.plate_cameras.passing import CAMERA, look, plate
@@ -217,13 +216,6 @@ def test_texts_weigh_as_much_as_they_are_sure(
     assert found == (pytest.approx(expected[0]), expected[1])
 
 
-def test_each_look_goes_to_the_pass_that_makes_all_together_cheapest() -> None:
-    left, right = (seen_once(plate((x, 200), "")) for x in (300, 340))
-    looks = [look(0.1, plate((x, 200), "")) for x in (350, 900, 310)]
-    assert match([left, right], looks, 0.1, MOTION_S) == [(0, 2), (1, 0)]
-    assert match([right, left], looks, 0.1, MOTION_S) == [(0, 0), (1, 2)]
-
-
 @pytest.mark.parametrize(
     ("middle", "width", "is_there"),
     [
@@ -240,14 +232,6 @@ def test_a_pass_is_expected_within_a_plate_width(
     middle: tuple[float, float], width: float, is_there: bool
 ) -> None:
     assert is_expected(seen_once(), look(0.25, plate(middle, "", width=width))) == is_there
-
-
-def test_a_moving_pass_is_expected_where_it_goes() -> None:
-    one = seen_once()
-    for n in range(1, 5):
-        one.add(look(n / 4, plate((300 + 50 * n, 200), "")), CAMERA, MOTION_S)
-    assert is_expected(one, look(2, plate((700, 200), "")))
-    assert not is_expected(one, look(2, plate((500, 200), "")))
 
 
 @pytest.mark.parametrize(("missed", "moves", "stands"), [(1, True, True), (2, False, True)])

@@ -1,5 +1,4 @@
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -7,7 +6,7 @@ from orchestrator.errors import Overloaded, PictureError, PlateError, ServerErro
 from orchestrator.plates import Plate, Plates
 from plate_cameras.configuration import Camera, Zone
 from plate_cameras.frames import Frame
-from plate_cameras.passes import PassEvent, Sighting
+from plate_cameras.passes import PassEvent
 from plate_cameras.tracking.zones import is_watched
 from plate_cameras.watching import camera_loop
 from plate_cameras.watching.camera_loop import CameraLoop
@@ -44,21 +43,6 @@ def test_frames_become_events_and_the_stream_is_closed() -> None:
     assert (loop.counts.frames, loop.counts.plates, loop.counts.passes) == (2, 2, 1)
     assert loop.counts.last_text == "A123BC77"
     assert stream.is_closed
-
-
-def test_each_answered_frame_tells_which_passes_it_has_shown() -> None:
-    first, second, third = (make_frame(number=number) for number in range(3))
-    second, third = replace(second, steady_s=7.5), replace(third, steady_s=8.0)
-    service = ScriptedService(FOUND, FOUND, ServerError("away"))
-    loop, received = make_loop(ScriptedStream([first, second, third]), service)
-    seen: list[tuple[Sighting, int]] = []
-    loop.notice = lambda sighting: seen.append((sighting, len(received)))
-    asyncio.run(loop.run())
-
-    assert seen == [
-        (Sighting("gate", ("pass-1",), None), 0),
-        (Sighting("gate", ("pass-1",), 7.5), 1),
-    ]
 
 
 @pytest.mark.parametrize("error", [ServerError("away"), Overloaded("full")])

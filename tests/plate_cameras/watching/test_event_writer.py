@@ -39,13 +39,6 @@ def test_events_that_wait_are_one_transaction() -> None:
     assert (writer.written, writer.waiting, writer.last_error) == (5, 0, "")
 
 
-def test_a_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_writer, "BATCH", 2)
-    store = ListStore()
-    write_all(store)
-    assert (store.events, store.sizes) == (EVENTS, [2, 2, 1])
-
-
 async def test_events_of_a_moment_share_a_transaction() -> None:
     """The next events come in the pause after the first transaction."""
     store, others = ListStore(), [*EVENTS[1:]]

@@ -162,17 +162,6 @@ async def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
     assert member.followed == [["gate"]]
 
 
-async def test_a_camera_that_another_watcher_took_is_dropped(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with playing() as member:
-        await member.hold({"gate": 1, "yard": 1})
-        await member.hold({"yard": 1})
-    assert member.followed == [["gate", "yard"], ["yard"]]
-    assert member.sharing.lost == 1
-    assert "1 cameras have another watcher now" in caplog.text
-
-
 async def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
     async with playing() as member:
         await member.hold({"gate": 1})

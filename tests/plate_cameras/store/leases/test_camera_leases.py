@@ -160,11 +160,6 @@ def test_most_cameras_limit_the_share(leases: CameraLeases) -> None:
     assert len(leases.hold("one", NAMES, most=2).epochs) == 2
 
 
-def test_a_camera_that_is_no_longer_shared_is_not_renewed(leases: CameraLeases) -> None:
-    leases.hold("one", NAMES)
-    assert leases.hold("one", ["a"]).epochs == {"a": 1}
-
-
 def test_the_times_are_those_of_the_database(leases: CameraLeases, database: Database) -> None:
     leases.hold("one", NAMES)
     with database.reading() as connection:

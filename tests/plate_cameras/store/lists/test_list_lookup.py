@@ -209,19 +209,6 @@ def test_a_text_matches_the_nearest_valid_entry(
     assert (found and (found.entry.text, found.edits)) == hit
 
 
-def test_each_list_of_a_camera_has_its_own_hit(store: PassStore) -> None:
-    store.configure([Camera("gate", "rtsp://gate", lists=("residents", "guests", "unknown"))])
-    for name in NAMES:
-        store.lists.create(name)
-        store.lists.put(name, [ListEntry("A123BC77", name)])
-    lookup = ListLookup()
-    store.refresh(lookup)
-    hits = lookup.match("gate", "A123BC77", NOW_S)
-    assert sorted(hit.list for hit in hits.values()) == ["guests", "residents"]
-    assert lookup.match("gate", "", NOW_S) == {}
-    assert lookup.match("yard", "A123BC77", NOW_S) == {}
-
-
 def test_no_table_of_sqlite_gives_a_number_twice(tmp_path: Path) -> None:
     store = open_store(Store(), tmp_path)
     store.close()

@@ -39,6 +39,16 @@ def test_a_pass_hits_an_entry(listed: PassStore, entry: ListEntry, is_hit: bool)
     assert find_ids(listed, PassQuery(list_name="residents")) == ["a"] * is_hit
 
 
+def test_changes_count_from_the_next_write(listed: PassStore) -> None:
+    listed.write([make_event("a")], [])
+    listed.lists.put("residents", [ListEntry("A123BC77")])
+    listed.write([make_event("b")], [])
+    listed.lists.remove("residents", "A123BC77")
+    listed.write([make_event("c")], [])
+
+    assert find_ids(listed, PassQuery(list_name="residents")) == ["b"]
+
+
 def test_a_csv_file_returns_as_it_came(listed: PassStore) -> None:
     assert listed.lists.import_csv("residents", CSV) == 2
     assert "".join(listed.lists.export_csv("residents", REQUESTER)) == CSV

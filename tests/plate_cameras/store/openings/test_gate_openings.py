@@ -49,15 +49,6 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_insert", refuse)
 
 
-def test_pages_follow_each_other(store: PassStore) -> None:
-    store.openings.write(make_openings(3))
-
-    first = store.openings.page(EVERYTHING, 2)
-    second = store.openings.page(EVERYTHING, 2, first.cursor)
-    assert [opening.id for opening in first.openings] == ["2", "1"]
-    assert ([opening.id for opening in second.openings], second.cursor) == (["0"], "")
-
-
 YARD = Scope(("west",), frozenset({"yard"}))
 
 
@@ -75,13 +66,6 @@ def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
 def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="wanted"):
         store.openings.page(EVERYTHING, **wrong)  # type: ignore[arg-type]
-
-
-def test_recent_openings_leave_out_failures(store: PassStore) -> None:
-    failed = replace(OPENING, id="two", outcome="failed")
-    store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
-
-    assert {opening.id for opening, _ in store.openings.recent(60.0)} == {"one", "old"}
 
 
 def test_recent_openings_have_their_ages_by_the_store_s_clock(
@@ -199,13 +183,6 @@ def test_openings_are_deleted_with_time(
     counts = store.delete_expired(NOW_S + 2 * DAY_S)
     assert counts.openings == (0 if kept else 1)
     assert bool(store.openings.page(EVERYTHING).openings) == kept
-
-
-def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
-    store.openings.write([replace(OPENING, camera="", list="", text="", entry_text="")])
-
-    assert store.delete_expired(NOW_S + 30 * DAY_S).openings == 0
-    assert store.delete_expired(NOW_S + 30 * DAY_S + 1).openings == 1
 
 
 def test_deletion_of_a_plate_reaches_openings_everywhere(

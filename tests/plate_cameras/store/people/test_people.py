@@ -32,16 +32,6 @@ def begin(store: PassStore, token: str = "token", checked_hash: str = "hash") ->
     return store.sessions.begin("anna", checked_hash, token, 3600)
 
 
-def test_people_are_kept_by_name(store: PassStore) -> None:
-    assert store.people.all(EVERYTHING) == []
-    add(store, BORIS, ANNA)
-    assert store.people.all(EVERYTHING) == [ANNA, BORIS]
-    found = store.people.find("boris")
-    assert found is not None
-    assert (found.person, found.password_hash) == (BORIS, "hash")
-    assert store.people.find("clara") is None
-
-
 def test_a_name_is_given_once(store: PassStore) -> None:
     add(store, ANNA)
     with pytest.raises(NameTaken, match="there is a person 'anna' already"):

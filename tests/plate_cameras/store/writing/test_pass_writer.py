@@ -11,7 +11,6 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import (
     deliveries,
     pass_changes,
-    pass_zones,
     passes,
     picture_removals,
     readings,
@@ -41,11 +40,6 @@ def rows(database: Database, *columns: sa.Column[Any]) -> list[tuple[Any, ...]]:
     with database.reading() as connection:
         found = connection.execute(sa.select(*columns).order_by(*columns[0].table.primary_key))
         return [tuple(row) for row in found]
-
-
-def numbers_of(database: Database) -> dict[str, int]:
-    """Return the numbers of all passes by their ids."""
-    return {row[0]: row[1] for row in rows(database, passes.c.id, passes.c.number)}
 
 
 def seen(kind: Kind, at_s: float, text: str = "A123BC77", pass_id: str = "a") -> PassEvent:
@@ -127,18 +121,6 @@ def test_a_newer_event_replaces_the_pass_and_is_logged(
     assert {row[0] for row in rows(database, readings.c.text)} == {text}
     kinds = [first.kind, second[0]] if is_news else [first.kind]
     assert rows(database, pass_changes.c.kind) == [(kind,) for kind in kinds]
-
-
-def test_a_pass_has_the_parts_of_its_last_event_alone(database: Database) -> None:
-    write(database, seen("agreed", 0), seen("agreed", 0, pass_id="b"))
-    write(database, make_event("a", zones=("street", "yard"), last_seen_s=NOW_S + 1))
-
-    numbers = numbers_of(database)
-    assert sorted(rows(database, pass_zones.c.pass_number, pass_zones.c.zone)) == sorted(
-        [(numbers["a"], "street"), (numbers["a"], "yard"), (numbers["b"], "drive")]
-    )
-    of_passes = [number for (number,) in rows(database, readings.c.pass_number)]
-    assert sorted(of_passes) == sorted([numbers["a"]] * 2 + [numbers["b"]] * 2)
 
 
 @pytest.mark.parametrize(
