@@ -65,7 +65,7 @@ def serving(*answers: Answer) -> Iterator[Server]:
             if answer.stays_open:
                 server.end.wait(60)
 
-        do_GET = do_PUT = do_DELETE = answer  # noqa: N815 - as http.server calls them
+        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
 
         def log_message(self, *_: object) -> None: ...
 
