@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -62,3 +63,13 @@ def run_virtually(main: Coroutine[Any, Any, Result]) -> Result:
             loop.run_until_complete(asyncio.wait(leftover))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
+
+
+def virtually(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Return a test of a coroutine function, which runs in virtual time."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        run_virtually(test(*args, **kwargs))
+
+    return run

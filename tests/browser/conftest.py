@@ -3,8 +3,6 @@
 Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 import urllib.request

@@ -1,7 +1,5 @@
 """Actions of a person on the page, and the visible result."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

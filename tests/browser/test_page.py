@@ -1,7 +1,5 @@
 """The page in a real browser, in front of a real server."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.request

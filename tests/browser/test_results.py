@@ -1,7 +1,5 @@
 """Plates on the page: how they are shown, copied and downloaded."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Several files at once, and files that the page must convert before it sends them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

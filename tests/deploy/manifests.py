@@ -1,7 +1,5 @@
 """The Kubernetes objects that `kubectl kustomize` builds."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

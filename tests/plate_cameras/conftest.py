@@ -1,8 +1,33 @@
-"""Fixtures of the cameras' tests."""
+"""Fixtures of the cameras' tests, and tests that are coroutine functions."""
 
+import asyncio
+import inspect
 import socket
+from collections.abc import Coroutine
 
 import pytest
+
+MAX_TEST_S = 120.0
+"""A test that is a coroutine function is cancelled after this time."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine function in an event loop of its own."""
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    names = inspect.signature(test).parameters
+    asyncio.run(_limit(test(**{name: pyfuncitem.funcargs[name] for name in names})))
+    return True
+
+
+async def _limit(test: Coroutine[object, object, None]) -> None:
+    """Await a test without another task, which tests that look at all tasks would see."""
+    this = asyncio.current_task()
+    assert this
+    asyncio.get_running_loop().call_later(MAX_TEST_S, this.cancel)
+    await test
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Mutates a CAMERAS.toml: its bytes, values, keys and tables."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

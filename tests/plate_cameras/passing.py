@@ -1,7 +1,5 @@
 """Plates with given boxes and readings, for the tests of passes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

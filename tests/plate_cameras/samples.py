@@ -1,7 +1,5 @@
 """Frames, passes and events with given values, for tests of cameras."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from orchestrator.plates import Plate

@@ -1,7 +1,5 @@
 """Fake cameras that tests may kill, stop and disturb: over RTSP (GStreamer) and over HTTP."""
 
-from __future__ import annotations
-
 import ssl
 import subprocess
 import threading

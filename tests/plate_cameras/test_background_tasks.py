@@ -1,10 +1,8 @@
 """Tasks that fail, return or are stopped, and the reaction of their owner."""
 
-from __future__ import annotations
-
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,7 +10,6 @@ from orchestrator.errors import ServerError
 from plate_cameras.background_tasks import BackgroundTasks, FatalTaskError, TaskStatus
 
 AWAY = ServerError("away")
-Act = Callable[[BackgroundTasks], Awaitable[None]]
 
 
 class Failing:
@@ -42,59 +39,56 @@ class Sleeps:
         await asyncio.sleep(0)
 
 
-def run(act: Act, sleeps: Sleeps | None = None, clock: Callable[[], float] = lambda: 0.0) -> None:
-    async def main() -> None:
-        tasks = BackgroundTasks(clock, sleeps or Sleeps())
-        try:
-            await asyncio.wait_for(act(tasks), 10)
-        finally:
-            await tasks.stop()
+@asynccontextmanager
+async def running(
+    sleeps: Sleeps | None = None, clock: Callable[[], float] = lambda: 0.0
+) -> AsyncIterator[BackgroundTasks]:
+    tasks = BackgroundTasks(clock, sleeps or Sleeps())
+    try:
+        yield tasks
+    finally:
+        await tasks.stop()
 
-    asyncio.run(main())
 
-
-def test_a_task_that_fails_is_started_again_and_counted(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_task_that_fails_is_started_again_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running() as tasks:
         camera = Failing(3)
         tasks.start("camera gate", camera)
         await camera.has_settled.wait()
         (status,) = tasks.statuses
         assert (status.failures, status.is_running) == (3, True)
         assert status.last_error == "OSError: no descriptors"
-
-    run(act)
     assert "task camera gate has failed; it is started again" in caplog.text
     assert "Traceback" in caplog.text
 
 
-def test_pauses_double_up_to_a_limit() -> None:
+async def test_pauses_double_up_to_a_limit() -> None:
     sleeps = Sleeps()
 
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running(sleeps) as tasks:
         camera = Failing(6)
         tasks.start("camera", camera)
         await camera.has_settled.wait()
-
-    run(act, sleeps)
     assert sleeps.pauses_s == [0.5, 1, 2, 4, 5, 5]
 
 
-def test_a_task_that_was_well_for_a_minute_begins_with_the_first_pause() -> None:
+async def test_a_task_that_was_well_for_a_minute_begins_with_the_first_pause() -> None:
     sleeps, times = Sleeps(), iter([0.0, 1.0, 1.0, 2.0, 10.0, 80.0, 80.0])
 
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running(sleeps, lambda: next(times)) as tasks:
         camera = Failing(3)
         tasks.start("camera", camera)
         await camera.has_settled.wait()
-
-    run(act, sleeps, lambda: next(times))
     assert sleeps.pauses_s == [0.5, 1, 0.5]
 
 
-def test_a_task_that_returns_although_it_must_not_has_failed() -> None:
+async def test_a_task_that_returns_although_it_must_not_has_failed() -> None:
     starts = []
 
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running() as tasks:
+
         async def returns() -> None:
             starts.append(1)
             if len(starts) > 1:
@@ -105,11 +99,10 @@ def test_a_task_that_returns_although_it_must_not_has_failed() -> None:
             await asyncio.sleep(0)
         assert tasks.statuses[0].last_error == "RuntimeError: it has returned, which it must not"
 
-    run(act)
 
+async def test_a_task_that_may_end_is_not_started_again() -> None:
+    async with running() as tasks:
 
-def test_a_task_that_may_end_is_not_started_again() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
         async def clip() -> None:
             await asyncio.sleep(0)
 
@@ -117,22 +110,18 @@ def test_a_task_that_may_end_is_not_started_again() -> None:
         (status,) = tasks.statuses
         assert (status.has_ended, status.is_running, status.failures) == (True, False, 0)
 
-    run(act)
 
-
-def test_a_vital_task_that_fails_ends_the_wait_with_its_reason() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_vital_task_that_fails_ends_the_wait_with_its_reason() -> None:
+    async with running() as tasks:
         tasks.start("writer", Failing(1), is_vital=True)
         with pytest.raises(FatalTaskError, match="task writer has failed: OSError: no descriptors"):
             await tasks.wait_for_fatal()
         (status,) = tasks.statuses
         assert (status.is_running, status.has_ended, status.failures) == (False, True, 1)
 
-    run(act)
 
-
-def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
+    async with running() as tasks:
         camera, yard = Failing(0), Failing(0)
         tasks.start("gate", camera)
         tasks.start("yard", yard)
@@ -141,24 +130,20 @@ def test_a_stopped_task_is_cancelled_and_forgotten() -> None:
         assert [status.name for status in tasks.statuses] == ["yard"]
         tasks.start("gate", camera)
 
-    run(act)
 
-
-def test_a_name_is_not_given_twice() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_name_is_not_given_twice() -> None:
+    async with running() as tasks:
         tasks.start("gate", Failing(0))
         with pytest.raises(ValueError, match="task gate: wanted another name"):
             tasks.start("gate", Failing(0))
 
-    run(act)
 
-
-def test_a_task_that_loses_its_cancellation_is_not_started_again(
+async def test_a_task_that_loses_its_cancellation_is_not_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     starts = []
 
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running() as tasks:
         is_there = asyncio.Event()
 
         async def deaf() -> None:
@@ -172,17 +157,13 @@ def test_a_task_that_loses_its_cancellation_is_not_started_again(
         tasks.start("deaf", deaf)
         await is_there.wait()
         await tasks.stop("deaf")
-
-    with caplog.at_level(logging.ERROR):
-        run(act)
     assert starts == [1]
     assert not caplog.records
 
 
-def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
+async def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
     """This may come from a future that other code has cancelled."""
-
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running() as tasks:
         starts = []
 
         async def camera() -> None:
@@ -196,11 +177,9 @@ def test_a_cancellation_that_comes_out_of_a_task_is_a_failure() -> None:
             await asyncio.sleep(0)
         assert tasks.statuses[0].failures == 1
 
-    run(act)
 
-
-def test_a_task_that_somebody_else_cancels_is_dead() -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_task_that_somebody_else_cancels_is_dead() -> None:
+    async with running() as tasks:
         camera = Failing(0)
         task = tasks.start("camera", camera)
         await camera.has_settled.wait()
@@ -208,11 +187,9 @@ def test_a_task_that_somebody_else_cancels_is_dead() -> None:
         await asyncio.wait({task})
         assert not tasks.statuses[0].is_up
 
-    run(act)
 
-
-def test_a_failure_at_the_end_of_a_task_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+async def test_a_failure_at_the_end_of_a_task_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with running() as tasks:
         is_there = asyncio.Event()
 
         async def camera() -> None:
@@ -225,35 +202,29 @@ def test_a_failure_at_the_end_of_a_task_is_logged(caplog: pytest.LogCaptureFixtu
         tasks.start("camera", camera)
         await is_there.wait()
         await tasks.stop("camera")
-
-    run(act)
     assert "the passes cannot be closed" in caplog.text
 
 
-def test_the_same_failure_is_logged_once_and_always_counted(
+async def test_the_same_failure_is_logged_once_and_always_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running() as tasks:
         camera = Failing(4)
         tasks.start("camera", camera)
         await camera.has_settled.wait()
         assert tasks.statuses[0].failures == 4
-
-    run(act)
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
-def test_a_round_that_fails_is_counted_and_each_reason_is_told_once(
+async def test_a_round_that_fails_is_counted_and_each_reason_is_told_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def act(tasks: BackgroundTasks) -> None:
+    async with running() as tasks:
         tasks.start("retention", Failing(0))
         for error in (AWAY, AWAY, None, AWAY, OSError("full")):
             tasks.note("retention", error, "old passes stay")
         (status,) = tasks.statuses
         assert (status.failures, status.is_up, status.last_error) == (4, True, "OSError: full")
-
-    run(act)
     assert caplog.messages == ["old passes stay: away"] * 2 + ["old passes stay: OSError: full"]
 
 

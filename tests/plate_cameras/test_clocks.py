@@ -1,7 +1,5 @@
 """The clocks of the cameras, and the rule that no other module reads the time."""
 
-from __future__ import annotations
-
 import ast
 import time
 from pathlib import Path

@@ -5,16 +5,13 @@ import asyncio
 import pytest
 
 from plate_cameras.clocks import ENDING_S, complete_within, is_set_within, wait_through
-from tests.virtual_time import run_virtually
+from tests.virtual_time import run_virtually, virtually
 
 
-def test_an_event_that_comes_ends_the_wait() -> None:
-    async def run() -> bool:
-        event = asyncio.Event()
-        asyncio.get_running_loop().call_soon(event.set)
-        return await is_set_within(event, 60)
-
-    assert asyncio.run(run())
+async def test_an_event_that_comes_ends_the_wait() -> None:
+    event = asyncio.Event()
+    asyncio.get_running_loop().call_soon(event.set)
+    assert await is_set_within(event, 60)
 
 
 def test_a_time_that_is_over_ends_the_wait() -> None:
@@ -22,56 +19,47 @@ def test_a_time_that_is_over_ends_the_wait() -> None:
 
 
 @pytest.mark.parametrize("turns", range(5))
-def test_a_cancellation_that_comes_with_the_event_is_not_lost(turns: int) -> None:
-    async def run() -> None:
-        event = asyncio.Event()
+async def test_a_cancellation_that_comes_with_the_event_is_not_lost(turns: int) -> None:
+    event = asyncio.Event()
 
-        async def wait_again_and_again() -> None:
-            while True:
-                await is_set_within(event, 0.01)
+    async def wait_again_and_again() -> None:
+        while True:
+            await is_set_within(event, 0.01)
 
-        task = asyncio.create_task(wait_again_and_again())
-        await asyncio.sleep(0.001)
-        event.set()
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        event.clear()
-        task.cancel()
-        done, _ = await asyncio.wait({task}, timeout=1)
-        task.cancel()
-        assert done == {task}
-
-    asyncio.run(run())
-
-
-def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> None:
-    async def run() -> None:
-        work = asyncio.get_running_loop().create_future()
-        found: list[asyncio.CancelledError | None] = []
-
-        async def finish() -> None:
-            found.append(await wait_through([work], 20))
-
-        task = asyncio.create_task(finish())
-        for _ in range(3):
-            await asyncio.sleep(0)
-            task.cancel()
+    task = asyncio.create_task(wait_again_and_again())
+    await asyncio.sleep(0.001)
+    event.set()
+    for _ in range(turns):
         await asyncio.sleep(0)
-        assert not task.done()
-        work.set_result(None)
-        await task
-        assert isinstance(found[0], asyncio.CancelledError)
+    event.clear()
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=1)
+    task.cancel()
+    assert done == {task}
 
-    asyncio.run(run())
+
+async def test_a_cancellation_does_not_end_a_wait_that_must_be_finished() -> None:
+    work = asyncio.get_running_loop().create_future()
+    found: list[asyncio.CancelledError | None] = []
+
+    async def finish() -> None:
+        found.append(await wait_through([work], 20))
+
+    task = asyncio.create_task(finish())
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    work.set_result(None)
+    await task
+    assert isinstance(found[0], asyncio.CancelledError)
 
 
-def test_a_wait_that_must_be_finished_has_a_limit_and_cancels_nothing() -> None:
-    async def run() -> bool:
-        work = asyncio.get_running_loop().create_future()
-        assert await wait_through([work], 0.01) is None
-        return work.done()
-
-    assert not asyncio.run(run())
+async def test_a_wait_that_must_be_finished_has_a_limit_and_cancels_nothing() -> None:
+    work = asyncio.get_running_loop().create_future()
+    assert await wait_through([work], 0.01) is None
+    assert not work.done()
 
 
 async def work(seconds: float, result: str = "done") -> str:
@@ -101,7 +89,8 @@ def test_what_takes_too_long_is_cancelled() -> None:
     assert ended == [3]
 
 
-def test_what_does_not_end_when_it_is_cancelled_is_left() -> None:
+@virtually
+async def test_what_does_not_end_when_it_is_cancelled_is_left() -> None:
     async def cling() -> None:
         while True:
             try:
@@ -110,15 +99,13 @@ def test_what_does_not_end_when_it_is_cancelled_is_left() -> None:
             except asyncio.CancelledError:
                 pass
 
-    async def main() -> float:
-        with pytest.raises(asyncio.TimeoutError):
-            await complete_within(cling(), 3)
-        return asyncio.get_running_loop().time()
-
-    assert run_virtually(main()) == 3 + ENDING_S
+    with pytest.raises(asyncio.TimeoutError):
+        await complete_within(cling(), 3)
+    assert asyncio.get_running_loop().time() == 3 + ENDING_S
 
 
-def test_a_cancellation_ends_both() -> None:
+@virtually
+async def test_a_cancellation_ends_both() -> None:
     ended: list[str] = []
 
     async def note() -> None:
@@ -127,15 +114,12 @@ def test_a_cancellation_ends_both() -> None:
         finally:
             ended.append("inner")
 
-    async def main() -> None:
-        outer = asyncio.create_task(complete_within(note(), 30))
-        await asyncio.sleep(1)
-        outer.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await outer
-        ended.append("outer")
-
-    run_virtually(main())
+    outer = asyncio.create_task(complete_within(note(), 30))
+    await asyncio.sleep(1)
+    outer.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await outer
+    ended.append("outer")
     assert ended == ["inner", "outer"]
 
 

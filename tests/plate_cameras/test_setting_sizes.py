@@ -1,7 +1,5 @@
 """Limits of CAMERAS.toml: a test of all its settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A control room for each module of tests, and pages of it in the browser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

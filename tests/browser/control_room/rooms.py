@@ -1,7 +1,5 @@
 """Running control rooms with rendered passes, for browsers."""
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.request
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The cameras page: areas are drawn over the still, by keyboard alone and by mouse."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

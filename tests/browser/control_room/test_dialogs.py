@@ -1,7 +1,5 @@
 """Accessibility of every dialog and of the login: axe, the Escape key, and the focus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The lists page: entries are edited in place and imported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from plate_cameras.store.scope import EVERYTHING

@@ -1,7 +1,5 @@
 """The live page: passes appear as they are written."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The login, the roles, and the reason that a search must have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Accessibility of every page: axe, both languages, and the width of a phone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

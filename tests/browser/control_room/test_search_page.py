@@ -1,7 +1,5 @@
 """The search page and the page of a pass."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -52,11 +52,6 @@ def test_an_empty_store_is_told(tmp_path: Path) -> None:
     assert (found.stdout, found.stderr) == ("", "the store has no passes yet\n")
 
 
-@pytest.mark.parametrize("text", ["123", "\u0410 123 \u0412\u0421 77 RUS", "a123bc-77"])
-def test_a_plate_is_found_as_people_write_it(folder: Path, text: str) -> None:
-    assert "A123BC77" in run("search", folder, text, "--why", "case 7").stdout
-
-
 @pytest.mark.parametrize(
     "command",
     [

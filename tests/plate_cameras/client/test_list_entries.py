@@ -1,14 +1,6 @@
 """Lists of plates and their entries, against a server of the test's own."""
 
-from __future__ import annotations
-
-import asyncio
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date, datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +8,7 @@ import pytest
 
 from orchestrator.errors import ParameterError, RequestError, ServerError
 from plate_cameras.client import AsyncCamerasClient, CamerasClient, EntryRecord, ListRecord
+from tests.plate_cameras.client.scripted_server import serving, to_answer
 
 ENTRY = {
     "text": "A123BC77",
@@ -26,73 +19,40 @@ ENTRY = {
 }
 RESIDENTS = {"name": "a/b", "note": "", "retention_days": None, "entries": 1, "cameras": ["gate"]}
 ENTRIES = "/v1/lists/a%2Fb/entries"
-Asked = list[tuple[str, str, Any]]
-
-
-@contextmanager
-def serving(*answers: tuple[int, Any]) -> Iterator[tuple[str, Asked]]:
-    """Serve answers in turn. Yield the address, and the method, path and body of each request."""
-    asked: Asked = []
-    left = iter(answers)
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            asked.append((self.command, self.path, json.loads(body) if body else None))
-            status, document = next(left)
-            content = b"" if document is None else json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"127.0.0.1:{http.server_port}", asked
-        http.shutdown()
-        thread.join()
 
 
 def test_lists_come_by_name() -> None:
-    with (
-        serving((200, {"lists": [RESIDENTS], "cursor": ""})) as (url, _),
-        CamerasClient(url) as client,
-    ):
+    answer = to_answer({"lists": [RESIDENTS], "cursor": ""})
+    with serving(answer) as server, CamerasClient(server.url) as client:
         assert list(client.lists()) == [ListRecord("a/b", "", None, 1, ("gate",))]
 
 
 def test_all_pages_of_entries_are_read() -> None:
     second = ENTRY | {"text": "B456CE77"}
     pages = [
-        (200, {"entries": [ENTRY], "cursor": "next"}),
-        (200, {"entries": [second], "cursor": ""}),
+        to_answer({"entries": [ENTRY], "cursor": "next"}),
+        to_answer({"entries": [second], "cursor": ""}),
     ]
-    with serving(*pages) as (url, asked), CamerasClient(url) as client:
+    with serving(*pages) as server, CamerasClient(server.url) as client:
         entries = list(client.entries("a/b", part="flat"))
     end = datetime(2026, 12, 26, tzinfo=timezone.utc)
     assert entries[0] == EntryRecord("A123BC77", "flat 12", None, end, 1)
     assert entries[1].text == "B456CE77"
-    assert [urlsplit(path).path for _, path, _ in asked] == [ENTRIES, ENTRIES]
-    assert parse_qs(urlsplit(asked[1][1]).query)["cursor"] == ["next"]
+    urls = [urlsplit(request.path) for request in server.asked]
+    assert [url.path for url in urls] == [ENTRIES, ENTRIES]
+    assert parse_qs(urls[1].query)["cursor"] == ["next"]
 
 
 def test_an_entry_is_put_and_deleted() -> None:
-    with (
-        serving((200, ENTRY), (204, None)) as (url, asked),
-        CamerasClient(url) as client,
-    ):
+    answers = to_answer(ENTRY), to_answer(None, 204)
+    with serving(*answers) as server, CamerasClient(server.url) as client:
         stored = client.put_entry(
             "a/b", "A123BC77", note="flat 12", valid_until=date(2026, 12, 25), edits=1, reason="new"
         )
         client.delete_entry("a/b", "A123BC77")
     assert stored == EntryRecord.of(ENTRY)
     body = {"note": "flat 12", "valid_until": "2026-12-25", "edits": 1}
-    assert asked == [
+    assert [(one.method, one.path, one.body) for one in server.asked] == [
         ("PUT", f"{ENTRIES}/A123BC77?reason=new", body),
         ("DELETE", f"{ENTRIES}/A123BC77", None),
     ]
@@ -100,23 +60,19 @@ def test_an_entry_is_put_and_deleted() -> None:
 
 def test_a_time_is_sent_in_utc() -> None:
     begin = datetime(2026, 11, 25, 8, tzinfo=timezone.utc)
-    with serving((200, ENTRY)) as (url, asked), CamerasClient(url) as client:
+    with serving(to_answer(ENTRY)) as server, CamerasClient(server.url) as client:
         client.put_entry("a", "A1", valid_from=begin)
-    assert asked[0][2] == {"valid_from": "2026-11-25T08:00:00+00:00"}
+    assert server.asked[0].body == {"valid_from": "2026-11-25T08:00:00+00:00"}
 
 
-def test_coroutines_put_entries_too() -> None:
-    async def run(url: str) -> list[str]:
-        async with AsyncCamerasClient(url) as client:
+async def test_coroutines_put_entries_too() -> None:
+    page = to_answer({"entries": [ENTRY], "cursor": ""})
+    with serving(to_answer(ENTRY), page, to_answer(None, 204)) as server:
+        async with AsyncCamerasClient(server.url) as client:
             await client.put_entry("a/b", "A123BC77")
-            texts = [entry.text async for entry in client.entries("a/b")]
+            assert [entry.text async for entry in client.entries("a/b")] == ["A123BC77"]
             await client.delete_entry("a/b", "A123BC77")
-            return texts
-
-    answers = [(200, ENTRY), (200, {"entries": [ENTRY], "cursor": ""}), (204, None)]
-    with serving(*answers) as (url, asked):
-        assert asyncio.run(run(url)) == ["A123BC77"]
-    assert [method for method, _, _ in asked] == ["PUT", "GET", "DELETE"]
+    assert [request.method for request in server.asked] == ["PUT", "GET", "DELETE"]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +86,10 @@ def test_coroutines_put_entries_too() -> None:
 def test_a_deletion_that_failed_is_an_error(
     status: int, document: Any, kind: type[Exception], message: str
 ) -> None:
+    answer = to_answer(document, status)
     with (
-        serving((status, document)) as (url, _),
-        CamerasClient(url) as client,
+        serving(answer) as server,
+        CamerasClient(server.url) as client,
         pytest.raises(kind, match=message),
     ):
         client.delete_entry("a", "A1")
@@ -140,8 +97,8 @@ def test_a_deletion_that_failed_is_an_error(
 
 def test_an_answer_without_an_entry_is_an_error() -> None:
     with (
-        serving((200, {"text": "A1"})) as (url, _),
-        CamerasClient(url) as client,
+        serving(to_answer({"text": "A1"})) as server,
+        CamerasClient(server.url) as client,
         pytest.raises(ServerError, match="no answer of entries"),
     ):
         client.put_entry("a", "A1")

@@ -1,15 +1,10 @@
 """Live events, against a server of the test's own that ends its streams."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import aclosing
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -24,6 +19,7 @@ from plate_cameras.client import (
     PassRecord,
 )
 from plate_cameras.client.live_events import Block, BlockReader
+from tests.plate_cameras.client.scripted_server import Answer, serving
 from tests.plate_cameras.client.test_pass_search import PASS
 
 CAMERA = {
@@ -41,55 +37,6 @@ CAMERA = {
 def event(kind: str, document: Any, number: int | None = None) -> bytes:
     place = b"" if number is None else b"id: %d\n" % number
     return place + f"event: {kind}\ndata: {json.dumps(document)}\n\n".encode()
-
-
-@dataclass
-class Answer:
-    """An answer of the server; a stream ends after its pieces, unless it stays open."""
-
-    pieces: Sequence[bytes] = ()
-    status: int = 200
-    kind: str = "text/event-stream"
-    stays_open: bool = False
-
-
-@dataclass
-class Server:
-    """Gives each request the next answer, and records the requests."""
-
-    answers: list[Answer]
-    asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
-    url: str = ""
-    end: threading.Event = field(default_factory=threading.Event)
-
-
-@contextmanager
-def serving(*answers: Answer) -> Iterator[Server]:
-    server = Server(list(answers))
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            headers = self.headers
-            server.asked.append((self.path, headers["last-event-id"], headers["authorization"]))
-            answer = server.answers.pop(0)
-            self.send_response(answer.status)
-            self.send_header("content-type", answer.kind)
-            self.end_headers()
-            for piece in answer.pieces:
-                self.wfile.write(piece)
-            if answer.stays_open:
-                server.end.wait(60)
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
-        thread.start()
-        server.url = f"127.0.0.1:{http.server_port}"
-        yield server
-        server.end.set()
-        http.shutdown()
-        thread.join()
 
 
 class Unhurried(CamerasClient):
@@ -114,7 +61,9 @@ def test_passes_and_cameras_come_as_they_are() -> None:
     assert second == LiveEvent("camera", 7, camera=CameraReport.of(CAMERA))
     assert second.camera is not None
     assert second.camera.updated == datetime(2026, 11, 25, 8, tzinfo=timezone.utc)
-    assert server.asked == [("/v1/events?camera=gate&camera=yard", None, "Bearer secret")]
+    (request,) = server.asked
+    assert request.path == "/v1/events?camera=gate&camera=yard"
+    assert (request.last_event, request.key) == (None, "Bearer secret")
 
 
 def test_a_lost_stream_goes_on_after_the_last_event() -> None:
@@ -129,18 +78,9 @@ def test_a_lost_stream_goes_on_after_the_last_event() -> None:
         events = client.events(after=5)
         assert [next(events).kind, next(events).kind] == ["pass.agreed", "pass.closed"]
         events.close()
-    assert [last for _, last, _ in server.asked] == ["5", "7", "7", "7"]
+    assert [request.last_event for request in server.asked] == ["5", "7", "7", "7"]
     assert client.retried == 3
     assert [0.25 <= client.pauses[0] <= 0.5, 1 <= client.pauses[2] <= 2] == [True, True]
-
-
-def test_a_stream_that_was_quiet_goes_on_where_it_began() -> None:
-    answers = (Answer([b"id: 4\nretry: 3000\n\n"]), Answer([event("pass.closed", PASS, 5)]))
-    with serving(*answers) as server, Unhurried(server.url) as client:
-        events = client.events()
-        assert next(events).number == 5
-        events.close()
-    assert [last for _, last, _ in server.asked] == [None, "4"]
 
 
 def test_a_key_that_has_ended_ends_the_events() -> None:
@@ -197,22 +137,21 @@ def test_a_client_that_is_closed_ends_its_events() -> None:
         closing.join()
 
 
-def test_coroutines_follow_events_too() -> None:
-    async def run(url: str) -> list[int | None]:
-        async with AsyncCamerasClient(url) as client:
-            events = client.events(after=1)
-            async with aclosing(events):
-                return [(await anext(events)).number for _ in range(2)]
-
+async def test_coroutines_follow_events_too() -> None:
     first, second = event("pass.agreed", PASS, 7), event("pass.closed", PASS, 8)
     with serving(Answer([first]), Answer([second], stays_open=True)) as server:
-        assert asyncio.run(run(server.url)) == [7, 8]
-    assert [last for _, last, _ in server.asked] == ["1", "7"]
+        async with (
+            AsyncCamerasClient(server.url) as client,
+            aclosing(client.events(after=1)) as got,
+        ):
+            assert [(await anext(got)).number for _ in range(2)] == [7, 8]
+    assert [request.last_event for request in server.asked] == ["1", "7"]
 
 
-def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
-    async def run(url: str) -> None:
-        async with AsyncCamerasClient(url) as client:
+async def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
+    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
+    with serving(opened) as server:
+        async with AsyncCamerasClient(server.url) as client:
             events = client.events()
             await anext(events)
             task = asyncio.ensure_future(anext(events))
@@ -222,10 +161,6 @@ def test_a_coroutine_that_is_cancelled_closes_its_stream() -> None:
                 await task
             with pytest.raises(StopAsyncIteration):
                 await anext(events)
-
-    opened = Answer([event("pass.agreed", PASS, 7)], stays_open=True)
-    with serving(opened) as server:
-        asyncio.run(run(server.url))
 
 
 def test_pieces_may_end_anywhere() -> None:

@@ -1,14 +1,6 @@
 """Searches for stored passes, against a server of the test's own."""
 
-from __future__ import annotations
-
-import asyncio
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import date, datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,6 +9,7 @@ import pytest
 from orchestrator.client.transport import FakeTransport
 from orchestrator.errors import Overloaded, ParameterError, RequestError, ServerError
 from plate_cameras.client import AsyncCamerasClient, CamerasClient, PassRecord
+from tests.plate_cameras.client.scripted_server import Request, serving, to_answer
 
 MOSCOW = timezone(timedelta(hours=3))
 PASS = {
@@ -39,76 +32,41 @@ PASS = {
     "crop": "/v1/passes/a/crop.jpg",
     "frame": None,
 }
-PAGES = {
-    "": {"passes": [PASS], "cursor": "1.0_1"},
-    "1.0_1": {"passes": [PASS | {"id": "b"}], "cursor": ""},
-}
+PAGES = (
+    to_answer({"passes": [PASS], "cursor": "1.0_1"}),
+    to_answer({"passes": [PASS | {"id": "b"}], "cursor": ""}),
+)
+NO_PASSES = to_answer({"passes": [], "cursor": ""})
 
 
-class Server:
-    """Answers every request with a status and a document, or with the page of its cursor."""
-
-    def __init__(self, status: int = 200, document: Any = None) -> None:
-        self.status, self.document = status, document
-        self.asked: list[list[tuple[str, str]]] = []
-        self.keys: list[str | None] = []
-
-    def answer(self, path: str, key: str | None) -> bytes:
-        query = parse_qsl(urlsplit(path).query)
-        self.asked.append(query)
-        self.keys.append(key)
-        return json.dumps(self.document or PAGES[dict(query).get("cursor", "")]).encode()
-
-
-@contextmanager
-def serving(server: Server) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = server.answer(self.path, self.headers.get("authorization"))
-            self.send_response(server.status)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        thread = Thread(target=http.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{http.server_port}"
-        http.shutdown()
-        thread.join()
+def query_of(request: Request) -> list[tuple[str, str]]:
+    return parse_qsl(urlsplit(request.path).query)
 
 
 def test_all_pages_are_read_as_the_caller_goes_on() -> None:
-    server = Server()
-    with serving(server) as url, CamerasClient(url, key="secret") as client:
+    with serving(*PAGES) as server, CamerasClient(server.url, key="secret") as client:
         found = client.passes(text="A123*")
         assert server.asked == []
         first = next(found)
-        assert server.asked == [[("text", "A123*"), ("limit", "200")]]
+        assert [*map(query_of, server.asked)] == [[("text", "A123*"), ("limit", "200")]]
         assert [one.id for one in found] == ["b"]
-    assert server.asked[1][-1] == ("cursor", "1.0_1")
-    assert server.keys == ["Bearer secret"] * 2
+    assert query_of(server.asked[1])[-1] == ("cursor", "1.0_1")
+    assert [request.key for request in server.asked] == ["Bearer secret"] * 2
     assert first == PassRecord.of(PASS)
     assert first.first_seen == datetime(2026, 11, 25, 8, 0, 0, 500_000, timezone.utc)
     assert (first.zones, first.lists, first.frame) == (("entry",), ("residents",), None)
 
 
-def test_a_coroutine_reads_all_pages_too() -> None:
-    async def run(url: str) -> list[str]:
-        async with AsyncCamerasClient(url) as client:
-            return [one.id async for one in client.passes(camera="gate", page=1)]
-
-    server = Server()
-    with serving(server) as url:
-        assert asyncio.run(run(url)) == ["a", "b"]
-    assert server.asked[0] == [("camera", "gate"), ("limit", "1")]
+async def test_a_coroutine_reads_all_pages_too() -> None:
+    with serving(*PAGES) as server:
+        async with AsyncCamerasClient(server.url) as client:
+            found = [one.id async for one in client.passes(camera="gate", page=1)]
+    assert found == ["a", "b"]
+    assert query_of(server.asked[0]) == [("camera", "gate"), ("limit", "1")]
 
 
 def test_every_condition_is_sent_under_its_name() -> None:
-    server = Server(document={"passes": [], "cursor": ""})
-    with serving(server) as url, CamerasClient(url) as client:
+    with serving(NO_PASSES) as server, CamerasClient(server.url) as client:
         search = client.passes(
             text="A123BC77",
             part=["12", "BC"],
@@ -124,7 +82,7 @@ def test_every_condition_is_sent_under_its_name() -> None:
             page=10,
         )
         assert list(search) == []
-    assert server.asked == [
+    assert [*map(query_of, server.asked)] == [
         [
             ("text", "A123BC77"),
             ("part", "12"),
@@ -144,15 +102,6 @@ def test_every_condition_is_sent_under_its_name() -> None:
     ]
 
 
-def test_the_service_reads_a_date_as_a_day() -> None:
-    server = Server(document={"passes": [], "cursor": ""})
-    day = date(2026, 11, 25)
-    with serving(server) as url, CamerasClient(url) as client:
-        assert list(client.passes(since=day, until=day)) == []
-    (asked,) = server.asked
-    assert (dict(asked)["from"], dict(asked)["until"]) == ("2026-11-25", "2026-11-25")
-
-
 @pytest.mark.parametrize(
     ("status", "document", "kind", "message"),
     [
@@ -170,8 +119,12 @@ def test_the_service_reads_a_date_as_a_day() -> None:
 def test_failures_are_those_of_other_calls(
     status: int, document: Any, kind: type[Exception], message: str
 ) -> None:
-    server = Server(status, document)
-    with serving(server) as url, CamerasClient(url) as client, pytest.raises(kind, match=message):
+    answer = to_answer(document, status)
+    with (
+        serving(answer) as server,
+        CamerasClient(server.url) as client,
+        pytest.raises(kind, match=message),
+    ):
         next(client.passes())
 
 

@@ -1,7 +1,5 @@
 """The pages of the control room, which all rooms of a test run share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

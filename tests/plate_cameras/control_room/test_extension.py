@@ -1,7 +1,5 @@
 """The control room's reports about its tasks and its database."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -36,20 +34,17 @@ async def fail_later(*_: object) -> None:
         pytest.param(extension, "stamp_of", fail, "file of cameras", id="the file of cameras"),
     ],
 )
-def test_what_fails_is_named_and_ends_nothing(
+async def test_what_fails_is_named_and_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str, failure, part: str
 ) -> None:
-    async def run() -> None:
-        file = tmp_path / "CAMERAS.toml"
-        file.write_text(CAMERAS)
-        room = extension.open_control_room(GatewayOptions(cameras=file, limits=Limits(calls=1)))
-        monkeypatch.setattr(owner, name, failure)
-        (duty,) = map(asyncio.ensure_future, room.duties())
-        while room.broken_parts() != [f"control room: {part}"]:
-            await asyncio.sleep(0.01)
-        assert not duty.done()
-        duty.cancel()
-        await asyncio.wait([duty])
-        await room.close()
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    file = tmp_path / "CAMERAS.toml"
+    file.write_text(CAMERAS)
+    room = extension.open_control_room(GatewayOptions(cameras=file, limits=Limits(calls=1)))
+    monkeypatch.setattr(owner, name, failure)
+    (duty,) = map(asyncio.ensure_future, room.duties())
+    while room.broken_parts() != [f"control room: {part}"]:
+        await asyncio.sleep(0.01)
+    assert not duty.done()
+    duty.cancel()
+    await asyncio.wait([duty])
+    await room.close()

@@ -1,7 +1,5 @@
 """Ages of states, while clocks differ or are set."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.store.writing.live_tables import TOLD_WITHIN_S, CameraState, StateAges

@@ -1,7 +1,5 @@
 """Calls of the store in threads: slow calls do not block others."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
@@ -70,17 +68,14 @@ async def begin(threads: StoreThreads, hold: Hold, kind: CallKind) -> asyncio.Ta
     return task
 
 
-def test_a_call_returns_what_it_returns_once_the_tables_are_made() -> None:
-    async def run() -> None:
-        store: Any = PreparedStore()
-        threads = StoreThreads(store)
-        assert [await threads.run(lambda: 7, kind) for kind in (QUICK, SEARCH, BULK)] == [7] * 3
-        with pytest.raises(KeyError):
-            await threads.run(lambda: {}["key"])
-        assert store.prepared == 4
-        threads.close()
-
-    asyncio.run(run())
+async def test_a_call_returns_what_it_returns_once_the_tables_are_made() -> None:
+    store: Any = PreparedStore()
+    threads = StoreThreads(store)
+    assert [await threads.run(lambda: 7, kind) for kind in (QUICK, SEARCH, BULK)] == [7] * 3
+    with pytest.raises(KeyError):
+        await threads.run(lambda: {}["key"])
+    assert store.prepared == 4
+    threads.close()
 
 
 def test_slow_calls_of_one_kind_do_not_hold_up_another() -> None:

@@ -4,8 +4,6 @@ The simulation keeps its own record of vehicles, places and rights. So it judges
 the code of the gates.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +30,8 @@ OLDEST_FRAME_S = 10.0
 ROUNDING_S = 1e-6
 """Rounding error of sums of times, in seconds."""
 CAMERAS = (Camera("gate", "rtsp://gate"), Camera("yard", "rtsp://yard"))
-TEXTS = ("A123BC77", "A128BC77", "M456OP199")
+LISTED = "M456OP199"
+TEXTS = ("A123BC77", "A128BC77", LISTED)
 DAY, NIGHT = Schedule(start="06:00", end="22:00"), Schedule(start="22:00", end="06:00")
 GATE = make_gate(
     zones=("entry",),
@@ -73,7 +72,7 @@ class WorldRelay:
 
     needs_off = False
 
-    def __init__(self, world: GateWorld, gate: Gate) -> None:
+    def __init__(self, world: "GateWorld", gate: Gate) -> None:
         self._world = world
         self._gate = gate
 
@@ -119,7 +118,7 @@ class WorldStore:
         self.loop: VirtualLoop | None = None
 
     @property
-    def openings(self) -> WorldStore:
+    def openings(self) -> "WorldStore":
         return self
 
     def refresh(self, lookup: ListLookup) -> None:

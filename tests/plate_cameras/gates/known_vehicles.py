@@ -1,10 +1,8 @@
 """Gates, passes and relays for the tests of gates."""
 
-from __future__ import annotations
-
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +10,7 @@ from plate_cameras.gates.known_lists import HoldOffs
 from plate_cameras.gates.relay import OpeningRequest, RelayError
 from plate_cameras.passes import Observation, Pass, PassEvent
 from plate_cameras.setting_parts import Gate
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup, LoadedList
+from plate_cameras.store.lists.list_lookup import ListEntry, LoadedList
 from plate_cameras.store.openings.gate_openings import GateOpening
 from tests.plate_cameras.samples import make_event
 
@@ -105,37 +103,6 @@ class ScriptedRelay:
             raise failure
         if failure:
             raise RelayError(failure)
-
-
-class RememberedOpenings:
-    """Openings that are given by hand.
-
-    Attributes:
-        all: The openings.
-        now_s: The Unix time.
-    """
-
-    def __init__(self) -> None:
-        self.all: tuple[GateOpening, ...] = ()
-        self.now_s = NOW_S
-
-    def recent(self, within_s: float) -> list[tuple[GateOpening, float]]:
-        aged = ((one, self.now_s - one.requested_s) for one in self.all)
-        return [(one, age_s) for one, age_s in aged if age_s <= within_s]
-
-
-class ListsInMemory:
-    """A store whose lists are given by hand; `fails` takes the database away."""
-
-    def __init__(self, lists: Sequence[LoadedList] = ()) -> None:
-        self.lists = [*lists] or [make_list()]
-        self.openings = RememberedOpenings()
-        self.fails: Exception | None = None
-
-    def refresh(self, lookup: ListLookup) -> None:
-        if self.fails:
-            raise self.fails
-        lookup._loaded = {one.id: one for one in self.lists}
 
 
 async def reached(condition: Callable[[], object], what: str) -> None:

@@ -1,7 +1,5 @@
 """A fake ONVIF device with relay outputs; it checks requests as a real one does."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Callable

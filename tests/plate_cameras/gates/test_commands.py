@@ -1,7 +1,5 @@
 """People's commands: carried out once, in time, or not at all."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing

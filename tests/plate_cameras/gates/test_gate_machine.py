@@ -3,8 +3,6 @@
 HISTORIES=20000 tries 20,000 histories instead of 150, and shortens a failing one.
 """
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import HealthCheck, Phase, settings

@@ -1,7 +1,5 @@
 """The queue of one gate, with a relay that follows a script, in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -112,35 +110,6 @@ class Driveway:
         self.openings.append(opening)
 
 
-def test_an_opening_is_recorded_with_its_vehicle_and_delay() -> None:
-    driveway = Driveway()
-
-    assert driveway.serve(REQUEST) == [("opened", "")]
-    (opening,) = driveway.openings
-    assert (opening.gate, opening.camera, opening.pass_id) == ("north", "gate", "p1")
-    assert (opening.text, opening.list, opening.entry_text) == (TEXT, "as it is now", TEXT)
-    assert opening.requested_s == NOW_S
-    assert opening.delay_s == pytest.approx(0.4)
-
-
-def test_a_vehicle_that_may_not_come_in_when_its_turn_comes_is_refused() -> None:
-    driveway = Driveway(refusals={"p1": "unlisted"})
-
-    assert driveway.serve(REQUEST) == [
-        ("refused", "the plate is on none of the gate's lists any more")
-    ]
-    assert driveway.openings[0].requested_s == NOW_S
-    assert driveway.relay.switched == []
-
-
-def test_a_relay_that_was_not_reached_is_tried_again() -> None:
-    driveway = Driveway(ScriptedRelay([AWAY, AWAY]))
-
-    assert driveway.serve(REQUEST) == [("opened", "")]
-    assert driveway.relay.switched == ["on", "on", "on"]
-    assert driveway.decided_at_s == pytest.approx([0, 0.2, 0.6])
-
-
 def test_a_relay_that_cannot_be_reached_fails_in_time_and_the_next_has_its_turn() -> None:
     driveway = Driveway(ScriptedRelay([AWAY] * 4))
 
@@ -214,24 +183,6 @@ def test_a_failure_is_shown_until_the_next_vehicle_is_served() -> None:
     assert errors == ["status 500", ""]
 
 
-def test_what_is_not_known_counts_for_the_hold_off_and_a_failure_does_not() -> None:
-    driveway = Driveway(ScriptedRelay([*[AWAY] * 4, "lost"]))
-    driveway.serve(REQUEST, OTHER)
-    gate = make_gate(hold_off_s=100)
-
-    assert driveway.hold_offs.opened_ago_s(gate, [REQUEST.text], 50) is None
-    assert driveway.hold_offs.opened_ago_s(gate, [OTHER.text], 50) == pytest.approx(48.6)
-    assert not driveway.hold_offs.has_asked(gate, "p1")
-    assert driveway.hold_offs.has_asked(gate, "p2")
-
-
-def test_another_vehicle_waits_until_the_gate_has_closed() -> None:
-    driveway = Driveway()
-
-    driveway.serve(REQUEST, OTHER, open_s=7, pulse_s=0.1)
-    assert driveway.recorded_at_s == pytest.approx([0, 7])
-
-
 def test_an_opening_by_another_process_is_awaited_as_well() -> None:
     driveway = Driveway()
 
@@ -244,25 +195,6 @@ def test_an_opening_by_another_process_is_awaited_as_well() -> None:
 
     driveway.run(act, open_s=7)
     assert driveway.recorded_at_s == pytest.approx([12])
-
-
-def test_the_number_of_vehicles_that_wait_is_told() -> None:
-    driveway = Driveway()
-    numbers = []
-
-    async def act(queue: GateQueue) -> None:
-        queue.put(REQUEST)
-        queue.put(OTHER)
-        numbers.append(queue.status.waiting)
-        await asyncio.sleep(1)
-        numbers.append(queue.status.waiting)
-        assert queue.has("p2")
-        await asyncio.sleep(10)
-        numbers.append(queue.status.waiting)
-        assert not queue.has("p2")
-
-    driveway.run(act, open_s=5)
-    assert numbers == [2, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -300,14 +232,6 @@ def test_the_relay_is_switched_off_after_the_pulse() -> None:
 
     driveway.run(act, pulse_s=3)
     assert switched == [["on"], ["on", "off"]]
-
-
-def test_the_relay_is_switched_off_at_once_when_the_command_ends() -> None:
-    driveway = Driveway(ScriptedRelay(needs_off=True))
-    driveway.serve(REQUEST, wait_s=1, pulse_s=60)
-
-    assert driveway.relay.switched == ["on", "off"]
-    assert driveway.relay.is_closed
 
 
 def test_the_relay_is_switched_off_where_it_may_be_on() -> None:

@@ -1,7 +1,5 @@
 """The thread of the gates with a real store, and the metrics of gates."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator
@@ -55,26 +53,22 @@ def fresh_event(kind: str = "agreed", age_s: float = 0.0, **changes: Any) -> Pas
     return make_pass_event(kind, last_moment_s=steady_s() - age_s, **changes)
 
 
-def test_a_gate_opens_beside_the_caller_and_is_recorded(
+async def test_a_gate_opens_beside_the_caller_and_is_recorded(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relay = ScriptedRelay()
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: relay)
     told: list[GateOpening] = []
-
-    async def act() -> None:
-        gates = GateThread(store, told.append)
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        gates.offer(fresh_event())
-        await reached(lambda: told, "an opening")
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, told.append)
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
+    gates.offer(fresh_event())
+    await reached(lambda: told, "an opening")
+    await gates.stop()
     assert [opening.outcome for opening in store.openings.page(EVERYTHING).openings] == ["opened"]
     assert relay.is_closed
 
 
-def test_a_relay_that_blocks_does_not_block_the_caller(
+async def test_a_relay_that_blocks_does_not_block_the_caller(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered, leave = threading.Event(), threading.Event()
@@ -85,125 +79,65 @@ def test_a_relay_that_blocks_does_not_block_the_caller(
             leave.wait(30)
 
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: BlockingRelay())
-
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        gates.offer(fresh_event())
-        await reached(entered.is_set, "the relay's call")
-        gates.offer(fresh_event())
-        leave.set()
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, lambda _: None)
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
+    gates.offer(fresh_event())
+    await reached(entered.is_set, "the relay's call")
+    gates.offer(fresh_event())
+    leave.set()
+    await gates.stop()
 
 
-def test_wrong_settings_change_nothing(store: PassStore) -> None:
+async def test_wrong_settings_change_nothing(store: PassStore) -> None:
     names: list[list[str]] = []
-
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        wrong = make_gate(name="south", options={"colour": "red"})
-        with pytest.raises(SettingsError, match="colour"):
-            await follow(gates, Configuration(CAMERAS, gates=(wrong,)))
-        names.append([status.name for status in gates.statuses])
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, lambda _: None)
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
+    wrong = make_gate(name="south", options={"colour": "red"})
+    with pytest.raises(SettingsError, match="colour"):
+        await follow(gates, Configuration(CAMERAS, gates=(wrong,)))
+    names.append([status.name for status in gates.statuses])
+    await gates.stop()
     assert names == [["north"]]
 
 
-def test_gates_that_are_prepared_change_nothing_until_they_take_over(
-    store: PassStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
-    names: list[list[str]] = []
-
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        prepared = await gates.prepare(Configuration(CAMERAS, gates=(make_gate(name="south"),)))
-        names.append([status.name for status in gates.statuses])
-        await gates.commit(prepared)
-        names.append([status.name for status in gates.statuses])
-        await gates.stop()
-
-    asyncio.run(act())
-    assert names == [["north"], ["south"]]
-
-
-def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(
+async def test_a_vehicle_that_stands_there_before_the_first_gate_gets_in(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
     told: list[GateOpening] = []
-
-    async def act() -> None:
-        gates = GateThread(store, told.append)
-        await follow(gates, Configuration(CAMERAS))
-        gates.offer(fresh_event(id="left", age_s=30))
-        gates.offer(fresh_event("closed", id="left"))
-        gates.offer(fresh_event(age_s=30))
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        gates.notice(Sighting("gate", ("pass-1",), steady_s()))
-        await reached(lambda: told and told[-1].outcome == "opened", "an opening")
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, told.append)
+    await follow(gates, Configuration(CAMERAS))
+    gates.offer(fresh_event(id="left", age_s=30))
+    gates.offer(fresh_event("closed", id="left"))
+    gates.offer(fresh_event(age_s=30))
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
+    gates.notice(Sighting("gate", ("pass-1",), steady_s()))
+    await reached(lambda: told and told[-1].outcome == "opened", "an opening")
+    await gates.stop()
     assert {one.pass_id for one in told} == {"pass-1"}
 
 
-def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
+async def test_an_event_that_cannot_be_used_is_seen_and_the_next_is_used(
     store: PassStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
     told: list[GateOpening] = []
     failures: list[tuple[int, str]] = []
-
-    async def act() -> None:
-        gates = GateThread(store, told.append)
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(zones=("entry",)),)))
-        gates.offer(fresh_event(id="strange", zones=None))
-        gates.offer(fresh_event())
-        await reached(lambda: told, "an opening")
-        status = gates.task_statuses[0]
-        failures.append((status.failures, status.last_error))
-        gates.offer(fresh_event("closed", id="strange"))
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, told.append)
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(zones=("entry",)),)))
+    gates.offer(fresh_event(id="strange", zones=None))
+    gates.offer(fresh_event())
+    await reached(lambda: told, "an opening")
+    status = gates.task_statuses[0]
+    failures.append((status.failures, status.last_error))
+    gates.offer(fresh_event("closed", id="strange"))
+    await gates.stop()
     assert failures[0][0] == 1
     assert failures[0][1].startswith("TypeError")
     assert "could not use an event" in caplog.text
 
 
-def test_all_tasks_are_known(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate_thread, "make_relay", lambda _: ScriptedRelay())
-    names: list[str] = []
-
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        assert gates.task_statuses == ()
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        await reached(lambda: len(gates.task_statuses) >= 7, "all tasks")
-        names.extend(status.name for status in gates.task_statuses)
-        assert all(status.is_running for status in gates.task_statuses)
-        await gates.stop()
-
-    asyncio.run(act())
-    assert sorted(names) == [
-        "gate commands",
-        "gate lists",
-        "gate north",
-        "gate records",
-        "gates",
-        "gates thread",
-        "relay north",
-    ]
-
-
-def test_the_end_of_the_thread_is_told(
+async def test_the_end_of_the_thread_is_told(
     store: PassStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Ending(ScriptedRelay):
@@ -211,45 +145,35 @@ def test_the_end_of_the_thread_is_told(
             raise SystemExit(3)
 
     monkeypatch.setattr(gate_thread, "make_relay", lambda _: Ending())
-
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        waiting = asyncio.ensure_future(gates.wait_for_fatal())
-        await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
-        assert not waiting.done()
-        gates.offer(fresh_event())
-        with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
-            await asyncio.wait_for(waiting, 30)
-        gates.offer(fresh_event())  # nobody is there
-        await reached(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
-        await gates.stop()
-
-    asyncio.run(act())
+    gates = GateThread(store, lambda _: None)
+    waiting = asyncio.ensure_future(gates.wait_for_fatal())
+    await follow(gates, Configuration(CAMERAS, gates=(make_gate(),)))
+    assert not waiting.done()
+    gates.offer(fresh_event())
+    with pytest.raises(FatalTaskError, match="the gates have stopped: SystemExit"):
+        await asyncio.wait_for(waiting, 30)
+    gates.offer(fresh_event())  # nobody is there
+    await reached(lambda: not gates.task_statuses[0].is_running, "the end of the thread")
+    await gates.stop()
     assert "the gates have stopped" in caplog.text
 
 
-def test_a_wait_for_the_end_can_be_cancelled_and_repeated(store: PassStore) -> None:
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        for _ in range(2):
-            waiting = asyncio.ensure_future(gates.wait_for_fatal())
-            await asyncio.sleep(0)
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-
-    asyncio.run(act())
+async def test_a_wait_for_the_end_can_be_cancelled_and_repeated(store: PassStore) -> None:
+    gates = GateThread(store, lambda _: None)
+    for _ in range(2):
+        waiting = asyncio.ensure_future(gates.wait_for_fatal())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
 
-def test_without_gates_no_thread_starts(store: PassStore) -> None:
-    async def act() -> None:
-        gates = GateThread(store, lambda _: None)
-        await follow(gates, Configuration(CAMERAS))
-        assert "gates" not in [one.name for one in threading.enumerate()]
-        gates.offer(fresh_event())
-        await gates.stop()
-
-    asyncio.run(act())
+async def test_without_gates_no_thread_starts(store: PassStore) -> None:
+    gates = GateThread(store, lambda _: None)
+    await follow(gates, Configuration(CAMERAS))
+    assert "gates" not in [one.name for one in threading.enumerate()]
+    gates.offer(fresh_event())
+    await gates.stop()
 
 
 def test_metrics_tell_outcomes_and_delays() -> None:

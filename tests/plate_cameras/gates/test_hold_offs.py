@@ -1,7 +1,5 @@
 """The memory of the last openings, in steady time."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.gates import known_lists as known_lists_module
@@ -23,15 +21,6 @@ def test_an_opening_that_is_told_again_does_not_begin_its_hold_off_anew() -> Non
     assert hold_offs.opened_ago_s(make_gate(hold_off_s=60), [TEXT], 155.0) == 55.0
     assert hold_offs.open_until_s(make_gate(open_s=5, pulse_s=1)) == 105.0
     assert hold_offs.open_until_s(make_gate(open_s=0, pulse_s=7)) == 107.0
-
-
-def test_the_last_opening_counts_whatever_their_order() -> None:
-    hold_offs = HoldOffs()
-    hold_offs.add(make_opening(), 100.0)
-    hold_offs.add(make_opening(), 50.0)
-
-    assert hold_offs.opened_ago_s(make_gate(), [TEXT], 110.0) == 10.0
-    assert hold_offs.open_until_s(make_gate(open_s=5)) == 105.0
 
 
 def test_old_openings_are_forgotten_but_not_that_they_were_asked_for() -> None:
@@ -63,13 +52,3 @@ def test_only_so_many_openings_are_known(monkeypatch: pytest.MonkeyPatch) -> Non
         True,
         True,
     ]
-
-
-def test_the_latest_opening_of_either_text_counts_until_the_hold_off_is_over() -> None:
-    hold_offs = HoldOffs()
-    hold_offs.add(make_opening(text="A128BC77", entry_text=""), 100.0)
-    hold_offs.add(make_opening(text=TEXT, entry_text=""), 130.0)
-    gate, texts = make_gate(hold_off_s=60), (TEXT, "A128BC77")
-
-    assert hold_offs.opened_ago_s(gate, texts, 189.9) == pytest.approx(59.9)
-    assert hold_offs.opened_ago_s(gate, texts, 190.0) is None

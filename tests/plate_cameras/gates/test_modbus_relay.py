@@ -1,11 +1,9 @@
 """Relays over Modbus TCP, with pymodbus's own server."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -27,8 +25,9 @@ def make_modbus_gate(port: int, **options: str) -> Any:
     return make_gate(type="modbus", url=f"modbus://127.0.0.1:{port}", options=options)
 
 
-def serve(port: int, act: Callable[[], Awaitable[None]]) -> list[tuple[int, int, bool]]:
-    """Run a server of unit 3 with 8 coils; return unit, coil and value of each write."""
+@asynccontextmanager
+async def serving(port: int) -> AsyncIterator[list[tuple[int, int, bool]]]:
+    """Run a server of unit 3 with 8 coils; yield unit, coil and value of each write."""
     written: list[tuple[int, int, bool]] = []
 
     def trace(sending: bool, pdu: Any) -> Any:
@@ -36,71 +35,47 @@ def serve(port: int, act: Callable[[], Awaitable[None]]) -> list[tuple[int, int,
             written.append((pdu.dev_id, pdu.address, pdu.bits[0]))
         return pdu
 
-    async def run() -> None:
-        bits = SimData(0, count=16, values=False, datatype=DataType.BITS)
-        words = SimData(0, count=16, values=0, datatype=DataType.REGISTERS)
-        device = SimDevice(3, simdata=([bits], [bits], [words], [words]))
-        server = ModbusTcpServer(device, address=("127.0.0.1", port), trace_pdu=trace)
-        await server.serve_forever(background=True)
-        try:
-            await act()
-        finally:
-            await server.shutdown()
-
-    asyncio.run(run())
-    return written
+    bits = SimData(0, count=16, values=False, datatype=DataType.BITS)
+    words = SimData(0, count=16, values=0, datatype=DataType.REGISTERS)
+    device = SimDevice(3, simdata=([bits], [bits], [words], [words]))
+    server = ModbusTcpServer(device, address=("127.0.0.1", port), trace_pdu=trace)
+    await server.serve_forever(background=True)
+    try:
+        yield written
+    finally:
+        await server.shutdown()
 
 
-def test_the_coil_is_off_at_first_then_on_and_off(free_port: int) -> None:
+async def test_the_coil_is_off_at_first_then_on_and_off(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, coil="5", unit="3"), {})
-
-    async def act() -> None:
+    async with serving(free_port) as written:
         await relay.prepare()
         await relay.prepare()
         await relay.switch_on(REQUEST)
         await relay.switch_off()
         await relay.close()
-
-    assert serve(free_port, act) == [(3, 5, False), (3, 5, True), (3, 5, False)]
+    assert written == [(3, 5, False), (3, 5, True), (3, 5, False)]
     assert relay.needs_off
 
 
-def test_a_relay_that_ends_its_pulse_is_only_switched_on(free_port: int) -> None:
+async def test_a_relay_that_ends_its_pulse_is_only_switched_on(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3", ends_pulse="yes"), {})
-
-    async def act() -> None:
+    async with serving(free_port) as written:
         await relay.prepare()
         await relay.switch_on(REQUEST)
         await relay.close()
-
-    assert serve(free_port, act) == [(3, 0, True)]
+    assert written == [(3, 0, True)]
     assert not relay.needs_off
 
 
-def test_a_coil_that_is_not_there_is_told(free_port: int) -> None:
-    relay = ModbusRelay(make_modbus_gate(free_port, coil="900", unit="3"), {})
-
-    async def act() -> None:
-        with pytest.raises(NotSwitchedError, match="the relay refuses"):
-            await relay.switch_on(REQUEST)
-        await relay.close()
-
-    serve(free_port, act)
-
-
-def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
+async def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
     relay = ModbusRelay(make_modbus_gate(free_port, unit="3"), {})
-
-    async def fail() -> None:
-        with pytest.raises(NotSwitchedError, match="cannot connect"):
-            await relay.switch_on(REQUEST)
-
-    async def act() -> None:
+    with pytest.raises(NotSwitchedError, match="cannot connect"):
+        await relay.switch_on(REQUEST)
+    async with serving(free_port) as written:
         await relay.switch_on(REQUEST)
         await relay.close()
-
-    asyncio.run(fail())
-    assert serve(free_port, act) == [(3, 0, True)]
+    assert written == [(3, 0, True)]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +88,7 @@ def test_a_relay_that_is_away_is_told_and_found_again(free_port: int) -> None:
         pytest.param(b"<id>\x00\x00\x00\x03\x01\x85\x0b", "refuses", id="behind-a-gateway"),
     ],
 )
-def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) -> None:
+async def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) -> None:
     requests: list[bytes] = []
 
     async def serve_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -121,20 +96,17 @@ def test_without_a_clear_answer_the_coil_may_be_on(answer: bytes, message: str) 
         writer.write(answer.replace(b"<id>", requests[0][:2]))
         writer.close()
 
-    async def run() -> None:
-        server = await asyncio.start_server(serve_once, "127.0.0.1", 0)
-        relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
-        with pytest.raises(RelayError, match=message) as caught:
-            await relay.switch_on(REQUEST)
-        assert not isinstance(caught.value, NotSwitchedError)
-        await relay.close()
-        server.close()
-
-    asyncio.run(run())
+    server = await asyncio.start_server(serve_once, "127.0.0.1", 0)
+    relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
+    with pytest.raises(RelayError, match=message) as caught:
+        await relay.switch_on(REQUEST)
+    assert not isinstance(caught.value, NotSwitchedError)
+    await relay.close()
+    server.close()
     assert len(requests) == 1
 
 
-def test_a_device_that_sends_without_end_is_left() -> None:
+async def test_a_device_that_sends_without_end_is_left() -> None:
     ended: list[str] = []
 
     async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -144,16 +116,13 @@ def test_a_device_that_sends_without_end_is_left() -> None:
                 await writer.drain()
         ended.append("cut off")
 
-    async def run() -> None:
-        server = await asyncio.start_server(flood, "127.0.0.1", 0)
-        relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
-        with pytest.raises(RelayError, match="does not answer"):
-            await relay.switch_on(REQUEST)
-        await reached(lambda: ended, "the end of the connection")
-        await relay.close()
-        server.close()
-
-    asyncio.run(run())
+    server = await asyncio.start_server(flood, "127.0.0.1", 0)
+    relay = ModbusRelay(make_modbus_gate(server.sockets[0].getsockname()[1]), {})
+    with pytest.raises(RelayError, match="does not answer"):
+        await relay.switch_on(REQUEST)
+    await reached(lambda: ended, "the end of the connection")
+    await relay.close()
+    server.close()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Relay outputs of an ONVIF device, with the client that follows the WSDL."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import logging
@@ -167,16 +165,11 @@ def test_a_device_that_does_not_answer_may_have_opened(monkeypatch: pytest.Monke
 
 
 @pytest.mark.server
-def test_a_device_that_is_away_is_told(free_port: int) -> None:
-    async def act() -> None:
-        relay = OnvifRelay(make_gate(type="onvif", url=f"http://127.0.0.1:{free_port}"), {})
-        try:
-            await relay.switch_on(REQUEST)
-        finally:
-            await relay.close()
-
+async def test_a_device_that_is_away_is_told(free_port: int) -> None:
+    relay = OnvifRelay(make_gate(type="onvif", url=f"http://127.0.0.1:{free_port}"), {})
     with pytest.raises(RelayError, match="the device"):
-        asyncio.run(act())
+        await relay.switch_on(REQUEST)
+    await relay.close()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Reasons of refusals: written codes can be read back."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

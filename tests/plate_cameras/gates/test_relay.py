@@ -1,7 +1,5 @@
 """Periodic checks whether the relay of a gate can be reached, in virtual time."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

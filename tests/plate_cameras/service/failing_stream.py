@@ -1,7 +1,5 @@
 """A standard stream that raises an error at each write."""
 
-from __future__ import annotations
-
 import io
 
 

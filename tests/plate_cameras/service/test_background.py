@@ -1,7 +1,5 @@
 """Rounds of maintenance of a store that fails."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine
@@ -16,7 +14,7 @@ from plate_cameras.background_tasks import BackgroundTasks
 from plate_cameras.configuration import Camera, Configuration
 from plate_cameras.service import background
 from tests.plate_cameras.samples import make_event
-from tests.virtual_time import run_virtually
+from tests.virtual_time import run_virtually, virtually
 
 SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),))
 FAILURES = [
@@ -98,19 +96,16 @@ def test_interrupted_passes_are_closed_after_a_failure(error: Exception) -> None
     assert len(store.written) == 1
 
 
-def test_rounds_that_fail_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
+@virtually
+async def test_rounds_that_fail_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) -> None:
     store = FailingStore(*[sqlite3.OperationalError("full")] * 3)
-
-    async def run() -> None:
-        tasks = BackgroundTasks()
-        background.start_upkeep(tasks, store, deletes=True, interrupted=None)  # type: ignore[arg-type]
-        await asyncio.sleep(30)
-        status = {one.name: one for one in tasks.statuses}
-        assert status["spool"].failures + status["retention"].failures == 3
-        assert all(one.is_up for one in tasks.statuses)
-        await tasks.stop()
-
-    run_virtually(run())
+    tasks = BackgroundTasks()
+    background.start_upkeep(tasks, store, deletes=True, interrupted=None)  # type: ignore[arg-type]
+    await asyncio.sleep(30)
+    status = {one.name: one for one in tasks.statuses}
+    assert status["spool"].failures + status["retention"].failures == 3
+    assert all(one.is_up for one in tasks.statuses)
+    await tasks.stop()
     assert sorted(caplog.messages) == [
         "old passes cannot be deleted: OperationalError: full",
         "the spool cannot be replayed: OperationalError: full",

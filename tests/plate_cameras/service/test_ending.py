@@ -1,7 +1,5 @@
 """The end of a watch: its request, its messages and its time limit."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess
@@ -11,7 +9,7 @@ import threading
 import pytest
 
 from plate_cameras.service.ending import Closing, Ending, run_until_asked
-from tests.virtual_time import run_virtually
+from tests.virtual_time import run_virtually, virtually
 
 
 class Process:
@@ -104,7 +102,8 @@ def test_a_step_that_fails_ends_the_others_with_its_reason() -> None:
         run_virtually(run_until_asked(Ending(), [asyncio.sleep(1e6), fail()]))
 
 
-def test_the_end_knows_which_steps_still_run(caplog: pytest.LogCaptureFixture) -> None:
+@virtually
+async def test_the_end_knows_which_steps_still_run(caplog: pytest.LogCaptureFixture) -> None:
     left, texts = [3], list[str]()
     closing = Closing(lambda: left[0])
 
@@ -116,13 +115,10 @@ def test_the_end_knows_which_steps_still_run(caplog: pytest.LogCaptureFixture) -
     async def fail() -> None:
         raise OSError("no socket")
 
-    async def run() -> None:
-        await asyncio.gather(closing.run("the gates", fail), closing.run("the store", drain))
-        texts.append(closing.describe())
-        left[0] = 0
-        texts.append(closing.describe())
-
-    run_virtually(run())
+    await asyncio.gather(closing.run("the gates", fail), closing.run("the store", drain))
+    texts.append(closing.describe())
+    left[0] = 0
+    texts.append(closing.describe())
     assert texts == [
         "the store, 3 events that are not stored",
         "1 event that is not stored",

@@ -1,12 +1,10 @@
 """The health of a watch: its dead tasks by name."""
 
-from __future__ import annotations
-
 import asyncio
 
 from plate_cameras.background_tasks import TaskStatus
 from plate_cameras.service.background import EVENT_LOOP, STALLED_S, Health
-from tests.virtual_time import run_virtually
+from tests.virtual_time import virtually
 
 
 def test_dead_tasks_of_all_owners_are_named() -> None:
@@ -16,16 +14,13 @@ def test_dead_tasks_of_all_owners_are_named() -> None:
     assert [status.name for status in health.statuses] == ["writer", "camera gate", "gates thread"]
 
 
-def test_an_event_loop_that_stands_still_is_dead() -> None:
+@virtually
+async def test_an_event_loop_that_stands_still_is_dead() -> None:
     now_s = 100.0
     health = Health([], clock=lambda: now_s)
-
-    async def run() -> None:
-        task = asyncio.ensure_future(health.beat())
-        await asyncio.sleep(0)
-        task.cancel()
-
     now_s += STALLED_S + 1
     assert health.find_dead() == [EVENT_LOOP]
-    run_virtually(run())
+    task = asyncio.ensure_future(health.beat())
+    await asyncio.sleep(0)
+    task.cancel()
     assert health.find_dead() == []

@@ -1,7 +1,5 @@
 """Events that receivers get at the end of `plates watch --once`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import closing

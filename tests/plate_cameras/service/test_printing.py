@@ -1,7 +1,5 @@
 """Lines that a watch prints to readers that are slow, closed or full."""
 
-from __future__ import annotations
-
 import errno
 import io
 import logging
@@ -163,16 +161,6 @@ def test_no_table_is_drawn_where_another_program_prints(
     os.close(reader)
     os.close(seen)
     assert (b"last plate" in drawn) is is_drawn
-
-
-def test_passes_go_to_a_file_although_a_table_is_drawn(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True)
-    printer = Printer(CameraTable(list, console))
-    printer.print("a pass")
-    printer.close(10)
-    assert capsys.readouterr().out == "a pass\n"
 
 
 def test_a_table_that_cannot_be_drawn_ends_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """Valid and invalid changes of the file of cameras."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -88,14 +86,6 @@ def test_a_file_that_cannot_be_read_is_told_once_and_changes_nothing(
     assert not site.applied
     (said,) = site.said
     assert re.search(reason, said)
-
-
-def test_the_next_change_after_a_wrong_one_is_tried(site: Site) -> None:
-    site.write("[[")
-    site.look()
-    site.write(GOOD + "\n")
-    site.look()
-    assert len(site.applied) == 1
 
 
 def test_a_part_that_cannot_be_made_is_told_with_its_line(tmp_path: Path) -> None:

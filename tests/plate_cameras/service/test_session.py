@@ -128,7 +128,7 @@ options = { method = "OPEN" }
 
 
 @pytest.mark.server
-@pytest.mark.parametrize("wrong", [WRONG_SINK, WRONG_OPTION, WRONG_GATE, "\n[[", "\nzone = 1\n"])
+@pytest.mark.parametrize("wrong", [WRONG_SINK, WRONG_OPTION, WRONG_GATE])
 def test_a_wrong_file_changes_nothing_and_the_next_one_is_taken(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
 ) -> None:

@@ -1,7 +1,5 @@
 """Sinks that run, fail and are replaced."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +20,7 @@ SITE = Configuration((Camera("gate", "rtsp://10.0.0.5/"),), sinks=(ERP,))
 class ScriptedDeliverer:
     """A deliverer that delivers nothing, and fails on request."""
 
-    made: list[ScriptedDeliverer]
+    made: list["ScriptedDeliverer"]
 
     def __init__(self, receivers: Mapping[str, object], *_: object) -> None:
         self.receivers, self.fails = receivers, asyncio.Event()
@@ -74,70 +72,55 @@ def make_runner() -> SinkRunner:
     return SinkRunner(object(), BackgroundTasks(sleep=no_sleep))  # type: ignore[arg-type]
 
 
-def test_new_sinks_are_made_before_the_old_ones_are_stopped(
+async def test_new_sinks_are_made_before_the_old_ones_are_stopped(
     made: list[ScriptedDeliverer],
 ) -> None:
-    async def run() -> None:
-        runner = make_runner()
-        await apply(runner, SITE)
-        with pytest.raises(SettingsError):
-            await runner.prepare(replace(SITE, sinks=(ERP, replace(LOG, url=""))))
-        assert not made[0].is_stopped
-        await apply(runner, replace(SITE, sinks=(ERP, LOG)))
-        assert (made[0].is_stopped, [*made[1].receivers]) == (True, ["erp", "log"])
-        await runner.stop()
-        assert made[1].is_stopped
-
-    asyncio.run(run())
+    runner = make_runner()
+    await apply(runner, SITE)
+    with pytest.raises(SettingsError):
+        await runner.prepare(replace(SITE, sinks=(ERP, replace(LOG, url=""))))
+    assert not made[0].is_stopped
+    await apply(runner, replace(SITE, sinks=(ERP, LOG)))
+    assert (made[0].is_stopped, [*made[1].receivers]) == (True, ["erp", "log"])
+    await runner.stop()
+    assert made[1].is_stopped
 
 
-def test_the_same_sinks_go_on_and_are_enabled(made: list[ScriptedDeliverer]) -> None:
-    async def run() -> None:
-        runner = make_runner()
-        await apply(runner, SITE)
-        await apply(runner, replace(SITE, metrics_port=9100))
-        assert (len(made), made[0].enabled, made[0].is_stopped) == (1, 1, False)
-        await runner.stop()
-
-    asyncio.run(run())
+async def test_the_same_sinks_go_on_and_are_enabled(made: list[ScriptedDeliverer]) -> None:
+    runner = make_runner()
+    await apply(runner, SITE)
+    await apply(runner, replace(SITE, metrics_port=9100))
+    assert (len(made), made[0].enabled, made[0].is_stopped) == (1, 1, False)
+    await runner.stop()
 
 
-def test_sinks_that_fail_are_started_again_with_new_receivers(
+async def test_sinks_that_fail_are_started_again_with_new_receivers(
     made: list[ScriptedDeliverer],
 ) -> None:
-    async def run() -> None:
-        runner = make_runner()
-        await apply(runner, SITE)
-        made[0].fails.set()
-        await asyncio.sleep(0.01)
-        assert [one.runs for one in made] == [1, 1]
-        assert made[0].receivers["erp"] is not made[1].receivers["erp"]
-        await runner.stop()
-
-    asyncio.run(run())
+    runner = make_runner()
+    await apply(runner, SITE)
+    made[0].fails.set()
+    await asyncio.sleep(0.01)
+    assert [one.runs for one in made] == [1, 1]
+    assert made[0].receivers["erp"] is not made[1].receivers["erp"]
+    await runner.stop()
 
 
-def test_without_sinks_nothing_runs(made: list[ScriptedDeliverer]) -> None:
-    async def run() -> None:
-        runner = make_runner()
-        await apply(runner, SITE)
-        await apply(runner, replace(SITE, sinks=()))
-        assert made[0].is_stopped
-        assert (len(made), runner.statuses) == (1, ())
-
-    asyncio.run(run())
+async def test_without_sinks_nothing_runs(made: list[ScriptedDeliverer]) -> None:
+    runner = make_runner()
+    await apply(runner, SITE)
+    await apply(runner, replace(SITE, sinks=()))
+    assert made[0].is_stopped
+    assert (len(made), runner.statuses) == (1, ())
 
 
 @pytest.mark.parametrize(("left", "said"), [(0, []), (2, ["sink erp: some wait"])])
-def test_the_last_events_are_delivered_or_told(
+async def test_the_last_events_are_delivered_or_told(
     made: list[ScriptedDeliverer], left: int, said: list[str]
 ) -> None:
-    async def run() -> None:
-        runner, lines = make_runner(), list[str]()
-        await apply(runner, SITE)
-        made[0].left = left
-        await runner.finish(lines.append)
-        assert lines == said
-        await runner.stop()
-
-    asyncio.run(run())
+    runner, lines = make_runner(), list[str]()
+    await apply(runner, SITE)
+    made[0].left = left
+    await runner.finish(lines.append)
+    assert lines == said
+    await runner.stop()

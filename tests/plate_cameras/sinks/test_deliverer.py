@@ -70,22 +70,18 @@ async def until(is_so: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_no_sink_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_sink_waits_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """One receiver hangs for ever; another one still gets all its events."""
     monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
     outbox = fill(1, sink="hangs")
     outbox.add([make_delivery(1, sink="works")])
     hangs, works = HangingReceiver(), ScriptedReceiver()
     deliverer = Deliverer({"hangs": hangs, "works": works}, outbox, clock=lambda: NOW_S)
-
-    async def run() -> None:
-        async with running(deliverer):
-            await until(lambda: deliverer.statuses[1].delivered == 1)
-            outbox.add([make_delivery(2, sink="works")])
-            deliverer.wake()
-            await until(lambda: deliverer.statuses[1].delivered == 2)
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    async with running(deliverer):
+        await until(lambda: deliverer.statuses[1].delivered == 1)
+        outbox.add([make_delivery(2, sink="works")])
+        deliverer.wake()
+        await until(lambda: deliverer.statuses[1].delivered == 2)
     assert hangs.is_closed
     assert works.is_closed
     assert [status.delivered for status in deliverer.statuses] == [0, 2]
@@ -108,16 +104,14 @@ def test_the_next_deliverer_gets_at_once_what_a_stopped_one_had_claimed() -> Non
     assert next_receiver.received == [f"pass-{number}-closed" for number in range(2, 9)]
 
 
-def test_a_stop_gives_back_what_a_receiver_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stop_gives_back_what_a_receiver_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sink_queue, "STOP_LIMIT_S", 0.05)
     outbox = fill(1, 2)
-
-    async def run() -> None:
-        held = HeldReceiver()
-        async with running(Deliverer({"erp": held}, outbox, lambda: NOW_S)):
-            await until(lambda: len(held.begun) == 2)
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    held = HeldReceiver()
+    async with running(Deliverer({"erp": held}, outbox, lambda: NOW_S)):
+        await until(lambda: len(held.begun) == 2)
     assert len(outbox.claim("erp", 9, NOW_S, 60)) == 2
 
 
@@ -141,7 +135,7 @@ def test_a_second_cancellation_does_not_cut_the_stop_short() -> None:
     assert (len(accepted), len(rest)) == (2, 7)
 
 
-def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
+async def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Clinging(ScriptedReceiver):
@@ -154,12 +148,8 @@ def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
 
     monkeypatch.setattr(receiver_module, "CLOSE_LIMIT_S", 0.05)
     receivers = {"clings": Clinging(), "breaks": Breaking(), "works": ScriptedReceiver()}
-
-    async def run() -> None:
-        async with running(Deliverer(receivers, MemoryOutbox(), lambda: NOW_S)):
-            await until(lambda: receivers["works"].idle_times > 0)
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    async with running(Deliverer(receivers, MemoryOutbox(), lambda: NOW_S)):
+        await until(lambda: receivers["works"].idle_times > 0)
     assert receivers["works"].is_closed
     assert sorted(caplog.messages) == [
         "sink breaks: its receiver cannot be closed: SystemExit",
@@ -167,33 +157,25 @@ def test_a_receiver_that_cannot_be_closed_is_told_and_stops_nobody(
     ]
 
 
-def test_a_queue_that_fails_is_counted_and_started_again(
+async def test_a_queue_that_fails_is_counted_and_started_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     outbox = FaultyOutbox("erp")
     outbox.add([make_delivery(1), make_delivery(1, sink="log")])
     erp, log = ScriptedReceiver(), ScriptedReceiver()
     deliverer = Deliverer({"erp": erp, "log": log}, outbox, lambda: NOW_S)
-
-    async def run() -> None:
-        async with running(deliverer):
-            await until(lambda: bool(erp.received and log.received))
-            failures = {task.name: task.failures for task in deliverer.tasks}
-            assert failures == {"sink erp": 1, "sink log": 0}
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    async with running(deliverer):
+        await until(lambda: bool(erp.received and log.received))
+        failures = {task.name: task.failures for task in deliverer.tasks}
+        assert failures == {"sink erp": 1, "sink log": 0}
     assert caplog.messages == ["task sink erp has failed; it is started again"]
 
 
-def test_what_waits_is_delivered_before_the_end() -> None:
+async def test_what_waits_is_delivered_before_the_end() -> None:
     outbox, receiver = fill(*range(25)), ScriptedReceiver()
     deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S + 90)
-
-    async def run() -> int:
-        async with running(deliverer):
-            return await deliverer.drain(20)
-
-    assert asyncio.run(run()) == 0
+    async with running(deliverer):
+        assert await deliverer.drain(20) == 0
     assert len(receiver.received) == 25
     assert deliverer.describe_waiting() == []
 
@@ -227,34 +209,26 @@ def test_a_drain_ends_within_its_limit_and_names_what_waits() -> None:
     ]
 
 
-def test_all_that_waited_for_a_receiver_that_was_gone_is_due_when_it_is_enabled() -> None:
+async def test_all_that_waited_for_a_receiver_that_was_gone_is_due_when_it_is_enabled() -> None:
     outbox, receiver = MemoryOutbox(), ScriptedReceiver(ReceiverGone("410"))
     outbox.add([make_delivery(number) for number in (1, 2)])
     deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S)
-
-    async def run() -> None:
-        async with running(deliverer):
-            await until(lambda: deliverer.statuses[0].is_disabled)
-            deliverer.enable()
-            await until(lambda: not outbox.waiting("erp"))
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    async with running(deliverer):
+        await until(lambda: deliverer.statuses[0].is_disabled)
+        deliverer.enable()
+        await until(lambda: not outbox.waiting("erp"))
     assert sorted(receiver.received) == ["pass-1-closed", "pass-2-closed"]
 
 
-def test_new_events_are_delivered_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_new_events_are_delivered_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
     outbox, receiver = MemoryOutbox(), ScriptedReceiver()
     deliverer = Deliverer({"erp": receiver}, outbox, lambda: NOW_S)
-
-    async def run() -> None:
-        async with running(deliverer):
-            await until(lambda: receiver.idle_times > 0)
-            outbox.add([make_delivery(1)])
-            deliverer.wake()
-            await until(lambda: bool(receiver.received))
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    async with running(deliverer):
+        await until(lambda: receiver.idle_times > 0)
+        outbox.add([make_delivery(1)])
+        deliverer.wake()
+        await until(lambda: bool(receiver.received))
 
 
 def test_a_drain_gives_back_what_is_not_accepted_when_its_limit_is_over(

@@ -162,17 +162,14 @@ def test_the_body_of_an_answer_is_not_read() -> None:
     assert send(make_webhook, send_a_body_without_end) < 20_000_000
 
 
-def test_cookies_are_not_kept() -> None:
-    async def run() -> bytes:
-        server = Server(set_many_cookies)  # type: ignore[arg-type]
-        async with server.running():
-            receiver = make_webhook(server.port, "localhost")
-            await receiver.send(DELIVERY)
-            await receiver.send(DELIVERY)
-            await receiver.close()
-        return bytes(server.received).lower()
-
-    received = asyncio.run(run())
+async def test_cookies_are_not_kept() -> None:
+    server = Server(set_many_cookies)  # type: ignore[arg-type]
+    async with server.running():
+        receiver = make_webhook(server.port, "localhost")
+        await receiver.send(DELIVERY)
+        await receiver.send(DELIVERY)
+        await receiver.close()
+    received = bytes(server.received).lower()
     assert received.count(b"post / http") == 2
     assert b"cookie" not in received
 
@@ -189,31 +186,25 @@ def test_a_broker_that_says_nothing_is_a_failure_and_is_left(answer: Answer) -> 
         send(make_mqtt, answer)
 
 
-def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> None:
-    async def run() -> None:
-        server = Server(accept_and_say_no_more)  # type: ignore[arg-type]
-        async with server.running():
-            receiver = make_mqtt(server.port)
-            sending = asyncio.create_task(receiver.send(DELIVERY))
-            await asyncio.sleep(0.05)
-            sending.cancel()
-            await asyncio.wait_for(server.closed.wait(), 20)
-            await receiver.close()
-
-    asyncio.run(asyncio.wait_for(run(), 40))
-
-
-def test_a_broker_that_is_away_is_not_told_by_the_library(
-    free_port: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def run() -> None:
-        receiver = make_mqtt(free_port)
-        with pytest.raises(DeliveryError, match="cannot publish: "):
-            await receiver.send(DELIVERY)
+async def test_a_broker_that_an_impatient_caller_leaves_is_disconnected() -> None:
+    server = Server(accept_and_say_no_more)  # type: ignore[arg-type]
+    async with server.running():
+        receiver = make_mqtt(server.port)
+        sending = asyncio.create_task(receiver.send(DELIVERY))
+        await asyncio.sleep(0.05)
+        sending.cancel()
+        await asyncio.wait_for(server.closed.wait(), 20)
         await receiver.close()
 
+
+async def test_a_broker_that_is_away_is_not_told_by_the_library(
+    free_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
     logging.config.dictConfig({"version": 1, "disable_existing_loggers": False})
-    asyncio.run(asyncio.wait_for(run(), 40))
+    receiver = make_mqtt(free_port)
+    with pytest.raises(DeliveryError, match="cannot publish: "):
+        await receiver.send(DELIVERY)
+    await receiver.close()
     assert caplog.messages == []
 
 

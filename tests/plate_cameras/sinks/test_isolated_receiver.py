@@ -115,7 +115,7 @@ def test_a_task_of_a_receiver_that_wants_to_end_the_process_does_not() -> None:
     assert receiver.received == [DELIVERY.id]
 
 
-def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
+async def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiver_module, "SEND_LIMIT_S", 0.2)
@@ -127,22 +127,18 @@ def test_a_receiver_that_blocks_stops_neither_the_loop_nor_another_sink(
     outbox = MemoryOutbox()
     outbox.add([DELIVERY])
     queue = SinkQueue("erp", IsolatedReceiver("erp", ActingReceiver(block)), outbox, lambda: 5.0)
-
-    async def run() -> float:
-        began_s = time.monotonic()
-        delivering = asyncio.create_task(queue.deliver_due())
-        await asyncio.sleep(0.01)
-        turned_s = time.monotonic() - began_s
-        await delivering
-        await queue.close()
-        return turned_s
-
-    assert asyncio.run(run()) < 10
+    began_s = time.monotonic()
+    delivering = asyncio.create_task(queue.deliver_due())
+    await asyncio.sleep(0.01)
+    turned_s = time.monotonic() - began_s
+    await delivering
+    await queue.close()
+    assert turned_s < 10
     assert not release.is_set()
     assert queue.status.last_error == "no answer within 0.2 s"
 
 
-def test_name_servers_that_hang_use_nobody_elses_threads(
+async def test_name_servers_that_hang_use_nobody_elses_threads(
     release: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.05)
@@ -161,12 +157,9 @@ def test_name_servers_that_hang_use_nobody_elses_threads(
             return str(error)
         return ""
 
-    async def run() -> tuple[set[str], str]:
-        tries = [await attempt() for _ in range(2 * MAX_THREADS)]
-        other = await asyncio.to_thread(lambda: "free")
-        await receiver.close()
-        return {*tries}, other
-
-    assert asyncio.run(run()) == ({"no answer within 0.05 s"}, "free")
+    tries = [await attempt() for _ in range(2 * MAX_THREADS)]
+    other = await asyncio.to_thread(lambda: "free")
+    await receiver.close()
+    assert {*tries}, other == ({"no answer within 0.05 s"}, "free")
     names = [one.name for one in threading.enumerate() if one.name == "receiver hangs"]
     assert len(names) <= MAX_THREADS + 1

@@ -144,7 +144,7 @@ def test_a_file_without_a_limit_is_not_renamed(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 1
 
 
-def test_a_disk_that_hangs_gets_no_second_line(
+async def test_a_disk_that_hangs_gets_no_second_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first line may still be written after its sender's timeout."""
@@ -155,17 +155,14 @@ def test_a_disk_that_hangs_gets_no_second_line(
         hangs.set()
         assert answers.wait(60)
 
-    async def run() -> None:
-        first = asyncio.create_task(receiver.send(make_delivery(1)))
-        await asyncio.to_thread(hangs.wait, 60)
-        with pytest.raises(DeliveryError, match="has not answered for the line before"):
-            await receiver.send(make_delivery(2))
-        answers.set()
-        await first
-        await receiver.send(make_delivery(2))
-
     monkeypatch.setattr(os, "fsync", hang)
-    asyncio.run(run())
+    first = asyncio.create_task(receiver.send(make_delivery(1)))
+    await asyncio.to_thread(hangs.wait, 60)
+    with pytest.raises(DeliveryError, match="has not answered for the line before"):
+        await receiver.send(make_delivery(2))
+    answers.set()
+    await first
+    await receiver.send(make_delivery(2))
     assert read_ids(path) == ["pass-1-closed", "pass-2-closed"]
 
 

@@ -79,10 +79,11 @@ def make(port: int, **options: str) -> MqttReceiver:
 
 @needs_broker
 @pytest.mark.server
-def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port: int) -> None:
+async def test_a_camera_is_announced_and_its_event_published(
+    tmp_path: Path, free_port: int
+) -> None:
     delivery = make_delivery(1)
-
-    async def run() -> None:
+    with run_broker(tmp_path, free_port):
         async with subscribed(free_port) as receive:
             receiver = make(free_port)
             await receiver.send(delivery)
@@ -102,9 +103,6 @@ def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port
         async with subscribed(free_port) as receive:
             late = {(await receive())[0], (await receive())[0]}
             assert late == {"homeassistant/device/plates_gate/config", "plates/status"}
-
-    with run_broker(tmp_path, free_port):
-        asyncio.run(run())
 
 
 @needs_broker
@@ -133,71 +131,59 @@ def test_a_zone_and_a_list_that_are_new_are_announced_once(tmp_path: Path, free_
 
 @needs_broker
 @pytest.mark.server
-def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
+async def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
     tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
-
-    async def run() -> None:
-        receiver = make(free_port, discovery="no")
-        with pytest.raises(DeliveryError, match="cannot publish"):
-            await receiver.send(make_delivery(1))
-        with run_broker(tmp_path, free_port):
-            await receiver.send(make_delivery(1))
-        with pytest.raises(DeliveryError, match="cannot publish"):
+    receiver = make(free_port, discovery="no")
+    with pytest.raises(DeliveryError, match="cannot publish"):
+        await receiver.send(make_delivery(1))
+    with run_broker(tmp_path, free_port):
+        await receiver.send(make_delivery(1))
+    with pytest.raises(DeliveryError, match="cannot publish"):
+        await receiver.send(make_delivery(2))
+    with run_broker(tmp_path, free_port):
+        async with subscribed(free_port) as receive:
             await receiver.send(make_delivery(2))
-        with run_broker(tmp_path, free_port):
-            async with subscribed(free_port) as receive:
-                await receiver.send(make_delivery(2))
-                assert (await receive())[:2] == ("plates/status", "online")
-                assert (await receive())[1]["id"] == "pass-2-closed"
-            await receiver.close()
-
-    asyncio.run(run())
+            assert (await receive())[:2] == ("plates/status", "online")
+            assert (await receive())[1]["id"] == "pass-2-closed"
+        await receiver.close()
 
 
 @needs_broker
 @pytest.mark.server
-def test_an_idle_sink_announces_the_cameras_to_a_broker_that_was_started_again(
+async def test_an_idle_sink_announces_the_cameras_to_a_broker_that_was_started_again(
     tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
     monkeypatch.setattr(mqtt, "CHECK_S", 0.0)
-
-    async def run() -> None:
-        receiver = make(free_port)
-        await receiver.idle()
-        for _ in range(2):
-            with run_broker(tmp_path, free_port):
-                await receiver.idle()
-                await receiver.idle()
-                async with subscribed(free_port) as receive:
-                    topics = {(await receive())[0] for _ in range(2)}
-                assert topics == {"homeassistant/device/plates_gate/config", "plates/status"}
-        await receiver.close()
-
-    asyncio.run(run())
+    receiver = make(free_port)
+    await receiver.idle()
+    for _ in range(2):
+        with run_broker(tmp_path, free_port):
+            await receiver.idle()
+            await receiver.idle()
+            async with subscribed(free_port) as receive:
+                topics = {(await receive())[0] for _ in range(2)}
+            assert topics == {"homeassistant/device/plates_gate/config", "plates/status"}
+    await receiver.close()
 
 
 @needs_broker
 @pytest.mark.server
-def test_a_user_and_a_password_are_sent(tmp_path: Path, free_port: int) -> None:
+async def test_a_user_and_a_password_are_sent(tmp_path: Path, free_port: int) -> None:
     words = tmp_path / "words"
     maker = shutil.which("mosquitto_passwd")
     assert maker
     subprocess.run([maker, "-b", "-c", words, "plates", "word"], check=True, capture_output=True)
     settings = f"allow_anonymous false\npassword_file {words}\nuser root"
-
-    async def run() -> None:
+    with run_broker(tmp_path, free_port, settings):
         with pytest.raises(DeliveryError, match="cannot publish") as caught:
             await make(free_port, user="plates", password="wrong").send(make_delivery(1))
         assert "wrong" not in str(caught.value)
         receiver = make(free_port, user="plates", password="env:MQTT_WORD")
         await receiver.send(make_delivery(1))
         await receiver.close()
-
-    with run_broker(tmp_path, free_port, settings):
-        asyncio.run(run())
 
 
 def test_an_address_that_is_no_broker_is_told() -> None:

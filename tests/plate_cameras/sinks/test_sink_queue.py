@@ -502,17 +502,13 @@ def test_what_was_not_sent_is_given_back_once_and_rests_with_the_sink() -> None:
     assert outbox.released == 3
 
 
-def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> None:
+async def test_failed_events_are_made_due_once_when_the_receiver_answers_again() -> None:
     outbox, now_s = fill(30), [1000.0]
     queue = SinkQueue("erp", ScriptedReceiver(AWAY, AWAY), outbox, lambda: now_s[0])
-
-    async def run() -> None:
-        await queue.deliver_due()
-        now_s[0] += 5
-        await queue.deliver_due()
-        await queue.deliver_due()
-
-    asyncio.run(run())
+    await queue.deliver_due()
+    now_s[0] += 5
+    await queue.deliver_due()
+    await queue.deliver_due()
     assert outbox.hastened == 1
 
 
@@ -530,34 +526,28 @@ def test_nothing_is_sent_together_that_could_end_after_its_lease() -> None:
     assert len(receiver.received) == receiver.at_once
 
 
-def test_an_idle_sink_asks_the_outbox_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_idle_sink_asks_the_outbox_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
     outbox = fill(0)
     queue = SinkQueue("erp", ScriptedReceiver(), outbox, lambda: 1000.0)
-
-    async def run() -> None:
-        running = asyncio.create_task(queue.run())
-        await asyncio.sleep(0.2)
-        running.cancel()
-        await asyncio.wait({running})
-
-    asyncio.run(run())
+    running = asyncio.create_task(queue.run())
+    await asyncio.sleep(0.2)
+    running.cancel()
+    await asyncio.wait({running})
     assert outbox.claims == 1
 
 
-def test_an_enabled_sink_does_not_wait_for_its_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_enabled_sink_does_not_wait_for_its_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sink_queue, "POLL_S", 60.0)
     queue = SinkQueue("erp", receiver := ScriptedReceiver(ReceiverGone("410")), fill(1))
-
-    async def run() -> None:
-        running = asyncio.create_task(queue.run())
-        while not queue.status.is_disabled:
-            await asyncio.sleep(0.001)
-        await asyncio.sleep(0.1)
-        queue.enable()
-        while not receiver.received:
-            await asyncio.sleep(0.001)
-        running.cancel()
-        await asyncio.wait({running})
-
-    asyncio.run(asyncio.wait_for(run(), 20))
+    running = asyncio.create_task(queue.run())
+    while not queue.status.is_disabled:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.1)
+    queue.enable()
+    while not receiver.received:
+        await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait({running})

@@ -130,7 +130,9 @@ def test_410_ends_the_subscription() -> None:
         send(Erp([web.Response(status=410)]))
 
 
-def test_a_receiver_that_does_not_answer_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_receiver_that_does_not_answer_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(webhook, "TIMEOUT_S", 0.2)
 
     over = asyncio.Event()
@@ -139,33 +141,24 @@ def test_a_receiver_that_does_not_answer_is_a_failure(monkeypatch: pytest.Monkey
         await over.wait()
         writer.close()
 
-    async def run() -> None:
-        server = await asyncio.start_server(hang, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        sink = Sink("erp", "webhook", f"http://127.0.0.1:{port}/", private_addresses=True)
-        receiver = WebhookReceiver(sink, {})
-        with pytest.raises(DeliveryError, match=r"no answer within 0\.2 s"):
-            await receiver.send(DELIVERY)
-        await receiver.close()
-        over.set()
-        server.close()
-        await server.wait_closed()
-
-    asyncio.run(run())
+    server = await asyncio.start_server(hang, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    sink = Sink("erp", "webhook", f"http://127.0.0.1:{port}/", private_addresses=True)
+    receiver = WebhookReceiver(sink, {})
+    with pytest.raises(DeliveryError, match=r"no answer within 0\.2 s"):
+        await receiver.send(DELIVERY)
+    await receiver.close()
+    over.set()
+    server.close()
+    await server.wait_closed()
 
 
-def test_no_server_is_a_failure_that_does_not_tell_the_address() -> None:
+async def test_no_server_is_a_failure_that_does_not_tell_the_address() -> None:
     sink = Sink("erp", "webhook", "http://user:word@127.0.0.1:1/token", private_addresses=True)
-
-    async def run() -> None:
-        receiver = WebhookReceiver(sink, {})
-        try:
-            await receiver.send(DELIVERY)
-        finally:
-            await receiver.close()
-
+    receiver = WebhookReceiver(sink, {})
     with pytest.raises(DeliveryError, match="cannot post: ") as caught:
-        asyncio.run(run())
+        await receiver.send(DELIVERY)
+    await receiver.close()
     assert "word" not in str(caught.value)
     assert "token" not in str(caught.value)
 
@@ -240,16 +233,11 @@ def test_no_spelling_of_a_private_address_is_taken(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost", "\u24dbocalhost"])
-def test_a_name_of_a_private_address_is_not_connected_to(host: str) -> None:
-    async def send() -> None:
-        receiver = WebhookReceiver(Sink("erp", "webhook", f"http://{host}:1/"), {})
-        try:
-            await receiver.send(make_delivery(1))
-        finally:
-            await receiver.close()
-
+async def test_a_name_of_a_private_address_is_not_connected_to(host: str) -> None:
+    receiver = WebhookReceiver(Sink("erp", "webhook", f"http://{host}:1/"), {})
     with pytest.raises(DeliveryError, match="cannot post") as caught:
-        asyncio.run(send())
+        await receiver.send(make_delivery(1))
+    await receiver.close()
     assert "refused" not in str(caught.value)
 
 

@@ -1,7 +1,5 @@
 """Hostile cameras that redirect a decoder, and a bystander that must get no connection."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Files of all formats get the same number of looks as the same clip in MP4."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -19,6 +17,7 @@ from plate_cameras.sources.looks import Look
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.network.failures import SourceError
 from plate_cameras.sources.status import Limits, Progress
+from tests.fuzzing.profiles import quick
 from tests.plate_cameras.clips import RATE, announce_jpeg, announce_png, encode, street
 
 LOOKS_PER_S, FRAMES = 5, 50
@@ -209,6 +208,7 @@ def test_frames_may_be_unevenly_far_apart() -> None:
 PTS = st.one_of(st.none(), st.floats(-1e6, 1e6), st.sampled_from([0.0, 0.04, 0.08, 95443.7]))
 
 
+@quick
 @given(st.lists(PTS, max_size=40), st.one_of(st.none(), st.floats(-1e6, 1e6)), st.booleans())
 def test_times_always_grow(
     pts_s: list[float | None], start_s: float | None, may_jump: bool

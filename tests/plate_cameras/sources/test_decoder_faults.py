@@ -1,20 +1,16 @@
 """Unexpected faults inside decoders: every camera continues."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import encode, street
-from tests.plate_cameras.servers import HttpCamera, http_camera
+from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, take_all, wait
 
 pytestmark = pytest.mark.server
@@ -64,12 +60,6 @@ time.sleep(600)
 """
 
 
-@pytest.fixture
-def http() -> Iterator[HttpCamera]:
-    with http_camera(street(125)) as camera:
-        yield camera
-
-
 def failing_once(tmp_path: Path, target: str, error: str) -> tuple[str, ...]:
     """Return the command of a decoder in which a function fails at its first call."""
     script = FAULT.format(flag=str(tmp_path / "failed"), target=target, error=error)
@@ -90,49 +80,37 @@ def failing_once(tmp_path: Path, target: str, error: str) -> tuple[str, ...]:
         ("player.LivePlayback.run", 'AssertionError("s3cret")'),
     ],
 )
-def test_a_camera_goes_on_after_any_fault_of_its_decoder(
+async def test_a_camera_goes_on_after_any_fault_of_its_decoder(
     tmp_path: Path, http: HttpCamera, target: str, error: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = failing_once(tmp_path, target, error)
-
-    async def run() -> CameraStream:
-        async with Decoders(limits=QUICK, command=command) as decoders:
-            stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
-            await take(stream, 8)
-            return stream
-
-    stream = asyncio.run(run())
+    async with Decoders(limits=QUICK, command=command) as decoders:
+        stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
+        await take(stream, 8)
     assert (tmp_path / "failed").exists()
     assert "s3cret" not in capfd.readouterr().err + stream.status.last_error
 
 
-def test_pictures_come_although_no_further_thread_can_be_started(http: HttpCamera) -> None:
-    async def run() -> set[int | None]:
-        async with Decoders(limits=QUICK, command=(sys.executable, "-c", ONE_ENCODER)) as decoders:
-            names = ("in", "out", "yard")
-            streams = [
-                decoders.open(Camera(name, http.url(), motion_threshold=0)) for name in names
-            ]
-            pids = set()
-            for _ in range(3):
-                await asyncio.gather(*(take(stream, 2) for stream in streams))
-                pids |= {group.pid for group in decoders.groups}
-            return pids
-
-    assert len(asyncio.run(run())) == 1
+async def test_pictures_come_although_no_further_thread_can_be_started(http: HttpCamera) -> None:
+    async with Decoders(limits=QUICK, command=(sys.executable, "-c", ONE_ENCODER)) as decoders:
+        names = ("in", "out", "yard")
+        streams = [decoders.open(Camera(name, http.url(), motion_threshold=0)) for name in names]
+        pids = set()
+        for _ in range(3):
+            await asyncio.gather(*(take(stream, 2) for stream in streams))
+            pids |= {group.pid for group in decoders.groups}
+    assert len(pids) == 1
 
 
-def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others(tmp_path: Path) -> None:
+async def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others(
+    tmp_path: Path,
+) -> None:
     clip = tmp_path / "clip.mp4"
     clip.write_bytes(encode(street(100)))
     command = failing_once(tmp_path, "decoder.encode_jpeg", "MemoryError()")
-
-    async def run() -> tuple[int, CameraStream]:
-        async with Decoders(limits=QUICK, command=command) as decoders:
-            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
-            return len(await take_all(stream)), stream
-
-    count, stream = asyncio.run(run())
+    async with Decoders(limits=QUICK, command=command) as decoders:
+        stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+        count = len(await take_all(stream))
     assert count == 19
     assert (stream.status.state, stream.status.last_error) == ("ended", "a frame cannot be encoded")
 
@@ -147,13 +125,11 @@ def test_a_frame_of_a_file_that_cannot_be_encoded_does_not_stop_the_others(tmp_p
         pytest.param(b'\0\0\0\x10\0\0\0\0{"kind":"frame"}', "KeyError", id="no frame"),
     ],
 )
-def test_a_decoder_whose_messages_make_no_sense_is_started_again(sent: bytes, told: str) -> None:
+async def test_a_decoder_whose_messages_make_no_sense_is_started_again(
+    sent: bytes, told: str
+) -> None:
     command = (sys.executable, "-c", CHATTER.format(sent=sent))
-
-    async def run() -> None:
-        async with Decoders(limits=QUICK, command=command) as decoders:
-            stream = decoders.open(Camera("gate", "rtsp://127.0.0.1:9/1"))
-            await wait(lambda: stream.status.reconnects >= 2, "another process")
-            assert told in stream.status.last_error
-
-    asyncio.run(run())
+    async with Decoders(limits=QUICK, command=command) as decoders:
+        stream = decoders.open(Camera("gate", "rtsp://127.0.0.1:9/1"))
+        await wait(lambda: stream.status.reconnects >= 2, "another process")
+        assert told in stream.status.last_error

@@ -42,21 +42,18 @@ class TalkativeChild:
 
 
 @pytest.mark.parametrize("turns", range(10, 20))
-def test_a_process_ends_when_its_last_camera_is_closed_while_a_message_arrives(
+async def test_a_process_ends_when_its_last_camera_is_closed_while_a_message_arrives(
     monkeypatch: pytest.MonkeyPatch, turns: int
 ) -> None:
     async def start(command: object) -> TalkativeChild:
         return TalkativeChild()
 
-    async def run() -> None:
-        async with Decoders() as decoders:
-            stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            await stream.close()
-
     monkeypatch.setattr(Child, "start", start)
-    asyncio.run(asyncio.wait_for(run(), 5))
+    async with Decoders() as decoders:
+        stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await stream.close()
 
 
 @pytest.mark.parametrize(
@@ -80,19 +77,18 @@ def test_a_process_that_cannot_be_started_is_an_error_of_ours(
         asyncio.run(Child.start())
 
 
-def test_a_process_without_a_socket_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_without_a_socket_is_an_error_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse() -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    async def run() -> None:
-        monkeypatch.setattr(socket, "socketpair", refuse)  # the loop has its own by now
-        with pytest.raises(ServerError, match="Too many open files"):
-            await Child.start()
-
-    asyncio.run(run())
+    monkeypatch.setattr(socket, "socketpair", refuse)  # the loop has its own by now
+    with pytest.raises(ServerError, match="Too many open files"):
+        await Child.start()
 
 
-def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
+async def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tasks, started = BackgroundTasks(sleep=no_sleep), list[int]()
@@ -105,21 +101,18 @@ def test_a_group_that_fails_is_started_again_and_its_cameras_are_told(
         started.append(1)
         return BrokenChild() if len(started) == 1 else TalkativeChild()
 
-    async def run() -> None:
-        async with Decoders(tasks=tasks) as decoders:
-            stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
-            while len(started) < 2:
-                await asyncio.sleep(0)
-            (status,) = tasks.statuses
-            assert (status.name, status.failures) == ("decoder 1", 1)
-            assert "a message that cannot be read" in stream.status.last_error
-            await stream.close()
-
     monkeypatch.setattr(Child, "start", start)
-    asyncio.run(asyncio.wait_for(run(), 5))
+    async with Decoders(tasks=tasks) as decoders:
+        stream = decoders.open(Camera("gate", "rtsp://10.0.0.5/stream1"))
+        while len(started) < 2:
+            await asyncio.sleep(0)
+        (status,) = tasks.statuses
+        assert (status.name, status.failures) == ("decoder 1", 1)
+        assert "a message that cannot be read" in stream.status.last_error
+        await stream.close()
 
 
-def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
+async def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     started = list[int]()
@@ -136,17 +129,14 @@ def test_the_cameras_of_a_process_that_gets_no_threads_stay_together(
         started.append(1)
         return EndedChild() if len(started) < 6 else TalkativeChild()
 
-    async def run() -> None:
-        limits = Limits(first_pause_s=0.001, longest_pause_s=0.001)
-        async with Decoders(limits=limits) as decoders:
-            streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
-            while len(started) < 6:
-                await asyncio.sleep(0.001)
-            (group,) = decoders.groups
-            assert [*group.streams.values()] == streams
-
     monkeypatch.setattr(Child, "start", start)
-    asyncio.run(asyncio.wait_for(run(), 20))
+    limits = Limits(first_pause_s=0.001, longest_pause_s=0.001)
+    async with Decoders(limits=limits) as decoders:
+        streams = [decoders.open(Camera(name, "rtsp://10.0.0.5/1")) for name in ("in", "out")]
+        while len(started) < 6:
+            await asyncio.sleep(0.001)
+        (group,) = decoders.groups
+        assert [*group.streams.values()] == streams
 
 
 class SlowProcess:
@@ -164,15 +154,12 @@ class SlowProcess:
         self.returncode = -signal.SIGKILL
 
 
-def test_a_process_is_reaped_although_the_wait_for_its_end_is_cancelled() -> None:
-    async def run() -> int | None:
-        process: Any = SlowProcess()
-        writer: Any = SimpleNamespace(close=lambda: None)
-        child = Child(process, asyncio.StreamReader(), writer)
-        ending = asyncio.create_task(child.end())
-        await asyncio.sleep(0)  # it is killed, and not yet reaped
-        ending.cancel()
-        await asyncio.wait({ending})
-        return child.process.returncode
-
-    assert asyncio.run(run()) == -signal.SIGKILL
+async def test_a_process_is_reaped_although_the_wait_for_its_end_is_cancelled() -> None:
+    process: Any = SlowProcess()
+    writer: Any = SimpleNamespace(close=lambda: None)
+    child = Child(process, asyncio.StreamReader(), writer)
+    ending = asyncio.create_task(child.end())
+    await asyncio.sleep(0)  # it is killed, and not yet reaped
+    ending.cancel()
+    await asyncio.wait({ending})
+    assert child.process.returncode == -signal.SIGKILL

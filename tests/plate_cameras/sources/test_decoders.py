@@ -1,7 +1,5 @@
 """Cameras in real child processes: files, HTTP streams, hangs and ends of processes."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os
@@ -9,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,12 +16,10 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from plate_cameras.configuration import Camera, Schedule
-from plate_cameras.frames import Frame
-from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import encode, street
-from tests.plate_cameras.servers import HttpCamera, http_camera
+from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import WITHIN_S, take, take_all, wait
 from tests.samples import PROJECT
 from tests.waiting import until
@@ -41,20 +36,11 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture
-def http() -> Iterator[HttpCamera]:
-    with http_camera(street(125)) as camera:
-        yield camera
-
-
 @pytest.mark.parametrize("pause_s", [0.0, 0.1])
-def test_a_file_gives_every_look_however_slow_it_is_read(clip: Path, pause_s: float) -> None:
-    async def run() -> tuple[list[Frame], CameraStream]:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
-            return await take_all(stream, pause_s), stream
-
-    frames, stream = asyncio.run(run())
+async def test_a_file_gives_every_look_however_slow_it_is_read(clip: Path, pause_s: float) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+        frames = await take_all(stream, pause_s)
     assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
     assert [frame.number for frame in frames] == [1 + 5 * n for n in range(20)]
     assert {(frame.camera, frame.clock, frame.size_wh) for frame in frames} == {
@@ -64,27 +50,22 @@ def test_a_file_gives_every_look_however_slow_it_is_read(clip: Path, pause_s: fl
     assert (status.state, status.sent, status.dropped, status.decoded) == ("ended", 20, 0, 100)
 
 
-def test_the_picture_is_the_frame(clip: Path) -> None:
-    async def run() -> list[Frame]:
-        async with Decoders(limits=QUICK) as decoders:
-            return await take_all(decoders.open(Camera("gate", str(clip), looks_per_s=1)))
-
+async def test_the_picture_is_the_frame(clip: Path) -> None:
     drawn = street(100)
-    for index, frame in enumerate(asyncio.run(run())):
+    async with Decoders(limits=QUICK) as decoders:
+        frames = await take_all(decoders.open(Camera("gate", str(clip), looks_per_s=1)))
+    for index, frame in enumerate(frames):
         picture = cv2.imdecode(np.frombuffer(frame.jpeg, np.uint8), cv2.IMREAD_COLOR)
         assert cv2.PSNR(picture, drawn[25 * index]) > 25
 
 
-def test_a_look_at_a_file_survives_that_its_taker_is_cancelled(clip: Path) -> None:
-    async def run() -> list[Frame]:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
-            assert await stream.ready()
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(stream.next(), 1e-6)
-            return await take_all(stream)
-
-    assert len(asyncio.run(run())) == 20
+async def test_a_look_at_a_file_survives_that_its_taker_is_cancelled(clip: Path) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+        assert await stream.ready()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(stream.next(), 1e-6)
+        assert len(await take_all(stream)) == 20
 
 
 @pytest.mark.parametrize(
@@ -94,219 +75,170 @@ def test_a_look_at_a_file_survives_that_its_taker_is_cancelled(clip: Path) -> No
         pytest.param(b"no video" * 999, "gate: cannot open clip.mp4: the data are no", id="text"),
     ],
 )
-def test_a_file_that_cannot_be_played_is_an_error(
+async def test_a_file_that_cannot_be_played_is_an_error(
     tmp_path: Path, content: bytes | None, error: str
 ) -> None:
     file = tmp_path / "clip.mp4"
     _ = content is None or file.write_bytes(content)
-
-    async def run() -> None:
+    with pytest.raises(SettingsError, match=error):
         async with Decoders(limits=QUICK) as decoders:
             await asyncio.wait_for(decoders.open(Camera("gate", str(file))).ready(), WITHIN_S)
 
-    with pytest.raises(SettingsError, match=error):
-        asyncio.run(run())
 
-
-def test_a_clip_is_found_from_the_folder_of_the_caller(
+async def test_a_clip_is_found_from_the_folder_of_the_caller(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clip.parent)
-
-    async def run() -> bool:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", clip.name))
-            return await asyncio.wait_for(stream.ready(), WITHIN_S)
-
-    assert asyncio.run(run())
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", clip.name))
+        assert await asyncio.wait_for(stream.ready(), WITHIN_S)
 
 
-def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> None:
-    async def run() -> tuple[list[Frame], CameraStream]:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
-            frames = await take(stream, 7)
-            pid = decoders.groups[0].pid
-            assert pid
-            os.kill(pid, signal.SIGKILL)
-            return frames + await take_all(stream), stream
-
-    frames, stream = asyncio.run(run())
+async def test_a_file_goes_on_where_it_was_when_its_process_is_killed(clip: Path) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", str(clip), looks_per_s=5))
+        frames = await take(stream, 7)
+        pid = decoders.groups[0].pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        frames = frames + await take_all(stream)
     assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
     assert stream.status.reconnects == 1
     assert stream.status.last_error == "a decoder has ended. It is started again"
 
 
-def test_a_hung_camera_has_its_process_started_again_and_the_others_come_back(
+async def test_a_hung_camera_has_its_process_started_again_and_the_others_come_back(
     tmp_path: Path, http: HttpCamera
 ) -> None:
     pipe = tmp_path / "pipe.mp4"
     os.mkfifo(pipe)  # nobody writes, so that opening it blocks in the kernel for ever
     limits = Limits(hang_s=2.0, first_pause_s=0.1, longest_pause_s=600, rest_look_s=0.5)
-
-    async def run() -> tuple[CameraStream, CameraStream]:
-        async with Decoders(limits=limits) as decoders:
-            well = decoders.open(Camera("well", http.url()))
-            await take(well, 1)
-            hung = decoders.open(Camera("hung", str(pipe)))
-            pid = decoders.groups[0].pid
-            await wait(lambda: hung.status.reconnects, "an end of the hung camera's process")
-            await wait(lambda: decoders.groups[0].pid not in (None, pid), "another process")
-            await take(well, 2)
-            apart = [[*group.streams.values()] for group in decoders.groups]
-            assert apart == [[well], [hung]]  # it interrupts no other camera any more
-            return well, hung
-
-    well, hung = asyncio.run(run())
+    async with Decoders(limits=limits) as decoders:
+        well = decoders.open(Camera("well", http.url()))
+        await take(well, 1)
+        hung = decoders.open(Camera("hung", str(pipe)))
+        pid = decoders.groups[0].pid
+        await wait(lambda: hung.status.reconnects, "an end of the hung camera's process")
+        await wait(lambda: decoders.groups[0].pid not in (None, pid), "another process")
+        await take(well, 2)
+        apart = [[*group.streams.values()] for group in decoders.groups]
+        assert apart == [[well], [hung]]  # it interrupts no other camera any more
     assert "the source of camera hung hung" in hung.status.last_error
     assert well.status.reconnects >= 1
 
 
-def test_a_file_that_hangs_again_and_again_is_given_up(tmp_path: Path) -> None:
+async def test_a_file_that_hangs_again_and_again_is_given_up(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.mp4"
     os.mkfifo(pipe)
     limits = Limits(hang_s=1.5, first_pause_s=0.01, longest_pause_s=0.01)
-
-    async def run() -> None:
+    with pytest.raises(SettingsError, match="hung: the source of camera hung hung"):
         async with Decoders(limits=limits) as decoders:
             await asyncio.wait_for(decoders.open(Camera("hung", str(pipe))).ready(), WITHIN_S)
 
-    with pytest.raises(SettingsError, match="hung: the source of camera hung hung"):
-        asyncio.run(run())
+
+async def test_a_process_that_is_stopped_is_started_again(http: HttpCamera) -> None:
+    async with Decoders(limits=Limits(hang_s=2, first_pause_s=0.1)) as decoders:
+        stream = decoders.open(Camera("gate", http.url()))
+        await take(stream, 1)
+        pid = decoders.groups[0].pid
+        assert pid
+        os.kill(pid, signal.SIGSTOP)
+        await wait(lambda: "no sign" in stream.status.last_error, "the watchdog's report")
+        await take(stream, 1)
 
 
-def test_a_process_that_is_stopped_is_started_again(http: HttpCamera) -> None:
-    async def run() -> None:
-        async with Decoders(limits=Limits(hang_s=2, first_pause_s=0.1)) as decoders:
-            stream = decoders.open(Camera("gate", http.url()))
-            await take(stream, 1)
-            pid = decoders.groups[0].pid
-            assert pid
-            os.kill(pid, signal.SIGSTOP)
-            await wait(lambda: "no sign" in stream.status.last_error, "the watchdog's report")
-            await take(stream, 1)
-
-    asyncio.run(run())
-
-
-def test_a_stream_that_ends_is_opened_again(http: HttpCamera) -> None:
-    async def run() -> CameraStream:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url()))
-            (first,) = await take(stream, 1)
-            http.ends = True
-            await wait(lambda: stream.status.reconnects, "another connection")
-            http.ends = False
-            (later,) = await take(stream, 1)
-            assert later.number > first.number
-            assert later.time_s > first.time_s
-            return stream
-
-    stream = asyncio.run(run())
+async def test_a_stream_that_ends_is_opened_again(http: HttpCamera) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url()))
+        (first,) = await take(stream, 1)
+        http.ends = True
+        await wait(lambda: stream.status.reconnects, "another connection")
+        http.ends = False
+        (later,) = await take(stream, 1)
+        assert later.number > first.number
+        assert later.time_s > first.time_s
     assert (stream.status.clock, http.connections >= 2) == ("wall", True)
 
 
-def test_frames_that_nobody_asked_for_are_dropped_and_the_newest_is_sent(http: HttpCamera) -> None:
-    async def run() -> tuple[Frame, CameraStream]:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url(), looks_per_s=10, motion_threshold=0))
-            await take(stream, 1)
-            await wait(lambda: stream.status.dropped >= 5, "frames that are dropped")
-            asked_s = time.time()
-            (frame,) = await take(stream, 1)
-            assert frame.time_s > asked_s - 0.5
-            return frame, stream
-
-    _, stream = asyncio.run(run())
+async def test_frames_that_nobody_asked_for_are_dropped_and_the_newest_is_sent(
+    http: HttpCamera,
+) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url(), looks_per_s=10, motion_threshold=0))
+        await take(stream, 1)
+        await wait(lambda: stream.status.dropped >= 5, "frames that are dropped")
+        asked_s = time.time()
+        (frame,) = await take(stream, 1)
+        assert frame.time_s > asked_s - 0.5
     assert stream.status.dropped_share == stream.status.dropped / (2 + stream.status.dropped)
 
 
-def test_a_picture_that_is_repeated_is_told_and_not_sent_again(http: HttpCamera) -> None:
-    async def run() -> None:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
-            await take(stream, 1)
-            http.repeats = True
-            await wait(lambda: stream.status.state == "frozen", "a frozen stream")
-            await stream.next()  # one may wait from before
-            decoded = stream.status.decoded
-            await wait(lambda: stream.status.decoded > decoded + 10, "more frames")
-            sent = stream.status.sent
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(stream.ready(), 0.5)
-            http.repeats = False
-            await take(stream, 2)
-            await wait(lambda: stream.status.state == "playing", "a stream that plays again")
-            assert stream.status.sent == sent + 2
-
-    asyncio.run(run())
+async def test_a_picture_that_is_repeated_is_told_and_not_sent_again(http: HttpCamera) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url(), motion_threshold=0))
+        await take(stream, 1)
+        http.repeats = True
+        await wait(lambda: stream.status.state == "frozen", "a frozen stream")
+        await stream.next()  # one may wait from before
+        decoded = stream.status.decoded
+        await wait(lambda: stream.status.decoded > decoded + 10, "more frames")
+        sent = stream.status.sent
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(stream.ready(), 0.5)
+        http.repeats = False
+        await take(stream, 2)
+        await wait(lambda: stream.status.state == "playing", "a stream that plays again")
+        assert stream.status.sent == sent + 2
 
 
-def test_a_scene_that_rests_has_a_look_now_and_then(http: HttpCamera) -> None:
+async def test_a_scene_that_rests_has_a_look_now_and_then(http: HttpCamera) -> None:
     http.frames = street(50, box_from=1000)
     limits = Limits(rest_look_s=1.0)
-
-    async def run() -> list[Frame]:
-        async with Decoders(limits=limits) as decoders:
-            return await take(decoders.open(Camera("gate", http.url(), looks_per_s=10)), 3)
-
-    times = [frame.time_s for frame in asyncio.run(run())]
+    async with Decoders(limits=limits) as decoders:
+        frames = await take(decoders.open(Camera("gate", http.url(), looks_per_s=10)), 3)
+    times = [frame.time_s for frame in frames]
     assert times[2] - times[0] >= 1.5
 
 
-def test_a_clip_of_a_web_server_is_a_file(http: HttpCamera, clip: Path) -> None:
+async def test_a_clip_of_a_web_server_is_a_file(http: HttpCamera, clip: Path) -> None:
     http.files["clip.mp4"] = clip.read_bytes()
-
-    async def run() -> list[Frame]:
-        async with Decoders(limits=QUICK) as decoders:
-            return await take_all(decoders.open(Camera("a", http.url("clip.mp4"), looks_per_s=5)))
-
-    frames = asyncio.run(run())
+    async with Decoders(limits=QUICK) as decoders:
+        frames = await take_all(decoders.open(Camera("a", http.url("clip.mp4"), looks_per_s=5)))
     assert [frame.time_s for frame in frames] == pytest.approx([n / 5 for n in range(20)])
 
 
-def test_cameras_come_and_go_while_others_play(http: HttpCamera) -> None:
-    async def run() -> list[int]:
-        async with Decoders(per_process=2, limits=QUICK) as decoders:
-            first = decoders.open(Camera("1", http.url()))
-            await take(first, 1)
-            others = [decoders.open(Camera(str(n), http.url())) for n in (2, 3)]
-            for stream in others:
-                await take(stream, 1)
-            sizes = [len(group.streams) for group in decoders.groups]
-            await others[1].close()
-            await wait(lambda: decoders.groups[1].has_ended, "an end of the empty process")
-            await take(first, 1)
-            assert first.status.reconnects == 0
-            assert not await others[1].ready()
-            assert await others[1].next() is None
-            return sizes
-
-    assert asyncio.run(run()) == [2, 1]
+async def test_cameras_come_and_go_while_others_play(http: HttpCamera) -> None:
+    async with Decoders(per_process=2, limits=QUICK) as decoders:
+        first = decoders.open(Camera("1", http.url()))
+        await take(first, 1)
+        others = [decoders.open(Camera(str(n), http.url())) for n in (2, 3)]
+        for stream in others:
+            await take(stream, 1)
+        sizes = [len(group.streams) for group in decoders.groups]
+        await others[1].close()
+        await wait(lambda: decoders.groups[1].has_ended, "an end of the empty process")
+        await take(first, 1)
+        assert first.status.reconnects == 0
+        assert not await others[1].ready()
+        assert await others[1].next() is None
+    assert sizes == [2, 1]
 
 
-def test_outside_of_its_hours_a_camera_is_not_connected(http: HttpCamera) -> None:
-    async def run() -> None:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url(), schedule=Schedule(days=())))
-            await wait(lambda: stream.status.state == "off", "a camera that is off")
-
-    asyncio.run(run())
+async def test_outside_of_its_hours_a_camera_is_not_connected(http: HttpCamera) -> None:
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url(), schedule=Schedule(days=())))
+        await wait(lambda: stream.status.state == "off", "a camera that is off")
     assert http.connections == 0
 
 
-def test_no_password_is_logged_or_told(
+async def test_no_password_is_logged_or_told(
     http: HttpCamera, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     url = http.url("private?password=s3cret", "admin:s3cret@")
-
-    async def run() -> CameraStream:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", url))
-            await wait(lambda: stream.status.reconnects, "a second attempt")
-            return stream
-
-    told = asyncio.run(run()).status.last_error
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", url))
+        await wait(lambda: stream.status.reconnects, "a second attempt")
+    told = stream.status.last_error
     err = capfd.readouterr().err
     assert told == (
         f"cannot open http://127.0.0.1:{http.port}: user name or password are wrong (401)"
@@ -320,7 +252,7 @@ SCHEMES = ("http", "rtsp", "https", "rtsps")
 PATHS = ("private/s3cret?key=s3cret", "video;cret=s3")
 
 
-def test_no_part_of_a_url_but_its_host_is_told(
+async def test_no_part_of_a_url_but_its_host_is_told(
     http: HttpCamera, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Every URL leads to an HTTP server, so most of these cameras cannot be opened."""
@@ -330,15 +262,10 @@ def test_no_part_of_a_url_but_its_host_is_told(
         for scheme, login, path in itertools.product(SCHEMES, LOGINS, PATHS)
     ]
     limits = Limits(open_s=5, read_s=5, first_pause_s=0.05, longest_pause_s=0.05)
-
-    async def run() -> list[CameraStream]:
-        async with Decoders(per_process=len(urls), limits=limits) as decoders:
-            streams = [decoders.open(Camera(str(n), url)) for n, url in enumerate(urls)]
-            for stream in streams:
-                await wait(lambda s=stream: s.status.reconnects, "a second attempt")
-            return streams
-
-    streams = asyncio.run(run())
+    async with Decoders(per_process=len(urls), limits=limits) as decoders:
+        streams = [decoders.open(Camera(str(n), url)) for n, url in enumerate(urls)]
+        for stream in streams:
+            await wait(lambda s=stream: s.status.reconnects, "a second attempt")
     output = capfd.readouterr()
     everything = f"{[one.status for one in streams]} {output.out} {output.err} {caplog.text}"
     assert all(f"://127.0.0.1:{http.port}" in one.status.last_error for one in streams)
@@ -346,16 +273,12 @@ def test_no_part_of_a_url_but_its_host_is_told(
     assert "cret" not in everything
 
 
-def test_pictures_that_come_slowly_have_the_times_of_their_arrival(http: HttpCamera) -> None:
+async def test_pictures_that_come_slowly_have_the_times_of_their_arrival(http: HttpCamera) -> None:
     """FFmpeg gives the frames time stamps at 25 a second."""
     http.rate = 5.0
-
-    async def run() -> list[float]:
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url(), looks_per_s=25, motion_threshold=0))
-            return [frame.time_s for frame in await take(stream, 10)]
-
-    times = asyncio.run(run())
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url(), looks_per_s=25, motion_threshold=0))
+        times = [frame.time_s for frame in await take(stream, 10)]
     assert (times[-1] - times[0]) / 9 > 0.15
 
 
@@ -384,22 +307,19 @@ def test_a_child_ends_with_its_parent(http: HttpCamera) -> None:
     until(lambda: not Path(f"/proc/{child}").exists() or _is_zombie(child), "an end of the child")
 
 
-def test_its_end_is_waited_for_when_every_thread_is_busy(http: HttpCamera) -> None:
-    async def run() -> int:
-        loop = asyncio.get_running_loop()
-        loop.set_default_executor(ThreadPoolExecutor(1))
-        async with Decoders(limits=QUICK) as decoders:
-            stream = decoders.open(Camera("gate", http.url()))
-            await asyncio.wait_for(stream.ready(), WITHIN_S)
-            pid = decoders.groups[0].pid
-            assert pid is not None
-            busy = loop.run_in_executor(None, time.sleep, 0.3)
-            await stream.close()
-            await asyncio.sleep(0.1)  # its end now waits for the thread
-        await busy
-        return pid
-
-    child = asyncio.run(run())
+async def test_its_end_is_waited_for_when_every_thread_is_busy(http: HttpCamera) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(1))
+    async with Decoders(limits=QUICK) as decoders:
+        stream = decoders.open(Camera("gate", http.url()))
+        await asyncio.wait_for(stream.ready(), WITHIN_S)
+        pid = decoders.groups[0].pid
+        assert pid is not None
+        busy = loop.run_in_executor(None, time.sleep, 0.3)
+        await stream.close()
+        await asyncio.sleep(0.1)  # its end now waits for the thread
+    await busy
+    child = pid
     assert not Path(f"/proc/{child}").exists()
 
 

@@ -1,7 +1,5 @@
 """Cameras with very large frames, or whose decoder ends: other cameras continue."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import re
@@ -10,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -21,18 +18,19 @@ import numpy as np
 import pytest
 
 from plate_cameras.configuration import Camera
-from plate_cameras.sources.camera_stream import CameraStream
 from plate_cameras.sources.capture import Capture
 from plate_cameras.sources.children import COMMAND
 from plate_cameras.sources.decoders import Decoders
 from plate_cameras.sources.network.addresses import parse_address
 from plate_cameras.sources.status import Limits
 from tests.plate_cameras.clips import street
-from tests.plate_cameras.servers import HttpCamera, http_camera
+from tests.plate_cameras.servers import HttpCamera
 from tests.plate_cameras.streams import take, wait
 
 pytestmark = pytest.mark.server
-QUICK = Limits(first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5, read_s=5.0)
+QUICK = Limits(
+    open_s=3.0, read_s=3.0, hang_s=8.0, first_pause_s=0.1, longest_pause_s=0.5, rest_look_s=0.5
+)
 PART = b"--b\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n"
 START = b"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace; boundary=b\r\n\r\n"
 RAW = b"HTTP/1.0 200 OK\r\nContent-Type: video/h264\r\n\r\n"
@@ -112,12 +110,6 @@ class Sender:
                 time.sleep(self.pause_s)
 
 
-@pytest.fixture
-def http() -> Iterator[HttpCamera]:
-    with http_camera(street(125)) as camera:
-        yield camera
-
-
 def peak_mb(pid: int | None) -> int:
     match = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     assert match
@@ -147,37 +139,29 @@ def decoders(megabytes: int = SMALL_MB) -> Decoders:
         pytest.param(b"HTTP/1.0 200 OK\r\nx-long: ", b"x" * (1 << 20), "", id="one header"),
     ],
 )  # fmt: skip
-def test_what_a_camera_announces_takes_little_memory_and_others_go_on(
+async def test_what_a_camera_announces_takes_little_memory_and_others_go_on(
     http: HttpCamera, start: bytes, repeated: bytes, told: str
 ) -> None:
-    async def run() -> tuple[CameraStream, int]:
-        async with decoders() as group:
-            well = group.open(Camera("well", http.url()))
-            await take(well, 1)
-            giant = group.open(Camera("giant", Sender(start, repeated).url))
-            await wait(lambda: giant.status.last_error, "an error of the giant")
-            await take(well, 3)
-            peak = max(peak_mb(one.pid) for one in group.groups if one.pid)
-            return giant, peak
-
-    giant, peak = asyncio.run(run())
+    async with decoders() as group:
+        well = group.open(Camera("well", http.url()))
+        await take(well, 1)
+        giant = group.open(Camera("giant", Sender(start, repeated).url))
+        await wait(lambda: giant.status.last_error, "an error of the giant")
+        await take(well, 3)
+        peak = max(peak_mb(one.pid) for one in group.groups if one.pid)
     assert told in giant.status.last_error
     assert peak < SMALL_MB + 200
     assert giant.status.sent == 0
 
 
-def test_a_frame_that_becomes_a_giant_is_left_out() -> None:
+async def test_a_frame_that_becomes_a_giant_is_left_out() -> None:
     frames = [jpeg(), jpeg(30000), jpeg(seed=2), jpeg(16000)]
     parts = [PART % len(frame) + frame + b"\r\n" for frame in frames]
-
-    async def run() -> tuple[CameraStream, int]:
-        async with decoders() as group:
-            stream = group.open(Camera("gate", Sender(START, *parts, pause_s=0.2).url))
-            looks = await take(stream, 3)
-            assert {look.size_wh for look in looks} == {(320, 180)}
-            return stream, peak_mb(group.groups[0].pid)
-
-    stream, peak = asyncio.run(run())
+    async with decoders() as group:
+        stream = group.open(Camera("gate", Sender(START, *parts, pause_s=0.2).url))
+        looks = await take(stream, 3)
+        assert {look.size_wh for look in looks} == {(320, 180)}
+        peak = peak_mb(group.groups[0].pid)
     assert peak < SMALL_MB + 200
     assert stream.status.deaths == 0
 
@@ -219,31 +203,27 @@ main()
 """
 
 
-def test_a_camera_that_ends_its_decoder_gets_one_of_its_own(
+async def test_a_camera_that_ends_its_decoder_gets_one_of_its_own(
     http: HttpCamera, tmp_path: Path
 ) -> None:
     script = tmp_path / "deadly.py"
     script.write_text(DEADLY)
     limits = Limits(first_pause_s=0.1, longest_pause_s=5.0, rest_look_s=0.5)
-
-    async def run() -> list[CameraStream]:
-        async with Decoders(limits=limits, command=(sys.executable, str(script))) as group:
-            well = [group.open(Camera(name, http.url())) for name in ("a", "b")]
-            await asyncio.gather(*(take(one, 1) for one in well))
-            evil = group.open(Camera("evil", http.url()))
-            await wait(lambda: evil.status.deaths >= 3, "ends of the decoder")
-            await asyncio.gather(*(take(one, 1) for one in well))
-            before, sent = [one.status.deaths for one in well], well[0].status.sent
-            assert before == [2, 2]
-            await wait(lambda: evil.status.deaths >= 5, "more ends of the decoder")
-            await take(well[0], 1)
-            assert [one.status.deaths for one in well] == before
-            assert well[0].status.sent > sent
-            apart = [[*one.streams.values()] for one in group.groups if one.streams]
-            assert sorted(map(len, apart)) == [1, 1, 1]
-            later = group.open(Camera("later", http.url()))
-            assert [later] in [[*one.streams.values()] for one in group.groups]
-            return [evil, *well]
-
-    evil, *_ = asyncio.run(run())
+    async with Decoders(limits=limits, command=(sys.executable, str(script))) as group:
+        well = [group.open(Camera(name, http.url())) for name in ("a", "b")]
+        await asyncio.gather(*(take(one, 1) for one in well))
+        evil = group.open(Camera("evil", http.url()))
+        await wait(lambda: evil.status.deaths >= 3, "ends of the decoder")
+        await asyncio.gather(*(take(one, 1) for one in well))
+        before, sent = [one.status.deaths for one in well], well[0].status.sent
+        assert before == [2, 2]
+        await wait(lambda: evil.status.deaths >= 5, "more ends of the decoder")
+        await take(well[0], 1)
+        assert [one.status.deaths for one in well] == before
+        assert well[0].status.sent > sent
+        apart = [[*one.streams.values()] for one in group.groups if one.streams]
+        assert sorted(map(len, apart)) == [1, 1, 1]
+        later = group.open(Camera("later", http.url()))
+        assert [later] in [[*one.streams.values()] for one in group.groups]
+        evil, *_ = [evil, *well]
     assert evil.status.last_error == "a decoder has ended. It is started again"

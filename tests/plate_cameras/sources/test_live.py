@@ -1,7 +1,5 @@
 """The frequency of looks at a live stream, independent of its clocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -18,12 +18,13 @@ def scene(
     *, box_x: int | None = None, light: int = 0, noise: float = 0.0, seed: int = 0
 ) -> np.ndarray:
     """Return a road with a box of 30x20 pixels at x."""
-    rng = np.random.default_rng(seed)
     picture = np.full(LUMA_WH[::-1], 100.0 + light)
     picture[:, ::10] += 20
     if box_x is not None:
         picture[60:80, box_x : box_x + 30] = 220 + light
-    return (picture + rng.normal(0, noise, picture.shape)).clip(0, 255).astype(np.uint8)
+    if noise:
+        picture += np.random.default_rng(seed).normal(0, noise, picture.shape)
+    return picture.clip(0, 255).astype(np.uint8)
 
 
 def play(gate: MotionGate, view: Scene, steps: range) -> list[bool]:

@@ -1,7 +1,5 @@
 """A store in each database. PostgreSQL runs once for each process of the tests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.migrations import upgrade
 from plate_cameras.store.tables.schema import METADATA
 from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
-from tests.plate_cameras.store.stored_events import NOW_S
+from tests.plate_cameras.store.stored_events import NOW_S, Clock
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +58,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     shared: str = request.getfixturevalue("shared_url")
     _empty_tables(shared)
     return shared
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """Simulates watchers, a failing database, vehicles and a sink, for the state machine of passes."""
 
-from __future__ import annotations
-
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -455,6 +452,3 @@ class World:
             if of == vehicle and (kind == "pass.updated" or kind not in kinds.get(pass_id, [])):
                 kinds.setdefault(pass_id, []).append(kind)
         return kinds
-
-    def count_agreed(self) -> Counter[str]:
-        return Counter(of for of, _, kind in {*self.received} if kind == "pass.agreed")

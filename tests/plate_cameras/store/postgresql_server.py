@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own, which does not wait for the disk."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

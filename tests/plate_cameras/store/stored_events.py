@@ -1,8 +1,6 @@
 """Events as the tests store them."""
 
-from __future__ import annotations
-
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from orchestrator.plates import Plate, PlateRegion
@@ -16,6 +14,16 @@ DAY_S = 86400.0
 REQUESTER = Requester("officer", "case 12")
 WEBHOOK = Sink("webhook", "webhook", "https://example.org", ("agreed", "updated", "closed"))
 Kind = Literal["agreed", "updated", "closed"]
+
+
+@dataclass
+class Clock:
+    """A clock that the test moves."""
+
+    now_s: float = NOW_S
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 def make_plate(text: str) -> Plate:

@@ -1,7 +1,5 @@
 """Deliveries while the wall clock is set: only the store's clock counts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager

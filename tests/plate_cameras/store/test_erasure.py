@@ -1,7 +1,5 @@
 """After an erasure, no row and no byte of a file contains the plate."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from dataclasses import replace
@@ -39,7 +37,7 @@ CYRILLIC = "\u0443908\u0445\u043577"
 GRAM = b"8XE"
 """Three characters that only this text has: the trigram index holds them."""
 PICTURE = b"\xff\xd8 the picture of " + bytes(range(200))
-OTHERS = 300
+OTHERS = 60
 REQUESTER = Requester("officer", f"request of the owner of {TEXT.lower()}")
 
 

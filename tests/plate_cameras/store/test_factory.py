@@ -1,7 +1,5 @@
 """Spools of several watchers on one machine."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from pathlib import Path

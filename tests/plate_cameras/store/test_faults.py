@@ -1,7 +1,5 @@
 """No pass is lost by faults: a killed database, a full disk, a busy database, invalid values."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Sequence

@@ -1,11 +1,6 @@
 """Requesters with rights for some cameras: passes of others are neither found nor counted."""
 
-from __future__ import annotations
-
-import json
-import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -60,15 +55,6 @@ def test_without_cameras_nothing_is_found(filled: PassStore) -> None:
     assert filled.reader.count_by_camera(CountQuery(), nobody.scope) == []
 
 
-def test_many_cameras_are_no_obstacle(filled: PassStore) -> None:
-    names = frozenset({"gate", *(f"camera {number}" for number in range(200))})
-    many = Requester("anna", "-", Scope(("east",), names))
-    page = filled.search(PassQuery(limit=1), many)
-    assert [one.id for one in page.passes] == ["gate-2"]
-    rest = filled.search(PassQuery(cursor=page.cursor), many)
-    assert [one.id for one in rest.passes] == ["gate-1"]
-
-
 def test_a_hidden_pass_and_its_pictures_are_not_there(filled: PassStore) -> None:
     assert filled.get("gate-1", GATE_ONLY).found.camera == "gate"
     assert filled.reader.picture_of("gate-1", "crop", GATE_ONLY.scope)
@@ -96,14 +82,6 @@ def test_counts_keep_to_their_time_camera_and_zone_of_time(filled: PassStore) ->
     ]
     yard = CountQuery(cameras=("yard",))
     assert filled.reader.count_by_camera(yard, EVERYTHING) == [CameraCount("yard", 1)]
-
-
-def test_exports_leave_hidden_cameras_out(filled: PassStore, tmp_path: Path) -> None:
-    target = tmp_path / "plate.zip"
-    assert filled.export_plate("A123BC77", target, GATE_ONLY) == 1
-    with zipfile.ZipFile(target) as archive:
-        (line,) = archive.read("passes.jsonl").splitlines()
-    assert json.loads(line)["found"]["id"] == "gate-1"
 
 
 def test_an_entry_of_the_audit_gets_its_count_later(filled: PassStore) -> None:

@@ -1,7 +1,5 @@
 """Random histories of watchers and faults: each vehicle is one pass, reported once and closed."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

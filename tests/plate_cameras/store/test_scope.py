@@ -1,7 +1,5 @@
 """Scopes of groups, as a configuration makes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.configuration import Camera, Configuration, Gate

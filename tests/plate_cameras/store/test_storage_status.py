@@ -1,4 +1,3 @@
-import sqlite3
 from pathlib import Path
 
 from plate_cameras.configuration import Store
@@ -22,16 +21,6 @@ def test_a_database_that_is_away_shows_without_any_pass(tmp_path: Path) -> None:
     for file in tmp_path.glob("passes.db*"):
         file.unlink()
     (tmp_path / "passes.db").mkdir()
-    store.replay_spool()
-    assert not store.storage().is_database_up
-    store.close()
-
-
-def test_a_store_of_another_kind_of_database_file_is_away(tmp_path: Path) -> None:
-    file = tmp_path / "other.db"
-    sqlite3.connect(file).close()
-    file.write_bytes(b"no database" * 99)
-    store = open_store(Store(url=f"sqlite:///{file}", spool=tmp_path / "spool"), tmp_path)
     store.replay_spool()
     assert not store.storage().is_database_up
     store.close()

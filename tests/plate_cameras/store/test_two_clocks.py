@@ -1,7 +1,5 @@
 """Rows are deleted only when they are old by both clocks, the wall clock and the store's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,12 +1,8 @@
 """Writes store the same rows in both databases."""
 
-from __future__ import annotations
-
-from dataclasses import replace
-
 import pytest
 
-from plate_cameras.configuration import Camera, Sink
+from plate_cameras.configuration import Camera
 from plate_cameras.passes import to_document
 from plate_cameras.store.errors import UnknownName
 from plate_cameras.store.lists.list_lookup import ListEntry
@@ -42,25 +38,10 @@ def test_a_pass_is_kept_with_its_readings_and_pictures(store: PassStore) -> None
     assert store.picture(found.frame or "") == b"frame a"
 
 
-def test_an_unknown_pass_is_said(store: PassStore) -> None:
-    with pytest.raises(UnknownName, match="no pass 'a'"):
-        store.get("a", REQUESTER)
-
-
 @pytest.mark.parametrize("digest", ["", "../passes.db", "0" * 64])
 def test_an_unknown_picture_is_said(store: PassStore, digest: str) -> None:
     with pytest.raises(UnknownName, match="no picture"):
         store.picture(digest)
-
-
-def test_each_sink_gets_the_events_it_wants(store: PassStore) -> None:
-    others = (Sink("file", "jsonl", "f", events=("closed",)), Sink("yard", "jsonl", "y"))
-    sinks = (WEBHOOK, others[0], replace(others[1], cameras=("yard",)))
-    store.write([make_event("a", kind="agreed"), make_event("a")], sinks)
-
-    assert [one.id for one in store.outbox.claim("webhook", 9, NOW_S, 60)] == ["a_agreed_0"]
-    assert [one.id for one in store.outbox.claim("file", 9, NOW_S, 60)] == ["a_closed_0"]
-    assert store.outbox.claim("yard", 9, NOW_S, 60) == []
 
 
 def test_a_document_tells_the_hits(store: PassStore) -> None:

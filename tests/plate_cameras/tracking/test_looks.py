@@ -1,14 +1,11 @@
 """Looks at plates whose measures are worked out by hand. Frames are 1000 by 500 pixels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from math import log, sqrt
+from math import sqrt
 
 import pytest
 
 from orchestrator.plates import Plate, Plates
-from plate_cameras.configuration import Zone
 from plate_cameras.tracking.looks import (
     best_text,
     quality_of,
@@ -18,7 +15,6 @@ from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
     frame,
-    look,
     observation,
     plate,
 )
@@ -30,18 +26,6 @@ def texts(*plates: Plate, pixels: KnownSharpness | None = None) -> list[tuple[st
     """Return text and left side of the plates of a frame that count."""
     looks = take_looks(CAMERA, frame(0), Plates(plates), pixels or KnownSharpness())
     return [(one.text, one.observation.plate.xyxy[0]) for one in looks]
-
-
-def test_a_look_is_measured_in_frame_widths() -> None:
-    seen = look(2, plate((300, 200), TEXT, 0.8))
-
-    assert seen.point == (0.3, 0.4)
-    assert seen.place == pytest.approx((0.3, 0.2))
-    assert seen.size == pytest.approx(0.1)
-    assert seen.log_size == pytest.approx(log(0.1))
-    assert seen.shape == pytest.approx(log(5))
-    assert (seen.text, seen.text_score, seen.is_cut) == (TEXT, 0.8, False)
-    assert (seen.observation.time_s, seen.observation.sharpness) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -99,21 +83,6 @@ def test_a_box_without_pixels_is_left_out(
     assert len(texts(replace(plate((0, 0), ""), xyxy=xyxy))) == counts
 
 
-def test_a_plate_in_a_mask_is_left_out_and_still_named_to_its_neighbours() -> None:
-    masked = replace(CAMERA, masks=(Zone("road", ((0.5, 0), (1, 0), (1, 1), (0.5, 1))),))
-    seen, hidden = plate((200, 100)), plate((800, 100), OTHER)
-    [only] = take_looks(masked, frame(0), Plates((hidden, seen)), KnownSharpness({150: 0.3}))
-    assert (only.text, only.observation.sharpness) == (TEXT, 0.3)
-    assert only.others == (hidden.xyxy,)
-
-
-def test_a_plate_that_the_frame_s_edge_cuts_has_no_text() -> None:
-    seen = look(0, replace(plate((48, 200), TEXT, 0.99), format="ru_car"))
-    assert (seen.is_cut, seen.text, seen.text_score) == (True, "", 0)
-    assert seen.observation.plate.candidates == ()
-    assert (seen.observation.plate.text, seen.observation.plate.format) == ("", "")
-
-
 def detected(seen: Plate, score: float) -> Plate:
     return replace(seen, detection_score=score)
 
@@ -154,9 +123,3 @@ def test_a_text_that_stands_twice_in_a_frame_is_one_vehicle(
     first: Plate, second: Plate, kept: list[float]
 ) -> None:
     assert [left for _, left in texts(first, second)] == kept
-
-
-def test_the_sharper_of_two_plates_with_a_text_counts() -> None:
-    plates = plate((200, 100)), plate((600, 100))
-    assert texts(*plates, pixels=KnownSharpness({150: 0.1})) == [(TEXT, 550)]
-    assert texts(*plates, pixels=KnownSharpness({550: 0.1})) == [(TEXT, 150)]

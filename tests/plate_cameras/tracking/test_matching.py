@@ -3,8 +3,6 @@
 A plate is 100 of the frame's 1000 pixels wide: size 0.1.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import exp, log
 
@@ -19,7 +17,6 @@ from plate_cameras.tracking.matching import (
     compare_texts,
     cost_of,
     is_expected,
-    match,
 )
 from plate_cameras.tracking.open_pass import OpenPass
 from tests.plate_cameras.passing import CAMERA, look, plate
@@ -157,14 +154,6 @@ def test_after_a_standing_vehicle_was_hidden_a_text_must_be_the_same(
     assert cost(one, seen) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("missed", "time_s"), [(1, 2.75), (2, 2.25)])
-def test_a_vehicle_that_was_hidden_for_short_may_be_misread(missed: int, time_s: float) -> None:
-    one = standing(TEXT)
-    for _ in range(missed):
-        one.miss(0.5)
-    assert cost(one, look(time_s, plate((300, 200), "A123BC78", 1.0))) < 0
-
-
 @pytest.mark.parametrize(
     ("x", "time_s", "expected"),
     [
@@ -206,17 +195,6 @@ def test_a_plate_without_a_text_is_like_any_text_whatever_its_score_is() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [(TEXT, (-0.5, True)), ("A128BC77", (1.5, False)), ("A188BC77", (20, False))],
-)
-def test_the_costs_of_few_different_characters_are_the_caller_s(
-    text: str, expected: tuple[float, bool]
-) -> None:
-    seen = look(0, plate((300, 200), text, 1.0))
-    assert compare_texts(seen_once(text=TEXT), seen, (-0.5, 1.5)) == expected
-
-
-@pytest.mark.parametrize(
     ("text", "score", "expected"),
     [
         pytest.param(TEXT, 0.65, (-8 * (0.65 * 0.65) ** 0.7, True), id="0.55 sure"),
@@ -238,20 +216,6 @@ def test_texts_weigh_as_much_as_they_are_sure(
     assert found == (pytest.approx(expected[0]), expected[1])
 
 
-def test_each_look_goes_to_the_pass_that_makes_all_together_cheapest() -> None:
-    left, right = (seen_once(plate((x, 200), "")) for x in (300, 340))
-    looks = [look(0.1, plate((x, 200), "")) for x in (350, 900, 310)]
-    assert match([left, right], looks, 0.1, MOTION_S) == [(0, 2), (1, 0)]
-    assert match([right, left], looks, 0.1, MOTION_S) == [(0, 0), (1, 2)]
-
-
-def test_a_look_that_costs_as_much_as_a_new_pass_is_one() -> None:
-    one, seen = seen_once(), look(1.6, plate((300, 200), ""))
-    assert cost(one, seen) == NEW_PASS
-    assert match([one], [seen], 1.6, MOTION_S) == []
-    assert match([one], [seen], 1.6, 2.0) == [(0, 0)]
-
-
 @pytest.mark.parametrize(
     ("middle", "width", "is_there"),
     [
@@ -268,14 +232,6 @@ def test_a_pass_is_expected_within_a_plate_width(
     middle: tuple[float, float], width: float, is_there: bool
 ) -> None:
     assert is_expected(seen_once(), look(0.25, plate(middle, "", width=width))) == is_there
-
-
-def test_a_moving_pass_is_expected_where_it_goes() -> None:
-    one = seen_once()
-    for n in range(1, 5):
-        one.add(look(n / 4, plate((300 + 50 * n, 200), "")), CAMERA, MOTION_S)
-    assert is_expected(one, look(2, plate((700, 200), "")))
-    assert not is_expected(one, look(2, plate((500, 200), "")))
 
 
 @pytest.mark.parametrize(("missed", "moves", "stands"), [(1, True, True), (2, False, True)])

@@ -1,7 +1,5 @@
 """A pass, built from its looks. Frames are 1000 by 500 pixels, plates 100 wide."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,8 +9,7 @@ from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate
 from plate_cameras.configuration import Camera, Line, Zone
 from plate_cameras.passes import Pass
-from plate_cameras.tracking.fusion import FusedText
-from plate_cameras.tracking.open_pass import MAX_CROSSINGS, OpenPass
+from plate_cameras.tracking.open_pass import OpenPass
 from tests.plate_cameras.passing import (
     CAMERA,
     KnownSharpness,
@@ -49,49 +46,6 @@ def describe(open_pass: OpenPass, camera: Camera = CAMERA) -> Pass:
     return open_pass.describe(camera, russian(), KnownSharpness(), "agreed")
 
 
-def test_a_pass_begins_with_its_first_look() -> None:
-    one = drive(to_the_right(200))
-
-    assert (one.id, one.looks, one.first_seen_s, one.last_seen_s) == ("1", 1, 0, 0)
-    assert (one.fused.text, one.agreeing, one.motion.x.value) == (TEXT, 1, 0.2)
-    assert (one.missed_s, one.missed_frames) == (0, 0)
-    assert (one.is_told, one.is_doubtful, one.is_standing) == (False, False, False)
-
-
-def test_a_look_is_added_and_corrects_the_prediction() -> None:
-    one = drive(to_the_right(200, 300, 400))
-
-    assert (one.looks, one.last_seen_s, one.first_seen_s, one.agreeing) == (3, 1, 0, 3)
-    assert one.motion.time_s == 1
-    assert one.motion.x.value == pytest.approx(0.4, abs=0.002)
-    assert one.motion.x.rate == pytest.approx(0.2, abs=0.02)
-
-
-def test_readings_of_another_text_do_not_agree() -> None:
-    looks = [*to_the_right(200, 300, 400), (1.5, plate((500, 200), OTHER, 0.3))]
-    assert (drive(looks).fused.text, drive(looks).agreeing) == (TEXT, 3)
-
-
-def test_frames_without_the_plate_are_counted_until_it_is_seen() -> None:
-    one = drive(to_the_right(200))
-    one.miss(0.5)
-    one.miss(0.25)
-    assert (one.missed_s, one.missed_frames) == (0.75, 2)
-
-    one.add(look(1, plate((300, 200))), CAMERA, MAX_STEP_S)
-    assert (one.missed_s, one.missed_frames) == (0, 0)
-
-
-def test_a_vehicle_that_has_not_moved_for_a_second_stands() -> None:
-    assert drive(to_the_right(200, 200, 200)).is_standing
-    assert not drive(to_the_right(200, 250, 300)).is_standing
-
-
-def test_each_zone_is_kept_once_in_the_order_of_arrival() -> None:
-    camera = replace(CAMERA, zones=(LEFT, RIGHT))
-    assert drive(to_the_right(600, 400, 700, 300), camera).zones == ("right", "left")
-
-
 def crossings(xs: Sequence[float], line: Line = MIDDLE) -> list[tuple[str, float]]:
     camera = replace(CAMERA, lines=(line,))
     return [
@@ -121,22 +75,6 @@ def test_the_way_round_the_end_of_a_line_crosses_nothing() -> None:
     assert crossings((400, 600), Line("short", ((0.5, 0.6), (0.5, 1.0)))) == []
 
 
-def test_the_newest_crossings_of_a_vehicle_that_shunts_are_kept() -> None:
-    xs = [400, 600] * (MAX_CROSSINGS // 2 + 1)
-    assert [time_s for _, time_s in crossings(xs)] == [n / 2 for n in range(2, MAX_CROSSINGS + 2)]
-
-
-@pytest.mark.parametrize(
-    ("score", "text"), [(0.59, ""), (0.6, TEXT), (0.61, TEXT)], ids=["less", "just", "more"]
-)
-def test_a_text_is_shown_from_the_threshold_of_its_camera_on(score: float, text: str) -> None:
-    one = drive(to_the_right(200, 300))
-    one.fused = FusedText(((TEXT, score),), one.fused.weights)
-    assert one.shown_text(replace(CAMERA, text_threshold=0.6)) == text
-    described = describe(one, replace(CAMERA, text_threshold=0.6))
-    assert (described.text, described.format) == (text, "ru_car" if text else "")
-
-
 @pytest.mark.parametrize(
     ("named", "text", "found"),
     [
@@ -155,15 +93,6 @@ def test_the_format_is_that_of_the_text(named: str, text: str, found: str) -> No
     ]
     described = describe(drive(looks))
     assert (described.text, described.format) == (text, found)
-
-
-def test_the_first_look_that_names_a_format_tells_it() -> None:
-    names = ("", "first", "second")
-    looks = [
-        (time_s, replace(seen, format=name))
-        for name, (time_s, seen) in zip(names, to_the_right(300, 400, 500), strict=True)
-    ]
-    assert describe(drive(looks)).format == "first"
 
 
 def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
@@ -186,46 +115,8 @@ def test_all_times_of_a_pass_follow_from_the_clock_of_its_first_frame() -> None:
     assert seen.observations[0].weight < seen.observations[1].weight
 
 
-def test_a_best_frame_that_is_no_reading_of_the_pass_has_no_weight() -> None:
-    one = drive(to_the_right(200, 300))
-    one.observations, one.fused = one.observations[1:], FusedText(((TEXT, 0.9),), (1.0,))
-    assert describe(one).best.observation.weight == 0
-
-
 def grow(*widths: float) -> OpenPass:
     return drive([(n / 2, plate((500, 200), width=width)) for n, width in enumerate(widths)])
-
-
-def test_a_direction_that_was_known_stays_known() -> None:
-    one = grow(60, 70, 80, 90)
-    assert one.direction == ""
-    one.settle(is_agreed=False)
-    assert one.direction == "towards"
-
-    for n in range(4, 8):
-        one.add(look(n / 2, plate((500, 200), width=60)), CAMERA, MAX_STEP_S)
-    assert describe(one).direction == ""
-    one.settle(is_agreed=False)
-    assert one.direction == "towards"
-
-
-def test_a_text_is_noted_when_frames_agree_on_it() -> None:
-    one = drive(to_the_right(200, 300))
-    one.settle(is_agreed=False)
-    assert one.agreed_text == ""
-    one.settle(is_agreed=True)
-    assert one.agreed_text == TEXT
-    one.fused = FusedText(((OTHER, 0.9),), (0.5, 0.5))
-    one.settle(is_agreed=False)
-    assert one.agreed_text == TEXT
-
-
-def test_the_state_is_what_others_want_to_know_at_once() -> None:
-    camera = replace(CAMERA, zones=(LEFT,), lines=(MIDDLE,))
-    one = drive(to_the_right(400, 600), camera)
-    one.settle(is_agreed=True)
-    assert one.state == (("left",), one.crossings, "", TEXT)
-    assert [each.line for each in one.crossings] == ["middle"]
 
 
 CAMERA_WITH_ALL = replace(CAMERA, zones=(LEFT, RIGHT), lines=(MIDDLE,))
@@ -269,13 +160,6 @@ def test_the_next_crossing_counts_from_where_the_vehicle_was_last(order: int) ->
     assert [crossing.time_s for crossing in kept.crossings] == [1, 2.5, 3.5]
 
 
-def test_a_pass_that_was_told_keeps_its_start() -> None:
-    earlier, later = two_tracks()
-    later.is_told = True
-    later.absorb(earlier)
-    assert (later.first_seen_s, later.observations[0].time_s) == (2, 0)
-
-
 def test_a_start_comes_with_its_clock() -> None:
     first = OpenPass.start("1", look_at(live_frame(70, 1000), plate((200, 200))), CAMERA)
     second = OpenPass.start("2", look_at(live_frame(71, 5000), plate((300, 200))), CAMERA)
@@ -283,19 +167,3 @@ def test_a_start_comes_with_its_clock() -> None:
     second.absorb(first)
     assert (second.first_seen_s, second.offset_s) == (70, 930)
     assert describe(second).last_seen_s == 1001
-
-
-def test_the_newest_crossings_of_both_tracks_are_kept() -> None:
-    xs = [400, 600] * (MAX_CROSSINGS // 2)
-    first = drive(to_the_right(*xs), CAMERA_WITH_ALL)
-    second = drive(to_the_right(400, 600, 400, from_s=1000), CAMERA_WITH_ALL)
-    second.absorb(first)
-    times = [*[n / 2 for n in range(2, MAX_CROSSINGS)], 1000.5, 1001]
-    assert [crossing.time_s for crossing in second.crossings] == times
-
-
-def test_the_best_frame_of_an_absorbed_track_counts() -> None:
-    blurred = drive([(2, plate((200, 200), score=0.6))])
-    sharp = drive([(0, plate((300, 200), score=0.95))])
-    blurred.absorb(sharp)
-    assert describe(blurred).best.frame_jpeg == b"0"

@@ -16,7 +16,6 @@ from plate_cameras.tracking.pass_tracker import PassTracker, new_pass_id
 from plate_cameras.tracking.retention import MAX_OBSERVATIONS
 from tests.plate_cameras.passing import (
     CAMERA,
-    KnownSharpness,
     follow,
     frame,
     kinds,
@@ -44,22 +43,6 @@ def closed(events: Sequence[PassEvent]) -> list[str]:
     return [event.passed.text for event in events if event.kind == "closed"]
 
 
-def test_a_car_that_crosses_at_two_frames_a_second_is_one_pass() -> None:
-    events = follow(new_tracker(), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
-    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
-    passed = events[-1].passed
-    assert (passed.first_seen_s, passed.last_seen_s) == (0, 2.5)
-    assert passed.speed_widths_s == pytest.approx(3)
-    assert (passed.progress, passed.format, passed.id) == ("closed", "ru_car", "1")
-
-
-def test_the_event_agreed_comes_with_the_second_look() -> None:
-    tracker = new_tracker()
-    (first, second) = crossing((0, 0.5))
-    assert tracker.update(frame(0), Plates((first[1],))) == []
-    assert kinds(tracker.update(frame(0.5), Plates((second[1],)))) == [("agreed", FIRST)]
-
-
 def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
     times = [number / 10 for number in range(21)]
     looks: Looks = [
@@ -71,19 +54,6 @@ def test_two_unreadable_cars_that_meet_keep_their_directions() -> None:
         for one in passes
     }
     assert ends == {(150, 550), (550, 150)}
-
-
-def test_a_car_that_is_hidden_for_a_second_is_one_pass() -> None:
-    looks: Looks = [*alone(crossing((0, 0.25, 0.5))), (1.0, []), (1.25, [])]
-    looks += alone(crossing((1.5, 1.75, 2)))
-    assert closed(follow(new_tracker(), looks)) == [FIRST]
-
-
-def test_a_car_that_stops_and_goes_on_is_one_pass() -> None:
-    ways = [0, 100, 200, *[260] * 40, 300, 400, 500]
-    looks: Looks = [(n / 4, [plate((200 + way, 100))]) for n, way in enumerate(ways)]
-    events = follow(new_tracker(), looks)
-    assert kinds(events) == [("agreed", FIRST), ("closed", FIRST)]
 
 
 @pytest.mark.parametrize("text", ["A124BC77", "A145BC77"])
@@ -100,29 +70,6 @@ def test_a_standing_car_that_is_misread_once_after_it_was_hidden_is_one_pass() -
     looks += [(7, [plate((300, 100), "A124BC77", 0.99)])]
     looks += [(7.25 + n / 4, [plate((300, 100), FIRST, 0.99)]) for n in range(8)]
     assert closed(follow(new_tracker(), looks)) == [FIRST]
-
-
-def test_cars_that_follow_each_other_are_split_by_their_texts() -> None:
-    looks = alone(crossing((0, 0.5, 1))) + alone(
-        [(1.5 + t, plate((100 + 300 * t, 100), SECOND)) for t in (0, 0.5, 1)]
-    )
-    assert closed(follow(new_tracker(), looks)) == [FIRST, SECOND]
-
-
-def test_one_misreading_in_the_middle_of_a_pass_is_no_pass() -> None:
-    looks = alone(crossing((0, 0.25, 0.5)))
-    looks += [(0.75, [plate((325, 100), SECOND, 0.95)])]
-    looks += alone(crossing((1, 1.25)))
-    assert closed(follow(new_tracker(), looks)) == [FIRST]
-
-
-def test_a_standing_car_stays_open_when_no_frames_come() -> None:
-    tracker = new_tracker()
-    for n in range(8):
-        tracker.update(frame(n / 4), Plates((plate((300, 100)),)))
-    assert tracker.advance(40_000) == []
-    tracker.update(frame(40_000), Plates((plate((301, 100)),)))
-    assert kinds(tracker.close()) == [("closed", FIRST)]
 
 
 def test_a_standing_car_that_a_nearer_car_hides_for_a_moment_is_one_pass() -> None:
@@ -154,27 +101,6 @@ def test_a_parked_row_gives_each_car_once_and_stays_small() -> None:
 
 
 @pytest.mark.parametrize(
-    ("looks", "passes"),
-    [
-        pytest.param([(0, "", 0.0)], [], id="an unreadable scrap"),
-        pytest.param([(0, FIRST, 0.5)], [], id="one poor reading"),
-        pytest.param([(0, FIRST, 0.99)], [FIRST], id="one good reading"),
-        pytest.param([(n / 4, "", 0.0) for n in range(12)], [""], id="a plate nobody can read"),
-    ],
-)
-def test_what_counts_as_a_pass(looks: list[tuple[float, str, float]], passes: list[str]) -> None:
-    seen: Looks = [(t, [plate((200 + 100 * t, 100), text, score)]) for t, text, score in looks]
-    assert closed(follow(new_tracker(), seen)) == passes
-
-
-def test_a_text_below_the_threshold_is_not_shown() -> None:
-    tracker = new_tracker(replace(CAMERA, text_threshold=1.0))
-    events = follow(tracker, alone(crossing([n / 4 for n in range(8)])))
-    assert kinds(events) == [("closed", "")]
-    assert events[0].passed.candidates[0][0] == FIRST
-
-
-@pytest.mark.parametrize(
     "middle",
     [
         pytest.param((48.0, 200.0), id="left"),
@@ -199,37 +125,6 @@ def test_a_car_that_the_frames_edge_cuts_keeps_the_text_of_its_whole_looks(order
     assert len({event.passed.id for event in events}) == 1
 
 
-def test_the_best_frame_is_one_that_shows_the_text() -> None:
-    pixels = KnownSharpness({150: 0.5, 250: 0.9, 350: 0.3})
-    looks: Looks = [
-        (0.0, [plate((200, 100), score=0.8)]),
-        (0.5, [plate((300, 100), score=0.8)]),
-        (1.0, [plate((400, 100), score=0.8)]),
-        (1.5, [plate((500, 100), "A128BC77", 0.7)]),
-    ]
-    best = follow(new_tracker(pixels=pixels), looks)[-1].passed.best
-    assert best.observation.time_s == 0.5
-    assert (best.frame_jpeg, best.crop_jpeg) == (b"0.5", b"crop of 0.5")
-    assert best.size_wh == (1000, 500)
-
-
-def test_the_crop_of_a_frame_is_made_once() -> None:
-    pixels = KnownSharpness()
-    follow(new_tracker(pixels=pixels), alone(crossing((0, 0.5, 1, 1.5, 2, 2.5))))
-    assert len(pixels.cropped) == len(set(pixels.cropped))
-
-
-def test_a_direction_that_is_known_later_is_told_once() -> None:
-    looks: Looks = [(t / 2, [plate((500, 80), score=0.95, width=60 + 3 * t)]) for t in range(9)]
-    events = follow(new_tracker(), looks)
-
-    assert [(event.kind, event.passed.direction) for event in events] == [
-        ("agreed", ""),
-        ("updated", "towards"),
-        ("closed", "towards"),
-    ]
-
-
 def test_directions_and_lines_and_zones_are_told() -> None:
     camera = replace(
         CAMERA,
@@ -251,26 +146,6 @@ def test_directions_and_lines_and_zones_are_told() -> None:
     ]
     assert passed.zones == ("far", "near")
     assert events[0].passed.zones == ("far",)
-
-
-def test_a_car_that_stands_on_a_line_does_not_cross_it_again_and_again() -> None:
-    camera = replace(CAMERA, lines=(Line("line", ((0.0, 0.5), (1.0, 0.5))),))
-    ys = [150, 200, *[248, 252] * 10, 300, 350]
-    looks: Looks = [(n / 2, [plate((500, y))]) for n, y in enumerate(ys)]
-    passed = follow(new_tracker(camera), looks)[-1].passed
-    assert [one.side for one in passed.crossings] == ["right"]
-
-
-def test_plates_in_masks_and_outside_of_zones_are_left_out() -> None:
-    left = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0))
-    masked = replace(CAMERA, masks=(Zone("left", left),))
-    zoned = replace(CAMERA, zones=(Zone("left", left),), only_in_zones=True)
-    looks: Looks = [
-        (t / 2, [plate((200 + 20 * t, 100), FIRST), plate((700 + 20 * t, 100), SECOND)])
-        for t in range(5)
-    ]
-    assert closed(follow(new_tracker(masked), looks)) == [SECOND]
-    assert closed(follow(new_tracker(zoned), looks)) == [FIRST]
 
 
 def test_other_settings_hold_from_the_next_frame_on() -> None:
@@ -386,15 +261,6 @@ def test_a_text_agrees_when_its_score_reaches_both_thresholds(
     thresholds = {"agreement_threshold": 0.0, "text_threshold": 0.0, of: score + above}
     events = follow(new_tracker(replace(CAMERA, **thresholds)), looks)
     assert [event.kind for event in events[:-1]] == agreed
-
-
-def test_a_poor_reading_does_not_take_the_place_of_a_standing_car() -> None:
-    tracker = new_tracker()
-    for n in range(8):
-        tracker.update(frame(n / 4), Plates((plate((300, 100), FIRST, 0.95),)))
-    poor = plate((302, 100), SECOND, 0.3)
-    assert kinds(tracker.update(frame(900), Plates((poor,)))) == []
-    assert kinds(tracker.update(frame(901), Plates((plate((300, 100), FIRST, 0.95),)))) == []
 
 
 @pytest.mark.parametrize(

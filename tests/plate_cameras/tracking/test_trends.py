@@ -1,7 +1,5 @@
 """Direction, speed and standing of vehicles, from boxes that a pinhole camera would give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import cos, exp, radians, sin
@@ -15,7 +13,8 @@ from tests.plate_cameras.passing import observation, plate
 
 SIZE_WH, FOCAL_PX, CAMERA_M = (1280, 720), 1100.0, 3.0
 PLATE_M = (0.52, 0.112)
-SEEDS = range(60)
+SEEDS = range(30)
+FRAME = np.array(SIZE_WH * 2)
 
 
 def drive(
@@ -57,8 +56,8 @@ def _see(
     middle = np.array(SIZE_WH) / 2 + FOCAL_PX / ahead * np.array([x, CAMERA_M - ahead / 4])
     scaled = size * exp(rng.normal(0, swing))
     box = np.concatenate([middle - scaled / 2, middle + scaled / 2])
-    box += rng.normal(0, noise, 4) * np.tile(size, 2) / 2**0.5
-    box = box.clip(0, np.tile(SIZE_WH, 2))
+    box += rng.normal(0, noise, 4) * np.concatenate([size, size]) / 2**0.5
+    box = box.clip(0, FRAME)
     is_seen = box[2] - box[0] > size[0] / 3 and box[3] - box[1] > size[1] / 2 and size[0] > 18
     return tuple(map(float, box)) if is_seen else None
 

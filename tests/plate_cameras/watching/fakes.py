@@ -1,7 +1,5 @@
 """A stream, a tracker, a service and a store that follow a script."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Random histories of watchers with leases: no camera has two certain owners, and none is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import tempfile
@@ -70,7 +68,7 @@ class Process:
         faults: Number of changes of its cameras that will fail.
     """
 
-    def __init__(self, site: Site, name: str) -> None:
+    def __init__(self, site: "Site", name: str) -> None:
         self.leases = FaultyLeases(site.database, clock=lambda: site.now_s)
         shared = Shared(lambda: CAMERAS, self.follow, lambda _: 0)
         self.sharing = CameraSharing(self.leases, shared, watcher=name, clock=lambda: site.now_s)

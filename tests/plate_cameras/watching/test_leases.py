@@ -1,13 +1,12 @@
 """A watcher among others, with leases that follow a script."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -27,7 +26,7 @@ from plate_cameras.watching.leases import (
     Shared,
 )
 from tests.plate_cameras.samples import make_event, make_frame
-from tests.virtual_time import run_virtually
+from tests.virtual_time import virtually
 
 LEASE_S = 6.0
 AWAY = StoreUnavailable("away")
@@ -133,89 +132,65 @@ class Member:
         return self.sharing.claim(replace(event, passed=passed)).claim
 
 
-def play(act: Callable[[Member], Awaitable[None]]) -> Member:
-    """Run a script with a member."""
-
-    async def run() -> Member:
-        member = Member()
-        await act(member)
-        await member.sharing.leave()
-        return member
-
-    return asyncio.run(run())
+@asynccontextmanager
+async def playing() -> AsyncIterator[Member]:
+    """Yield a member, which leaves at the end."""
+    member = Member()
+    yield member
+    await member.sharing.leave()
 
 
-def test_a_new_watcher_takes_nothing_until_others_had_time_to_renew() -> None:
-    async def act(member: Member) -> None:
+async def test_a_new_watcher_takes_nothing_until_others_had_time_to_renew() -> None:
+    async with playing() as member:
         await member.hold({})
         member.now_s += LEASE_S - 1
         await member.hold({})
         member.now_s += 1
         await member.hold({})
+    assert member.leases.took == [False, False, True]
 
-    assert play(act).leases.took == [False, False, True]
 
-
-def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
-    async def act(member: Member) -> None:
+async def test_after_a_fault_of_the_database_it_takes_nothing_either() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         await member.answer(AWAY)
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         await member.hold({"gate": 1})
-
-    member = play(act)
     assert member.leases.took == [False, True, False, True]
     assert member.followed == [["gate"]]
 
 
-def test_a_camera_that_another_watcher_took_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    async def act(member: Member) -> None:
-        await member.hold({"gate": 1, "yard": 1})
-        await member.hold({"yard": 1})
-
-    member = play(act)
-    assert member.followed == [["gate", "yard"], ["yard"]]
-    assert member.sharing.lost == 1
-    assert "1 cameras have another watcher now" in caplog.text
-
-
-def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_was_taken_and_came_back_is_begun_anew() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         await member.hold({"gate": 3})
-
-    member = play(act)
     assert member.followed == [["gate"], [], ["gate"]]
     assert member.sharing.lost == 1
 
 
-def test_cameras_without_vehicles_are_given_back_first() -> None:
-    async def act(member: Member) -> None:
+async def test_cameras_without_vehicles_are_given_back_first() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.open_passes = {"gate": 1}
         await member.hold({"gate": 1, "yard": 1}, quota=1)
-
-    member = play(act)
     assert member.followed == [["gate", "yard"], ["gate"]]
     assert member.leases.given_back == ["yard"]
     assert member.sharing.lost == 0
     assert member.leases.has_left
 
 
-def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
-    async def act(member: Member) -> None:
+async def test_a_pass_is_certain_while_the_lease_is_valid() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         assert await member.look(50.0)
         assert member.claim_at(50.0) == LeaseClaim(4, True)
         assert member.claim_at(50.1) == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
-    async def act(member: Member) -> None:
+async def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         await member.look(50.0)
         member.now_s += LEASE_S + 1
@@ -226,12 +201,11 @@ def test_without_the_database_it_goes_on_and_is_not_certain() -> None:
         await member.hold({"gate": 4})
         assert await member.look(58.0)
         assert member.claim_at(58.0) == LeaseClaim(4, True)
+    assert member.followed == [["gate"]]
 
-    assert play(act).followed == [["gate"]]
 
-
-def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
-    async def act(member: Member) -> None:
+async def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         await member.look(50.0)
         member.now_s += 60
@@ -241,22 +215,18 @@ def test_a_frozen_watcher_uses_no_frame_before_it_knows_its_leases() -> None:
         member.leases.answers = [Holding({}, 2)]
         await member.sharing.renew()
         assert not await looking
-
-    member = play(act)
     assert member.followed == [["gate"], []]
     assert member.last_claim == LeaseClaim(4, True)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
+async def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         member.faults = [fault] * 3
         for _ in range(5):
             await member.hold({"gate": 1}, quota=1)
-
-    member = play(act)
     assert member.followed == [["gate"]]
     assert member.sharing.failures == 3
     (told,) = [record for record in caplog.records if "cannot change" in record.message]
@@ -264,65 +234,60 @@ def test_a_camera_that_could_not_be_followed_is_followed_at_the_next_round(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(fault: Exception) -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_could_not_be_dropped_is_dropped_at_the_next_round(
+    fault: Exception,
+) -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.faults = [fault]
         await member.hold({"yard": 1})
         assert not await member.look(50.0)
         await member.hold({"yard": 1})
-
-    member = play(act)
     assert member.followed == [["gate", "yard"], ["yard"]]
     assert member.sharing.lost == 1
 
 
 @pytest.mark.parametrize("fault", [AWAY, *(one.values[0] for one in FAULTS)])
-def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: Exception) -> None:
-    async def act(member: Member) -> None:
+async def test_a_camera_that_could_not_be_given_back_is_given_back_later(fault: Exception) -> None:
+    async with playing() as member:
         await member.hold({"gate": 1, "yard": 1})
         member.leases.faults = [fault]
         await member.hold({"gate": 1, "yard": 1}, quota=1)
         member.now_s += 1
         await member.hold({"gate": 1, "yard": 1}, quota=1)
-
-    member = play(act)
     assert member.leases.given_back == ["gate"]
     assert member.followed[-1] == ["yard"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
+async def test_any_fault_of_a_renewal_is_told_and_the_next_round_asks_again(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         assert not await member.renew(fault)
         for _ in range(2):
             await member.answer(fault)
         assert member.sharing.last_error == str(fault)
         await member.hold({"gate": 1})
         assert member.sharing.last_error == ""
-
-    assert play(act).followed == [["gate"]]
+    assert member.followed == [["gate"]]
     (told,) = [record for record in caplog.records if "cannot be renewed" in record.message]
     assert bool(told.exc_info) != isinstance(fault, PlateError)
 
 
-def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
+async def test_a_watcher_that_cannot_give_its_cameras_back_ends_all_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def act(member: Member) -> None:
+    async with playing() as member:
         member.leases.faults = [AWAY]
-
-    assert not play(act).leases.has_left
+    assert not member.leases.has_left
     assert "not given back" in caplog.text
 
 
 @pytest.mark.parametrize("behind_s", [-50.0, 0.0, 3600.0])
-def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
+async def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> None:
     """The lease ends. A later frame has a time before the permitted frames."""
-
-    async def act(member: Member) -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         frame = replace(make_frame("gate", time_s=1000.0), clock="stream", steady_s=member.now_s)
         assert await member.sharing.permit(frame)
@@ -334,79 +299,60 @@ def test_a_step_of_a_cameras_clock_makes_no_pass_certain(behind_s: float) -> Non
         claim = member.claim_of(1000.0 - behind_s, moment_s=member.now_s)
         assert claim == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
-    async def act(member: Member) -> None:
+async def test_other_watchers_with_cameras_to_give_back_are_asked_sooner() -> None:
+    async with playing() as member:
         await member.hold({"gate": 1})
         member.now_s += LEASE_S
         assert await member.renew(Holding({"gate": 1}, 2))
         assert not await member.renew(Holding({"gate": 1}, 1))
 
-    play(act)
+
+async def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
+    calls, goes_on = DatabaseCalls(), threading.Event()
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(goes_on.wait, 0.01)
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(lambda: 1, 0.01)
+    goes_on.set()
+    assert await calls.run(lambda: 2, 20) == 2
 
 
-def test_a_call_that_hangs_is_given_up_and_the_next_waits_for_it() -> None:
-    async def act() -> None:
-        calls, goes_on = DatabaseCalls(), threading.Event()
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(goes_on.wait, 0.01)
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(lambda: 1, 0.01)
-        goes_on.set()
-        assert await calls.run(lambda: 2, 20) == 2
+async def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    calls, goes_on = DatabaseCalls(), threading.Event()
 
-    asyncio.run(act())
+    def fail() -> None:
+        goes_on.wait()
+        raise StoreUnavailable("away")
 
-
-def test_a_call_that_fails_late_harms_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    async def act() -> None:
-        calls, goes_on = DatabaseCalls(), threading.Event()
-
-        def fail() -> None:
-            goes_on.wait()
-            raise StoreUnavailable("away")
-
-        with pytest.raises(StoreUnavailable, match="not answered"):
-            await calls.run(fail, 0.01)
-        goes_on.set()
-        assert await calls.run(lambda: 2, 20) == 2
-        with pytest.raises(KeyError):
-            await calls.run(lambda: {}["key"], 20)
-
-    asyncio.run(act())
+    with pytest.raises(StoreUnavailable, match="not answered"):
+        await calls.run(fail, 0.01)
+    goes_on.set()
+    assert await calls.run(lambda: 2, 20) == 2
+    with pytest.raises(KeyError):
+        await calls.run(lambda: {}["key"], 20)
     gc.collect()
     assert "never retrieved" not in caplog.text
 
 
-def test_a_call_keeps_no_process_from_ending() -> None:
-    async def act() -> bool:
-        return await DatabaseCalls().run(lambda: threading.current_thread().daemon, 20)
-
-    assert asyncio.run(act())
+async def test_a_call_keeps_no_process_from_ending() -> None:
+    assert await DatabaseCalls().run(lambda: threading.current_thread().daemon, 20)
 
 
-def test_a_call_without_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_without_a_thread_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    async def act() -> None:
-        with pytest.raises(StoreUnavailable, match="no thread can be started"):
-            await DatabaseCalls().run(lambda: 1, 0.01)
-
     monkeypatch.setattr(threading.Thread, "start", fail)
-    asyncio.run(act())
+    with pytest.raises(StoreUnavailable, match="no thread can be started"):
+        await DatabaseCalls().run(lambda: 1, 0.01)
 
 
 @pytest.mark.parametrize("most", [0, 3])
-def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int) -> None:
-    async def run() -> Member:
-        member = Member(most=most)
-        await member.hold({})
-        return member
-
-    assert asyncio.run(run()).leases.asked_by == {("me", most)}
+async def test_a_watcher_asks_by_its_name_and_for_no_more_than_it_can_follow(most: int) -> None:
+    member = Member(most=most)
+    await member.hold({})
+    assert member.leases.asked_by == {("me", most)}
 
 
 def test_no_two_watchers_of_a_machine_have_one_name() -> None:
@@ -417,8 +363,8 @@ def test_no_two_watchers_of_a_machine_have_one_name() -> None:
     assert {name.rpartition("-")[0] for name in names} == {f"{socket.gethostname()}-{os.getpid()}"}
 
 
-def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
-    async def act(member: Member) -> None:
+async def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
+    async with playing() as member:
         await member.hold({"gate": 4})
         member.now_s += LEASE_S - 0.6
         assert await member.look(50.0)
@@ -428,22 +374,19 @@ def test_a_frame_is_certain_until_half_a_second_before_the_lease_ends() -> None:
         assert await member.look(51.0)
         assert member.claim_at(51.0) == LeaseClaim(4, False)
 
-    play(act)
 
-
-def test_cameras_change_one_time_after_the_other() -> None:
-    async def act(member: Member) -> None:
+async def test_cameras_change_one_time_after_the_other() -> None:
+    async with playing() as member:
         member.may_follow.clear()
         for _ in range(3):
             await member.renew(Holding({"gate": 1}, 2))
         assert member.begun == 1
         member.may_follow.set()
         await member.hold({"gate": 1})
+    assert member.followed == [["gate"]]
 
-    assert play(act).followed == [["gate"]]
 
-
-def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
+async def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     order: list[str] = []
@@ -455,20 +398,18 @@ def test_a_watcher_that_leaves_waits_for_the_end_of_a_change(
             await asyncio.sleep(0.05)
             order.append("the change has ended")
 
-    async def run() -> None:
-        leases = ScriptedLeases()
-        leases.answers = [Holding({"gate": 1}, 1)]
-        monkeypatch.setattr(leases, "leave", lambda _: order.append("the cameras are given back"))
-        sharing = CameraSharing(leases, Shared(lambda: ["gate"], follow, lambda _: 0))
-        await sharing.renew()
-        await asyncio.sleep(0)
-        await sharing.leave()
-
-    asyncio.run(run())
+    leases = ScriptedLeases()
+    leases.answers = [Holding({"gate": 1}, 1)]
+    monkeypatch.setattr(leases, "leave", lambda _: order.append("the cameras are given back"))
+    sharing = CameraSharing(leases, Shared(lambda: ["gate"], follow, lambda _: 0))
+    await sharing.renew()
+    await asyncio.sleep(0)
+    await sharing.leave()
     assert order == ["the change has ended", "the cameras are given back"]
 
 
-def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
+@virtually
+async def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
     at_s: list[float] = []
 
     class Rounds(CameraSharing):
@@ -476,13 +417,10 @@ def test_rounds_are_short_while_others_have_cameras_to_give_back() -> None:
             at_s.append(asyncio.get_running_loop().time())
             return len(at_s) <= 2
 
-    async def run() -> None:
-        shared = Shared(lambda: [], Member().follow, lambda _: 0)
-        rounds = asyncio.create_task(Rounds(ScriptedLeases(), shared).run())
-        await asyncio.sleep(2 * SHORT_ROUND_S + 2.5 * ROUND_S)
-        rounds.cancel()
-
-    run_virtually(run())
+    shared = Shared(lambda: [], Member().follow, lambda _: 0)
+    rounds = asyncio.create_task(Rounds(ScriptedLeases(), shared).run())
+    await asyncio.sleep(2 * SHORT_ROUND_S + 2.5 * ROUND_S)
+    rounds.cancel()
     waits_s = [after - before for before, after in pairwise(at_s)]
     assert waits_s == pytest.approx([SHORT_ROUND_S, SHORT_ROUND_S, ROUND_S, ROUND_S])
 
@@ -506,23 +444,21 @@ class InlineThread:
         pytest.param(60.0, 60.5, 60.5, id="until-the-renewal"),
     ],
 )
-def test_a_frame_after_a_freeze_waits(
+@virtually
+async def test_a_frame_after_a_freeze_waits(
     monkeypatch: pytest.MonkeyPatch, frozen_s: float, renewed_s: float, permitted_s: float
 ) -> None:
-    async def run() -> float:
-        loop, leases = asyncio.get_running_loop(), ScriptedLeases()
-        leases.answers = [Holding({"gate": 1}, 1)]
-        shared = Shared(lambda: ["gate"], Member().follow, lambda _: 0)
-        sharing = CameraSharing(leases, shared, clock=loop.time)
-        await sharing.renew()
-        await asyncio.sleep(frozen_s)
-        looking = asyncio.create_task(sharing.permit(make_frame("gate", time_s=50.0)))
-        looking.add_done_callback(lambda _: at_s.append(loop.time()))
-        await asyncio.sleep(renewed_s - frozen_s)
-        await sharing.renew()
-        assert await looking
-        return at_s[0]
-
     at_s: list[float] = []
     monkeypatch.setattr(leases_module, "Thread", InlineThread)
-    assert run_virtually(run()) == pytest.approx(permitted_s)
+    loop, leases = asyncio.get_running_loop(), ScriptedLeases()
+    leases.answers = [Holding({"gate": 1}, 1)]
+    shared = Shared(lambda: ["gate"], Member().follow, lambda _: 0)
+    sharing = CameraSharing(leases, shared, clock=loop.time)
+    await sharing.renew()
+    await asyncio.sleep(frozen_s)
+    looking = asyncio.create_task(sharing.permit(make_frame("gate", time_s=50.0)))
+    looking.add_done_callback(lambda _: at_s.append(loop.time()))
+    await asyncio.sleep(renewed_s - frozen_s)
+    await sharing.renew()
+    assert await looking
+    assert at_s[0] == pytest.approx(permitted_s)

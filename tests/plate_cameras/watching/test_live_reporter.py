@@ -1,7 +1,5 @@
 """The status of a watch that the control room gets, in a real database."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time
@@ -28,7 +26,7 @@ from plate_cameras.watching.frame_recognizer import FrameRecognizer
 from plate_cameras.watching.live_reporter import LiveReporter, to_still
 from tests.plate_cameras.samples import make_frame
 from tests.plate_cameras.watching.fakes import RecordingTracker, ScriptedService, ScriptedStream
-from tests.virtual_time import run_virtually
+from tests.virtual_time import virtually
 
 GATE = Camera("gate", "rtsp://gate", zones=(Zone("file", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),))
 DRAWN = Areas(
@@ -118,17 +116,6 @@ def test_drawn_areas_replace_those_of_the_file_until_they_are_erased(store: Pass
     assert site.reporter.drawn(configuration) == configuration
 
 
-def test_areas_that_were_erased_and_drawn_again_are_noticed(store: PassStore) -> None:
-    site = Site(store)
-    store.live.draw("gate", DRAWN, Requester("anna", "-"))
-    _run(site.reporter.load())
-    store.live.erase("gate", Requester("anna", "-"))
-    store.live.draw("gate", Areas(), Requester("anna", "-"))
-    site.run_until(lambda: site.redrawn == 1)
-    (camera,) = site.reporter.drawn(Configuration((GATE,))).cameras
-    assert Areas.of(camera) == Areas()
-
-
 def test_a_database_that_is_away_stops_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -171,20 +158,19 @@ def make_reporter(tables: ScriptedTables, redraw: Callable[[], Awaitable[None]])
     return LiveReporter(tables, tuple, redraw)  # type: ignore[arg-type]
 
 
-def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+@virtually
+async def test_several_reasons_of_one_fault_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
     async def redraw() -> None: ...
 
-    async def run() -> None:
-        reporter = make_reporter(ScriptedTables(fails=True), redraw)
-        task = asyncio.ensure_future(reporter.run())
-        await asyncio.sleep(30)
-        task.cancel()
-
-    run_virtually(run())
+    reporter = make_reporter(ScriptedTables(fails=True), redraw)
+    task = asyncio.ensure_future(reporter.run())
+    await asyncio.sleep(30)
+    task.cancel()
     assert len(caplog.messages) == 1
 
 
-def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
+@virtually
+async def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
     failures, redrawn = [OSError("no descriptors")], list[bool]()
 
     async def redraw() -> None:
@@ -192,14 +178,11 @@ def test_areas_that_could_not_be_taken_over_are_taken_over_later() -> None:
             raise failures.pop()
         redrawn.append(True)
 
-    async def run() -> None:
-        reporter = make_reporter(ScriptedTables(), redraw)
-        tasks = BackgroundTasks()
-        tasks.start("live reporter", reporter.run)
-        await asyncio.sleep(30)
-        await tasks.stop()
-
-    run_virtually(run())
+    reporter = make_reporter(ScriptedTables(), redraw)
+    tasks = BackgroundTasks()
+    tasks.start("live reporter", reporter.run)
+    await asyncio.sleep(30)
+    await tasks.stop()
     assert redrawn == [True]
 
 

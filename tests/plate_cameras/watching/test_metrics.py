@@ -91,15 +91,6 @@ def test_every_state_has_a_series(samples, name: str, label: str, value: float) 
     assert samples[name, label] == value
 
 
-def test_metrics_are_served_until_they_are_stopped(free_port: int) -> None:
-    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port)
-    with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics") as page:
-        assert read_samples(page.read().decode())["plates_camera_frames_total", "gate"] == 10
-    stop()
-    with pytest.raises(OSError, match="refused"):
-        urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics")
-
-
 @pytest.mark.parametrize(
     ("state", "is_live", "is_up"),
     [

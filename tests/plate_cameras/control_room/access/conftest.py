@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.plate_cameras.control_room.access.rooms import Room, open_with_keys
-from tests.serving.gateway.conftest import pytest_pyfunc_call as pytest_pyfunc_call
 
 
 @pytest.fixture

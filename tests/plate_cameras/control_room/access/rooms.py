@@ -1,7 +1,5 @@
 """A control room in the test's own process, behind the gateway's whole HTTP application."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence

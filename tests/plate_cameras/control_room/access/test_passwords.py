@@ -66,34 +66,26 @@ def test_the_same_password_has_another_hash_each_time() -> None:
     assert hash_password("caf\u00e9 latte forever") != HASH
 
 
-def test_only_two_are_checked_at_once_and_few_wait() -> None:
+async def test_only_two_are_checked_at_once_and_few_wait() -> None:
     hasher = HeldHasher()
     checker = PasswordChecker(hasher=hasher)
-
-    async def crowd() -> list[bool]:
-        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MAX_WAITING)]
-        await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MAX_CONCURRENT)])
-        with pytest.raises(ServiceFull, match="too many people log in at once"):
-            await checker.verify("hash", "x")
-        hasher.released.set()
-        return await asyncio.gather(*checks)
-
-    assert asyncio.run(crowd()) == [True] * MAX_WAITING
+    checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(MAX_WAITING)]
+    await asyncio.to_thread(lambda: [hasher.entered.acquire() for _ in range(MAX_CONCURRENT)])
+    with pytest.raises(ServiceFull, match="too many people log in at once"):
+        await checker.verify("hash", "x")
+    hasher.released.set()
+    assert await asyncio.gather(*checks) == [True] * MAX_WAITING
     assert hasher.most == MAX_CONCURRENT
     checker.close()
 
 
-def test_several_processes_share_the_threads() -> None:
+async def test_several_processes_share_the_threads() -> None:
     hasher = HeldHasher()
     checker = PasswordChecker(processes=4, hasher=hasher)
-
-    async def two() -> list[bool]:
-        checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(2)]
-        await asyncio.to_thread(hasher.entered.acquire)
-        hasher.released.set()
-        return await asyncio.gather(*checks)
-
-    assert asyncio.run(two()) == [True, True]
+    checks = [asyncio.create_task(checker.verify("hash", "x")) for _ in range(2)]
+    await asyncio.to_thread(hasher.entered.acquire)
+    hasher.released.set()
+    assert await asyncio.gather(*checks) == [True, True]
     assert hasher.most == 1
     checker.close()
 

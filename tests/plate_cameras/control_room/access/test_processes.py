@@ -1,7 +1,5 @@
 """People and several processes of a real gateway, which share one database."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

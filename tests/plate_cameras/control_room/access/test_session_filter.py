@@ -1,7 +1,5 @@
 """Unknown tokens: one read of the database serves all of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 

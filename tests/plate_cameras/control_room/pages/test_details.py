@@ -1,7 +1,5 @@
 """The details of problems that readers cause: the Russian catalogue has the service's sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

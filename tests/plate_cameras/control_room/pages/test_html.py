@@ -1,7 +1,5 @@
 """The HTML of the pages: complete in both languages, with security headers, without inline code."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import fields

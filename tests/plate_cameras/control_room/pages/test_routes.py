@@ -1,7 +1,5 @@
 """The served pages: public ones, guarded ones, and the reader's language."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient

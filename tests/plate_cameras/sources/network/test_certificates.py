@@ -1,7 +1,5 @@
 """Cameras with TLS, and the certificates that are trusted."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,5 @@
 """Real RTSP streams of Debian's GStreamer server, disturbed as real cameras are."""
 
-from __future__ import annotations
-
-import asyncio
 import signal
 import time
 from collections.abc import Iterator
@@ -48,10 +45,10 @@ class Place:
     clip_s: float
 
     @classmethod
-    def of(cls, frame: Frame) -> Place:
+    def of(cls, frame: Frame) -> "Place":
         return cls(frame.time_s, read_number(frame.jpeg) / RATE)
 
-    def passed_s(self, later: Place) -> tuple[float, float]:
+    def passed_s(self, later: "Place") -> tuple[float, float]:
         """Return the time between two frames by their stamps and by the clip, which repeats."""
         return later.time_s - self.time_s, (later.clip_s - self.clip_s) % (COUNT / RATE)
 
@@ -72,66 +69,56 @@ async def check_pace(stream: CameraStream) -> Place:
     return last
 
 
-def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera) -> None:
-    async def run() -> None:
-        async with Decoders(limits=LIMITS) as decoders:
-            url = rtsp.url.replace("rtsp://", "rtsp://admin:s3cret@")
-            stream = decoders.open(Camera("gate", url, motion_threshold=0))
-            before = await check_pace(stream)
+async def test_a_clip_goes_on_after_all_that_befalls_its_stream(rtsp: RtspCamera) -> None:
+    async with Decoders(limits=LIMITS) as decoders:
+        url = rtsp.url.replace("rtsp://", "rtsp://admin:s3cret@")
+        stream = decoders.open(Camera("gate", url, motion_threshold=0))
+        before = await check_pace(stream)
 
-            rtsp.tell("240 136")
-            resized = await take_until(stream, lambda frame: frame.size_wh == (240, 136))
-            time_s, clip_s = before.passed_s(Place.of(resized))
-            assert clip_s == pytest.approx(time_s, abs=OFF_S)
-            assert stream.status.reconnects == 0  # another size is no error
+        rtsp.tell("240 136")
+        resized = await take_until(stream, lambda frame: frame.size_wh == (240, 136))
+        time_s, clip_s = before.passed_s(Place.of(resized))
+        assert clip_s == pytest.approx(time_s, abs=OFF_S)
+        assert stream.status.reconnects == 0  # another size is no error
 
-            rtsp.kill()
-            await wait(lambda: stream.status.reconnects >= 2, "attempts to connect again")
-            assert "connection refused" in stream.status.last_error
-            rtsp.start()
-            again = await take_until(stream, lambda frame: frame.size_wh == (320, 180))
-            assert again.number > resized.number
-            assert again.time_s > resized.time_s
-            assert Place.of(again).clip_s < before.clip_s  # it begins anew
-            await check_pace(stream)
+        rtsp.kill()
+        await wait(lambda: stream.status.reconnects >= 2, "attempts to connect again")
+        assert "connection refused" in stream.status.last_error
+        rtsp.start()
+        again = await take_until(stream, lambda frame: frame.size_wh == (320, 180))
+        assert again.number > resized.number
+        assert again.time_s > resized.time_s
+        assert Place.of(again).clip_s < before.clip_s  # it begins anew
+        await check_pace(stream)
 
-            reconnects = stream.status.reconnects
-            rtsp.process.send_signal(signal.SIGSTOP)
-            await wait(lambda: stream.status.reconnects > reconnects, "notice that no data come")
-            assert "no data came in time" in stream.status.last_error
-            continued_s = time.time()
-            rtsp.process.send_signal(signal.SIGCONT)
-            await take_place(stream, continued_s)
-            await check_pace(stream)
-            assert "s3cret" not in stream.status.last_error
-
-    asyncio.run(run())
+        reconnects = stream.status.reconnects
+        rtsp.process.send_signal(signal.SIGSTOP)
+        await wait(lambda: stream.status.reconnects > reconnects, "notice that no data come")
+        assert "no data came in time" in stream.status.last_error
+        continued_s = time.time()
+        rtsp.process.send_signal(signal.SIGCONT)
+        await take_place(stream, continued_s)
+        await check_pace(stream)
+        assert "s3cret" not in stream.status.last_error
 
 
-def test_the_clock_is_the_stream_s_own_and_frames_are_new(rtsp: RtspCamera) -> None:
-    async def run() -> None:
-        async with Decoders(limits=LIMITS) as decoders:
-            stream = decoders.open(Camera("gate", rtsp.url, motion_threshold=0))
-            frame = await take_until(stream, lambda frame: frame.clock == "stream")
-            assert abs(time.time() - frame.time_s) < 5
-            assert stream.status.delay_s is not None
-
-    asyncio.run(run())
+async def test_the_clock_is_the_stream_s_own_and_frames_are_new(rtsp: RtspCamera) -> None:
+    async with Decoders(limits=LIMITS) as decoders:
+        stream = decoders.open(Camera("gate", rtsp.url, motion_threshold=0))
+        frame = await take_until(stream, lambda frame: frame.clock == "stream")
+        assert abs(time.time() - frame.time_s) < 5
+        assert stream.status.delay_s is not None
 
 
-def test_other_masks_count_at_once_and_the_stream_stays_open(rtsp: RtspCamera) -> None:
+async def test_other_masks_count_at_once_and_the_stream_stays_open(rtsp: RtspCamera) -> None:
     everything = Zone("all", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)))
+    async with Decoders(limits=LIMITS) as decoders:
+        stream = decoders.open(Camera("gate", rtsp.url, masks=(everything,)))
+        await take(stream, 1)
+        decoded = stream.status.decoded
+        await wait(lambda: stream.status.decoded > decoded + 3, "frames that are compared")
+        assert not stream.status.motion
 
-    async def run() -> None:
-        async with Decoders(limits=LIMITS) as decoders:
-            stream = decoders.open(Camera("gate", rtsp.url, masks=(everything,)))
-            await take(stream, 1)
-            decoded = stream.status.decoded
-            await wait(lambda: stream.status.decoded > decoded + 3, "frames that are compared")
-            assert not stream.status.motion
-
-            stream.configure(Camera("gate", rtsp.url))
-            await wait(lambda: stream.status.motion, "motion that counts now")
-            assert stream.status.reconnects == 0
-
-    asyncio.run(run())
+        stream.configure(Camera("gate", rtsp.url))
+        await wait(lambda: stream.status.motion, "motion that counts now")
+        assert stream.status.reconnects == 0

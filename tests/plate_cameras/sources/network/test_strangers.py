@@ -1,7 +1,5 @@
 """Hostile cameras: a decoder connects to no other address, whatever they answer."""
 
-from __future__ import annotations
-
 import threading
 import time
 

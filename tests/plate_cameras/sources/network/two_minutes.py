@@ -4,8 +4,6 @@ A row of blocks at the top shows the frame's number in binary. The number determ
 place and plate. So a test can identify a frame and check that it is complete.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """For a day after the deletion of a plate, its earlier events are not stored."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,13 +11,11 @@ import sqlalchemy as sa
 from orchestrator.plates import Plate
 from plate_cameras.passes import Pass, PassEvent
 from plate_cameras.store.erasing import erasures
-from plate_cameras.store.erasing.erasures import admit, admit_openings, find_erased, forget
+from plate_cameras.store.erasing.erasures import admit, find_erased, forget
 from plate_cameras.store.erasing.plate_requests import ids_of
-from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
-from plate_cameras.store.tables.schema import erased_passes, picture_removals
+from plate_cameras.store.tables.schema import erased_passes
 from plate_cameras.store.writing.addressed_events import address
-from plate_cameras.store.writing.pictures import digest_of
 from tests.plate_cameras.store.stored_events import DAY_S, NOW_S, make_event, make_plate
 
 TEXT, OTHER, THIRD = "Y908XE77", "Y903XK77", "B007KM17"
@@ -92,22 +88,6 @@ def test_an_event_of_a_deleted_pass_is_dropped_whenever_its_clock_says_that_it_b
     assert admit_all(store, make_event("a", TEXT, **later), new) == [new]
 
 
-def test_the_pictures_of_dropped_events_are_noted_for_removal(store: PassStore) -> None:
-    remember(store, TEXT)
-    event = make_event("a", TEXT)
-    crop_alone = replace(event.passed.best, crop_jpeg=b"crop alone", frame_jpeg=None)
-    admit_all(
-        store,
-        event,
-        replace(event, passed=replace(event.passed, best=crop_alone)),
-        make_event("b", OTHER),
-    )
-    with store.writer.database.reading() as connection:
-        noted = {*connection.execute(sa.select(picture_removals.c.digest)).scalars()}
-    pictures = b"crop a", b"frame a", b"crop alone"
-    assert noted == {digest_of(picture) for picture in pictures}
-
-
 def misread_in_a_frame(passed: Pass, wrong: Plate) -> Pass:
     first, *others = passed.observations
     return replace(passed, observations=(replace(first, plate=wrong), *others))
@@ -152,26 +132,6 @@ def test_another_vehicle_s_event_loses_the_text_wherever_it_was_misread(
     )
     remember(store, TEXT)
     assert admit_all(store, late) == [stored]
-
-
-@pytest.mark.parametrize(
-    ("text", "entry_text", "late_s", "is_kept"),
-    [
-        pytest.param(TEXT, OTHER, 0.0, False, id="the pass"),
-        pytest.param(OTHER, TEXT, 0.0, False, id="the entry of the list"),
-        pytest.param(OTHER, THIRD, 0.0, True, id="others"),
-        pytest.param(TEXT, TEXT, 60.0, True, id="after the deletion"),
-    ],
-)
-def test_records_of_gates_are_not_stored_after_a_deletion(
-    store: PassStore, text: str, entry_text: str, late_s: float, is_kept: bool
-) -> None:
-    opening = GateOpening("g", "gate", "a", text, "", entry_text, "opened", "", NOW_S + late_s)
-    with store.writer.database.writing() as connection:
-        assert admit_openings(connection, [opening]) == [opening]
-    remember(store, TEXT)
-    with store.writer.database.writing() as connection:
-        assert admit_openings(connection, [opening]) == [opening] * is_kept
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 9])

@@ -1,7 +1,5 @@
 """Export and deletion of one plate, and the audit, alike in both databases."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from pathlib import Path

@@ -1,25 +1,18 @@
 """A plate's text is removed from all columns; the rows stay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
 
-from orchestrator.formats.transliteration import to_cyrillic
-from plate_cameras.configuration import Camera
 from plate_cameras.passes import PassEvent
 from plate_cameras.store.erasing import plate_traces
 from plate_cameras.store.erasing.plate_traces import erase_traces
 from plate_cameras.store.errors import StoreUnavailable
 from plate_cameras.store.finding.pass_query import PassQuery, Requester
-from plate_cameras.store.lists.list_lookup import ListEntry
-from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.schema import searches
-from plate_cameras.store.writing.live_tables import CameraState
 from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, WEBHOOK, make_event
 
 TEXT, OTHER = "Y908XE77", "Y903XK77"
@@ -52,20 +45,6 @@ def read_searches(store: PassStore) -> list[tuple[object, object]]:
         return [(query, why) for query, why in rows]
 
 
-def test_another_vehicle_s_pass_loses_only_the_readings_of_the_plate(store: PassStore) -> None:
-    store.write([misread()], [])
-    erase(store)
-
-    details = store.get("a", REQUESTER)
-    assert details.found.candidates == ((OTHER, 0.9),)
-    rest = (("B777BB77", 0.03),)
-    assert [(reading.text, reading.score, reading.candidates) for reading in details.readings] == [
-        ("", 0.0, ()),
-        (OTHER, 0.95, ((OTHER, 0.9),)),
-        (OTHER, 0.95, ((OTHER, 0.95), *rest)),
-    ]
-
-
 @pytest.mark.parametrize("batch", [1, 2, 7])
 def test_many_passes_are_changed_in_small_transactions(
     store: PassStore, monkeypatch: pytest.MonkeyPatch, batch: int
@@ -79,18 +58,6 @@ def test_many_passes_are_changed_in_small_transactions(
     deliveries = store.outbox.claim("webhook", 9, NOW_S, 60)
     assert len(deliveries) == 5
     assert TEXT not in str(deliveries)
-
-
-@pytest.mark.parametrize("spelling", [TEXT, to_cyrillic(TEXT)])
-def test_documents_lose_the_plate_in_both_alphabets(store: PassStore, spelling: str) -> None:
-    states = {"gate": spelling, "yard": OTHER}
-    store.live.write_states(
-        [CameraState(name, "w", NOW_S, {"last_text": text}) for name, text in states.items()]
-    )
-    erase(store)
-
-    texts = {name: one.document["last_text"] for name, one in store.live.states().items()}
-    assert texts == {"gate": "", "yard": OTHER}
 
 
 @pytest.mark.parametrize("page", [1, 2, 5, 6])
@@ -109,26 +76,6 @@ def test_searches_of_many_pages_lose_the_plate(
         ({"text": OTHER}, "c"),
         ({"text": "deleted"}, "d"),
     ]
-
-
-def test_notes_of_lists_and_reasons_of_gates_lose_the_plate(store: PassStore) -> None:
-    store.lists.create("residents", f"not {TEXT}")
-    store.lists.put("residents", [ListEntry(OTHER, f"once {TEXT}"), ListEntry("B007KM17")])
-    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    store.write([make_event("a", OTHER)], [])
-    reason = f"{TEXT} stands before it"
-    opening = GateOpening("g", "gate", "a", OTHER, "residents", OTHER, "refused", reason, NOW_S)
-    store.openings.write([opening])
-    erase(store)
-
-    assert [one.note for one in store.lists.describe(EVERYTHING)] == ["not deleted"]
-    assert {entry.text: entry.note for entry in store.lists.entries("residents", EVERYTHING)} == {
-        OTHER: "once deleted",
-        "B007KM17": "",
-    }
-    assert [hit.note for hit in store.get("a", REQUESTER).hits] == ["once deleted"]
-    (kept,) = store.openings.page(EVERYTHING).openings
-    assert kept == replace(opening, reason="deleted stands before it")
 
 
 def test_the_other_traces_go_though_those_of_passes_cannot(

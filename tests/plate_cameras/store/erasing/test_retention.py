@@ -1,7 +1,5 @@
 """Retention with a moved clock, alike in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,11 +9,10 @@ import sqlalchemy as sa
 
 from plate_cameras.configuration import Camera
 from plate_cameras.store.erasing import retention
-from plate_cameras.store.erasing.retention import DeletionCounts, in_steps
+from plate_cameras.store.erasing.retention import in_steps
 from plate_cameras.store.errors import StoreUnavailable, UnknownName
 from plate_cameras.store.finding.pass_query import PassQuery
 from plate_cameras.store.lists.list_lookup import ListEntry
-from plate_cameras.store.openings.gate_openings import GateOpening
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.tables.store_clock import Moment
 from tests.plate_cameras.store.stored_events import (
@@ -79,14 +76,6 @@ def test_a_list_may_have_its_own_time(
     assert "".join(sorted(find_ids(store, PassQuery()))) == kept
 
 
-def test_the_age_of_a_file_counts_from_its_storing(store: PassStore) -> None:
-    store.write([make_event("a", first_seen_s=5.0, clock="file")], [])
-    store.delete_expired(NOW_S + 29 * DAY_S)
-    assert find_ids(store, PassQuery()) == ["a"]
-
-    assert store.delete_expired(NOW_S + 31 * DAY_S).passes == 1
-
-
 def test_a_picture_stays_while_another_pass_shows_it(store: PassStore) -> None:
     first, second = make_event("a"), make_event("b", first_seen_s=NOW_S + DAY_S)
     best = replace(second.passed.best, frame_jpeg=first.passed.best.frame_jpeg)
@@ -105,11 +94,6 @@ def test_finished_deliveries_are_kept_for_a_week(store: PassStore) -> None:
     assert store.delete_expired(NOW_S + 6 * DAY_S).deliveries == 0
     assert store.delete_expired(NOW_S + 8 * DAY_S).deliveries == 1
     assert store.outbox.replay("webhook", 0, NOW_S) == 1
-
-
-def test_nothing_is_deleted_from_an_empty_store(store: PassStore) -> None:
-    assert store.delete_expired(NOW_S) == DeletionCounts()
-    assert store.delete_plate("A123BC77", REQUESTER) == DeletionCounts()
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # PostgreSQL does not try again
@@ -134,29 +118,6 @@ def test_no_pass_is_left_out_after_a_transaction_that_has_failed(
     retention.delete_old_passes(database, Moment(NOW_S + 31 * DAY_S), 30)
 
     assert find_ids(store, PassQuery()) == []
-
-
-@pytest.mark.parametrize(
-    ("list_days", "camera_days", "days"),
-    [
-        pytest.param(2, 60, 2, id="the list's"),
-        pytest.param(60, 2, 60, id="a list's that is longer"),
-        pytest.param(None, 2, 2, id="the camera's"),
-        pytest.param(None, None, 30, id="the store's"),
-    ],
-)
-def test_records_of_gates_are_kept_as_long_as_passes(
-    store: PassStore, list_days: float | None, camera_days: float | None, days: float
-) -> None:
-    store.lists.create("residents", retention_days=list_days)
-    store.lists.create("guests", retention_days=7)
-    yard = Camera("yard", "rtsp://yard", retention_days=7)
-    store.configure([Camera("gate", "rtsp://gate", retention_days=camera_days), yard])
-    opening = GateOpening("g", "gate", "a", "A123BC77", "residents", "", "opened", "", NOW_S)
-    store.openings.write([opening])
-
-    assert store.delete_expired(NOW_S + days * DAY_S).openings == 0
-    assert store.delete_expired(NOW_S + days * DAY_S + 1).openings == 1
 
 
 @dataclass

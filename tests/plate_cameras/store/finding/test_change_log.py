@@ -1,7 +1,5 @@
 """The log of changes: each event of a pass is read once, even if transactions overlap."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -37,16 +35,6 @@ def test_events_are_read_once_in_their_order(store: PassStore) -> None:
     assert read(reader) == []
 
 
-def test_a_change_shows_the_pass_as_it_is_now_with_its_hits(store: PassStore) -> None:
-    reader = ChangeReader(store.changes)
-    store.lists.create("residents")
-    store.lists.import_csv("residents", "text,note\nA123BC77,flat 12\n")
-    store.write([make_event("a", kind="agreed"), make_event("a", text="A123BC77")], [])
-    changes = reader.read()
-    assert [change.found.progress for change in changes] == ["closed", "closed"]
-    assert [change.found.text for change in changes] == ["A123BC77", "A123BC77"]
-
-
 def test_an_event_that_is_written_again_changes_nothing_older(store: PassStore) -> None:
     reader = ChangeReader(store.changes)
     closed = make_event("a", last_seen_s=NOW_S)
@@ -64,15 +52,6 @@ def test_numbers_are_not_used_again_after_a_deletion(store: PassStore) -> None:
     store.write([make_event("b", text="B777BB77")], [])
     assert read(reader) == [("closed", "b")]
     assert reader.last > last
-
-
-def test_old_changes_are_deleted_and_their_passes_stay(store: PassStore) -> None:
-    store.write([make_event("a")], [])
-    store.delete_expired(NOW_S + CHANGES_S - 1)
-    assert len(store.changes.read(0)) == 1
-    store.delete_expired(NOW_S + CHANGES_S + 1)
-    assert store.changes.read(0) == []
-    assert store.get("a", REQUESTER).found.id == "a"
 
 
 def test_a_number_that_was_rolled_back_is_not_waited_for(
@@ -98,14 +77,6 @@ def test_a_listener_can_tell_whether_changes_were_deleted(store: PassStore) -> N
     store.write([make_event("c")], [])
     assert store.changes.has_all_after(last)
     assert not store.changes.has_all_after(last + 2)
-
-
-def test_changes_of_deleted_passes_are_not_missed(store: PassStore) -> None:
-    store.write([make_event("a", text="A123BC77"), make_event("b", text="A123BC77")], [])
-    last = store.changes.newest()
-    store.delete_plate("A123BC77", REQUESTER)
-    assert store.changes.has_all_after(last - 2)
-    assert store.changes.has_all_after(last)
 
 
 def test_an_earlier_deletion_does_not_lower_what_is_gone(

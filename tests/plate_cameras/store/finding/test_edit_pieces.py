@@ -1,7 +1,5 @@
 """Pieces of a text: every similar text has at least one of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,9 +1,6 @@
 """Exports of many passes."""
 
-from __future__ import annotations
-
 import tracemalloc
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,11 +27,3 @@ def test_an_export_has_one_pass_in_memory(store: PassStore, tmp_path: Path, name
     tracemalloc.stop()
     assert count == COUNT
     assert peak < COUNT * SIZE / 4
-
-
-def test_a_zip_has_a_line_for_each_pass(store: PassStore, tmp_path: Path) -> None:
-    store.write([make_event("a"), make_event("b")], [])
-    store.export_plate("A123BC77", tmp_path / "plate.zip", REQUESTER)
-    with zipfile.ZipFile(tmp_path / "plate.zip") as archive:
-        assert archive.testzip() is None
-        assert archive.read("passes.jsonl").count(b"\n") == 2

@@ -1,7 +1,5 @@
 """Who is inside of a site, by the last pass of each plate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Searches, alike in both databases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

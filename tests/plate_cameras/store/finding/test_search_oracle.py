@@ -1,7 +1,5 @@
 """Searches and a plain scan of all passes have the same results, with every query plan."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence

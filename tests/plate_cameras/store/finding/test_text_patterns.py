@@ -1,7 +1,5 @@
 """Pieces of texts for the index."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.store.finding.text_patterns import find_runs, find_short_runs

@@ -1,7 +1,5 @@
 """Leases of cameras, in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -17,23 +15,9 @@ from plate_cameras.store.leases.camera_leases import (
 )
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import camera_leases, watchers
+from tests.plate_cameras.store.stored_events import Clock
 
 NAMES = ("a", "b", "c", "d", "e")
-
-
-class Clock:
-    """A steady clock that tests move."""
-
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -174,11 +158,6 @@ def test_a_watcher_that_leaves_gives_everything_back(leases: CameraLeases) -> No
 
 def test_most_cameras_limit_the_share(leases: CameraLeases) -> None:
     assert len(leases.hold("one", NAMES, most=2).epochs) == 2
-
-
-def test_a_camera_that_is_no_longer_shared_is_not_renewed(leases: CameraLeases) -> None:
-    leases.hold("one", NAMES)
-    assert leases.hold("one", ["a"]).epochs == {"a": 1}
 
 
 def test_the_times_are_those_of_the_database(leases: CameraLeases, database: Database) -> None:

@@ -1,7 +1,5 @@
 """Events of watchers that have lost a camera, in both databases."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path

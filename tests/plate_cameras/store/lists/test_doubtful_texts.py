@@ -1,7 +1,5 @@
 """Texts that are on no plate."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.store.lists.doubtful_texts import explain_doubt

@@ -1,11 +1,8 @@
 """Large changes of lists: short transactions, complete editions, limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -14,19 +11,24 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from orchestrator.errors import ParameterError
-from plate_cameras.configuration import Camera, Store
+from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import ChangedMeanwhile
-from plate_cameras.store.factory import open_store
-from plate_cameras.store.lists import list_editions, list_file, list_settings
-from plate_cameras.store.lists.list_editions import BATCH
+from plate_cameras.store.lists import list_editions, list_file, list_settings, plate_lists
 from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.lists.plate_entries import EntryQuery
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.scope import EVERYTHING
 from plate_cameras.store.tables.schema import list_entries
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, make_event
 
+BATCH = 20
 MANY = 3 * BATCH + 7
+
+
+@pytest.fixture(autouse=True)
+def _use_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (list_editions, plate_lists):
+        monkeypatch.setattr(module, "BATCH", BATCH)
 
 
 def texts(letter: str, count: int = MANY) -> list[str]:
@@ -300,15 +302,6 @@ def test_the_entries_of_a_list_have_an_upper_number(
     assert count_rows(listed) == MANY
 
 
-def test_all_lists_together_have_an_upper_number(
-    listed: PassStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(list_editions, "MAX_STORED_ENTRIES", MANY)
-    listed.lists.create("guests")
-    with pytest.raises(ParameterError, match=f"wanted at most {MANY} in all lists, got {MANY + 1}"):
-        listed.lists.put("guests", [ListEntry("B000177")])
-
-
 def test_lists_have_an_upper_number(store: PassStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_settings, "MAX_LISTS", 1)
     store.lists.save("residents", "", None)
@@ -365,16 +358,3 @@ def test_lists_are_read_without_the_lock_of_a_writer(store: PassStore) -> None:
         event.remove(sa.Engine, "after_cursor_execute", note)
     assert locked == [False]
     assert [hit.text for hit in store.get("a", REQUESTER).hits] == ["A123BC77"]
-
-
-def test_an_entry_that_goes_while_a_pass_is_written_is_no_hit(tmp_path: Path) -> None:
-    store = open_store(Store(blur="none"), tmp_path, clock=lambda: NOW_S)
-    store.lists.create("residents")
-    store.lists.put("residents", [ListEntry("A123BC77")])
-    store.configure([Camera("gate", "rtsp://gate", lists=("residents",))])
-    with interrupted(
-        lambda: store.lists.remove("residents", "A123BC77"), 1, "ORDER BY list_entries"
-    ):
-        store.write([make_event("a")], [])
-    assert store.get("a", REQUESTER).hits == ()
-    store.close()

@@ -1,7 +1,5 @@
 """Similar texts found by pieces, compared with a search of every text."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein

@@ -1,7 +1,5 @@
 """Workbooks as lists of plates."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from datetime import date, datetime
@@ -53,13 +51,6 @@ def test_the_first_sheet_is_read() -> None:
 def test_lines_are_those_of_the_sheet() -> None:
     (row,) = read_rows(decode(to_workbook(("text",), (None,), ("HORSE",))))
     assert row.line == 3
-
-
-def test_one_column_alone_is_a_list() -> None:
-    assert [*parse_csv(decode(to_workbook(("A123BC77",), ("M456OP199",))))] == [
-        "A123BC77",
-        "M456OP199",
-    ]
 
 
 def test_a_damaged_workbook_is_told() -> None:

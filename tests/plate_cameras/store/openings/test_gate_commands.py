@@ -1,8 +1,6 @@
 """People's commands in the database: taken once, in time, and within their scope."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
@@ -12,17 +10,9 @@ from plate_cameras.store.openings.gate_openings import OPENED
 from plate_cameras.store.pass_store import PassStore
 from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.scope import EVERYTHING, Scope
-from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, Clock, make_event
 
 CAMERAS = ("gate",)
-
-
-@dataclass
-class Clock:
-    now_s: float = NOW_S
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 def openings_of(store: PassStore) -> list[tuple[str, str, str]]:
@@ -92,13 +82,6 @@ def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) ->
         REQUESTER.who,
         {"gate": "north", "id": "a"},
     )
-
-
-def test_the_remark_forgets_a_deleted_plate(store: PassStore) -> None:
-    told = replace(REQUESTER, why="courier a 123 bc-77")
-    sent = store.commands.send("north", CAMERAS, "", told)
-    store.delete_plate("A123BC77", REQUESTER)
-    assert store.commands.find(sent.id, EVERYTHING, "").remark == "courier deleted"
 
 
 def test_an_outcome_is_written_once_to_the_command_that_was_taken(store: PassStore) -> None:

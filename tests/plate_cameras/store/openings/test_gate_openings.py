@@ -1,18 +1,13 @@
 """Records of gates: written once, read in pages, deleted by age and on request."""
 
-from __future__ import annotations
-
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
 from plate_cameras.configuration import Camera
 from plate_cameras.store.errors import StoreUnavailable
-from plate_cameras.store.lists.list_lookup import ListEntry, ListLookup
 from plate_cameras.store.openings import opening_log
 from plate_cameras.store.openings.gate_openings import GateOpening, to_line
 from plate_cameras.store.openings.opening_log import FILE, REJECTED, OpeningLog
@@ -54,22 +49,6 @@ def block(log: OpeningLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_insert", refuse)
 
 
-def test_an_opening_is_written_once(store: PassStore) -> None:
-    store.openings.write([OPENING])
-    store.openings.write([OPENING])
-
-    assert store.openings.page(EVERYTHING).openings == (OPENING,)
-
-
-def test_pages_follow_each_other(store: PassStore) -> None:
-    store.openings.write(make_openings(3))
-
-    first = store.openings.page(EVERYTHING, 2)
-    second = store.openings.page(EVERYTHING, 2, first.cursor)
-    assert [opening.id for opening in first.openings] == ["2", "1"]
-    assert ([opening.id for opening in second.openings], second.cursor) == (["0"], "")
-
-
 YARD = Scope(("west",), frozenset({"yard"}))
 
 
@@ -87,13 +66,6 @@ def test_a_page_may_be_limited_to_cameras_and_passes(store: PassStore) -> None:
 def test_wrong_pages_are_rejected(store: PassStore, wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="wanted"):
         store.openings.page(EVERYTHING, **wrong)  # type: ignore[arg-type]
-
-
-def test_recent_openings_leave_out_failures(store: PassStore) -> None:
-    failed = replace(OPENING, id="two", outcome="failed")
-    store.openings.write([OPENING, failed, replace(OPENING, id="old", requested_s=NOW_S - 60)])
-
-    assert {opening.id for opening, _ in store.openings.recent(60.0)} == {"one", "old"}
 
 
 def test_recent_openings_have_their_ages_by_the_store_s_clock(
@@ -213,13 +185,6 @@ def test_openings_are_deleted_with_time(
     assert bool(store.openings.page(EVERYTHING).openings) == kept
 
 
-def test_openings_of_nobody_are_deleted_after_the_time_of_the_store(store: PassStore) -> None:
-    store.openings.write([replace(OPENING, camera="", list="", text="", entry_text="")])
-
-    assert store.delete_expired(NOW_S + 30 * DAY_S).openings == 0
-    assert store.delete_expired(NOW_S + 30 * DAY_S + 1).openings == 1
-
-
 def test_deletion_of_a_plate_reaches_openings_everywhere(
     store: PassStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,24 +198,3 @@ def test_deletion_of_a_plate_reaches_openings_everywhere(
     assert store.delete_plate("A123BC77", REQUESTER).openings == 3
     store.openings.replay()
     assert [opening.id for opening in store.openings.page(EVERYTHING).openings] == ["other"]
-
-
-def test_an_export_of_a_plate_has_its_openings(store: PassStore, tmp_path: Path) -> None:
-    store.openings.write([OPENING])
-    store.export_plate("A123BC77", tmp_path / "out", REQUESTER)
-
-    (line,) = (tmp_path / "out" / "openings.jsonl").read_text().splitlines()
-    assert json.loads(line)["gate"] == "north"
-
-
-def test_lists_stay_as_they_were_after_an_error(store: PassStore) -> None:
-    lookup = ListLookup()
-    store.lists.create("residents")
-    store.lists.put("residents", [ListEntry("A123BC77")])
-    store.refresh(lookup)
-    broken = sa.create_engine("sqlite://")
-
-    with broken.connect() as connection, pytest.raises(sa.exc.OperationalError):
-        lookup.refresh(connection)
-    broken.dispose()
-    assert [sorted(one.exact) for one in lookup.named({"residents"})] == [["A123BC77"]]

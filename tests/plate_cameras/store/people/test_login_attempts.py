@@ -1,7 +1,5 @@
 """Limits on logins in both databases, with a clock that the test moves."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
@@ -10,24 +8,11 @@ import sqlalchemy as sa
 from plate_cameras.store.people.login_attempts import AttemptLimit, LoginAttempts
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import login_attempts
+from tests.plate_cameras.store.stored_events import Clock
 
 ANNA = AttemptLimit("name anna", 3, 10)
 BORIS = AttemptLimit("name boris", 3, 10)
 DESK = AttemptLimit("address 10.0.0.5", 4, 1)
-
-
-class Clock:
-    """A clock that the test moves."""
-
-    now_s = 1_750_000_000.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

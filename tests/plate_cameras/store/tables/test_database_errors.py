@@ -1,7 +1,5 @@
 """Every database error becomes a store error, which tells whether a retry helps."""
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 from collections.abc import Iterator

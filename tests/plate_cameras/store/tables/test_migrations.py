@@ -1,7 +1,5 @@
 """The history of the tables, alike in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

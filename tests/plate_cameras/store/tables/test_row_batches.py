@@ -1,7 +1,5 @@
 """Many rows are written and read back, in both databases."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from plate_cameras.store.tables.database import Database

@@ -1,7 +1,5 @@
 """Steps on a database that does not answer end by a timeout and close its connections."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -20,19 +18,10 @@ from plate_cameras.store.tables.bounded_calls import BoundedCalls
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.postgresql_connections import StepLimits, shut_down
 from tests.plate_cameras.store.postgresql_server import MISSING, PostgresqlServer, find_programs
-from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, find_ids, make_event
+from tests.plate_cameras.store.stored_events import REQUESTER, WEBHOOK, Clock, find_ids, make_event
 from tests.waiting import until
 
 AWAY_S = 10.0
-
-
-class Clock:
-    """A clock that the test moves."""
-
-    now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The store's clock advances with time, independent of the machines' wall clocks."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Durable files exist completely or not at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events as files of the spool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

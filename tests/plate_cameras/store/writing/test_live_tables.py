@@ -1,7 +1,5 @@
 """States, stills and drawn areas in both databases."""
 
-from __future__ import annotations
-
 import pytest
 
 from plate_cameras.configuration import Line, Zone

@@ -1,7 +1,5 @@
 """Rows that events cause in the tables of both databases."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +9,8 @@ import sqlalchemy as sa
 from plate_cameras.passes import LeaseClaim, PassEvent
 from plate_cameras.store.tables.database import Database
 from plate_cameras.store.tables.schema import (
-    camera_leases,
-    cameras,
     deliveries,
     pass_changes,
-    pass_zones,
     passes,
     picture_removals,
     readings,
@@ -25,7 +20,7 @@ from plate_cameras.store.writing.pass_writer import PassWriter
 from plate_cameras.store.writing.pictures import digest_of
 from tests.plate_cameras.store.stored_events import NOW_S, Kind, make_event
 
-STORED_S, KEPT_S = NOW_S + 1, NOW_S + 2
+STORED_S = NOW_S + 1
 
 
 def addressed(event: PassEvent, *sinks: str) -> AddressedEvent:
@@ -45,11 +40,6 @@ def rows(database: Database, *columns: sa.Column[Any]) -> list[tuple[Any, ...]]:
     with database.reading() as connection:
         found = connection.execute(sa.select(*columns).order_by(*columns[0].table.primary_key))
         return [tuple(row) for row in found]
-
-
-def numbers_of(database: Database) -> dict[str, int]:
-    """Return the numbers of all passes by their ids."""
-    return {row[0]: row[1] for row in rows(database, passes.c.id, passes.c.number)}
 
 
 def seen(kind: Kind, at_s: float, text: str = "A123BC77", pass_id: str = "a") -> PassEvent:
@@ -133,57 +123,6 @@ def test_a_newer_event_replaces_the_pass_and_is_logged(
     assert rows(database, pass_changes.c.kind) == [(kind,) for kind in kinds]
 
 
-def test_each_change_is_logged_with_its_pass_and_time(database: Database) -> None:
-    write(database, seen("agreed", 0), seen("closed", 1, pass_id="b"), seen("closed", 2))
-
-    numbers = numbers_of(database)
-    columns = pass_changes.c.pass_number, pass_changes.c.kind, pass_changes.c.time_s
-    assert rows(database, *columns) == [
-        (numbers["a"], "agreed", NOW_S),
-        (numbers["b"], "closed", NOW_S),
-        (numbers["a"], "closed", NOW_S),
-    ]
-
-
-def test_a_pass_has_the_parts_of_its_last_event_alone(database: Database) -> None:
-    write(database, seen("agreed", 0), seen("agreed", 0, pass_id="b"))
-    write(database, make_event("a", zones=("street", "yard"), last_seen_s=NOW_S + 1))
-
-    numbers = numbers_of(database)
-    assert sorted(rows(database, pass_zones.c.pass_number, pass_zones.c.zone)) == sorted(
-        [(numbers["a"], "street"), (numbers["a"], "yard"), (numbers["b"], "drive")]
-    )
-    of_passes = [number for (number,) in rows(database, readings.c.pass_number)]
-    assert sorted(of_passes) == sorted([numbers["a"]] * 2 + [numbers["b"]] * 2)
-
-
-def test_a_camera_that_is_not_known_is_added_without_lists(database: Database) -> None:
-    with database.writing() as connection:
-        connection.execute(sa.insert(cameras).values(name="gate", lists=["residents"]))
-    write(database, seen("closed", 0), make_event("b", camera="yard"))
-    assert sorted(rows(database, cameras.c.name, cameras.c.lists)) == [
-        ("gate", ["residents"]),
-        ("yard", []),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("kept_s", "due_s"), [(None, STORED_S), (KEPT_S, KEPT_S)], ids=["no clock", "store's clock"]
-)
-def test_a_delivery_is_due_at_once(database: Database, kept_s: float | None, due_s: float) -> None:
-    write(database, seen("closed", 0), sinks=("erp", "log"), kept_s=kept_s)
-
-    table = deliveries.c
-    columns = table.sink, table.id, table.state, table.attempts, table.reason
-    assert sorted(rows(database, *columns)) == [
-        ("erp", "a_closed_0", "waiting", 0, ""),
-        ("log", "a_closed_0", "waiting", 0, ""),
-    ]
-    times = rows(database, table.created_s, table.kept_s, table.due_s)
-    assert times == [(STORED_S, kept_s, due_s)] * 2
-    assert rows(database, passes.c.kept_s, passes.c.stored_s) == [(kept_s, STORED_S)]
-
-
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
@@ -216,27 +155,3 @@ def test_a_picture_that_no_pass_shows_any_more_is_to_be_removed(database: Databa
     write(database, shown(seen("closed", 2), b"third", b""))
     removed = {row[0] for row in rows(database, picture_removals.c.digest)}
     assert removed == {digest_of(one) for one in (b"first", b"second", b"whole")}
-
-
-def test_events_under_two_leases_in_one_write_are_one_pass(database: Database) -> None:
-    with database.writing() as connection:
-        row = {"watcher": "next", "taken_s": NOW_S, "expires_s": NOW_S + 1e6}
-        for camera in ("gate", "yard"):
-            connection.execute(sa.insert(camera_leases).values(camera=camera, epoch=2, **row))
-
-    former = make_event("former", kind="agreed", first_seen_s=NOW_S - 4)
-    later = make_event("later", kind="closed", first_seen_s=NOW_S + 2)
-    elsewhere = make_event("elsewhere", kind="closed", first_seen_s=NOW_S + 2)
-    write(
-        database,
-        claimed(former, 1),
-        claimed(elsewhere, 2, camera="yard"),
-        claimed(later, 2),
-        claimed(replace(former, passed=replace(former.passed, id="b", text="B777BB77")), 1),
-    )
-
-    assert sorted(rows(database, passes.c.id, passes.c.camera, passes.c.progress)) == [
-        ("b", "gate", "agreed"),
-        ("elsewhere", "yard", "closed"),
-        ("former", "gate", "closed"),
-    ]

@@ -1,7 +1,5 @@
 """Pictures in a folder and in S3."""
 
-from __future__ import annotations
-
 import errno
 import sys
 import threading

@@ -1,9 +1,6 @@
 """The outbox, alike in both databases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -63,24 +60,6 @@ def test_an_abandoned_delivery_holds_nobody(outbox_store: PassStore) -> None:
     assert ids(claim(outbox_store)) == ["a_closed_0"]
 
 
-def test_a_confirmed_delivery_cannot_be_postponed(outbox_store: PassStore) -> None:
-    second = claim(outbox_store)[1]
-    outbox_store.outbox.confirm([second], NOW_S)
-    outbox_store.outbox.postpone(second, "late", NOW_S)
-
-    assert ids(claim(outbox_store, NOW_S + 60)) == ["a_agreed_0"]
-
-
-def test_what_is_replayed_is_due_again(outbox_store: PassStore) -> None:
-    for one in claim(outbox_store):
-        outbox_store.outbox.confirm([one], NOW_S)
-    outbox_store.outbox.abandon(claim(outbox_store)[0], "410", NOW_S)
-
-    assert outbox_store.outbox.replay("webhook", NOW_S, NOW_S + 5) == 3
-    again = claim(outbox_store, NOW_S + 5)
-    assert [(one.id, one.attempts) for one in again] == [("a_agreed_0", 0), ("b_closed_0", 0)]
-
-
 def test_a_replay_leaves_older_deliveries_and_other_sinks_alone(outbox_store: PassStore) -> None:
     assert outbox_store.outbox.replay("webhook", NOW_S + 1, NOW_S) == 0
     assert outbox_store.outbox.replay("file", 0, NOW_S) == 0
@@ -105,13 +84,6 @@ def test_failed_deliveries_are_due_when_the_receiver_answers_again(
     outbox_store.outbox.hasten("webhook", NOW_S + 1)
     assert ids(claim(outbox_store, NOW_S + 1)) == [first.id]
     outbox_store.outbox.confirm([second], NOW_S + 1)
-
-
-def test_deliveries_that_wait_are_counted(outbox_store: PassStore) -> None:
-    assert outbox_store.outbox.waiting("webhook") == 3
-    outbox_store.outbox.confirm(claim(outbox_store)[:1], NOW_S)
-    assert outbox_store.outbox.waiting("webhook") == 2
-    assert outbox_store.outbox.waiting("other") == 0
 
 
 @pytest.mark.parametrize(
@@ -148,16 +120,6 @@ def test_what_is_replayed_while_it_is_sent_is_not_postponed(outbox_store: PassSt
     outbox_store.outbox.postpone(first, "503", NOW_S + 3000)
 
     assert first.id in ids(claim(outbox_store, NOW_S + 1))
-
-
-def test_deliveries_of_other_sinks_stay_as_they_are(store: PassStore) -> None:
-    log = replace(WEBHOOK, name="log")
-    store.write([make_event("a", kind="agreed"), make_event("a")], [WEBHOOK, log])
-    (first,) = claim(store)
-    store.outbox.confirm([first], NOW_S)
-
-    assert ids(store.outbox.claim("log", 9, NOW_S, 60)) == ["a_agreed_0"]
-    assert (store.outbox.waiting("webhook"), store.outbox.waiting("log")) == (1, 2)
 
 
 def test_what_is_hastened_was_postponed_and_is_not_delayed(outbox_store: PassStore) -> None:

@@ -1,7 +1,5 @@
 """Passes of a watcher that died, in both databases."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -103,15 +101,6 @@ def test_other_passes_stay_open(
     store.write([replace(told("a", taken_s - 5), claim=LeaseClaim(epoch, True))], [])
     assert close_left(store, watcher, []) == 0
     assert states(store) == {"a": "agreed"}
-
-
-def test_a_pass_that_the_owner_continues_stays_open(store: PassStore, database: Database) -> None:
-    taken_s = take(database, ago_s=90)
-    store.write([told("a", taken_s - 5)], [])
-    own = make_event("b", kind="agreed", first_seen_s=taken_s + 5)
-    store.write([replace(own, claim=LeaseClaim(2, True))], [])
-    assert states(store) == {"a": "agreed"}
-    assert close_left(store, "next", []) == 0
 
 
 def test_the_next_owner_waits_by_its_own_clock(database: Database, tmp_path: Path) -> None:

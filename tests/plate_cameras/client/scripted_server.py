@@ -1,0 +1,79 @@
+"""A server that gives scripted answers in turn, for the tests of the client."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Answer:
+    """An answer of the server; a stream ends after its pieces, unless it stays open."""
+
+    pieces: Sequence[bytes] = ()
+    status: int = 200
+    kind: str = "text/event-stream"
+    stays_open: bool = False
+
+
+def to_answer(document: Any, status: int = 200) -> Answer:
+    """Return an answer in JSON; it has no body where the document is None."""
+    pieces = [] if document is None else [json.dumps(document).encode()]
+    return Answer(pieces, status, "application/json")
+
+
+@dataclass
+class Request:
+    """A request as the server got it; `body` is None where there was none."""
+
+    method: str
+    path: str
+    body: Any
+    key: str | None
+    last_event: str | None
+
+
+@dataclass
+class Server:
+    """Gives each request the next answer, and records the requests."""
+
+    answers: list[Answer]
+    asked: list[Request] = field(default_factory=list)
+    url: str = ""
+    end: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def serving(*answers: Answer) -> Iterator[Server]:
+    server = Server(list(answers))
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            document = json.loads(body) if body else None
+            key, last_event = self.headers["authorization"], self.headers["last-event-id"]
+            server.asked.append(Request(self.command, self.path, document, key, last_event))
+            answer = server.answers.pop(0)
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.kind)
+            self.end_headers()
+            for piece in answer.pieces:
+                self.wfile.write(piece)
+            if answer.stays_open:
+                server.end.wait(60)
+
+        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        server.url = f"127.0.0.1:{http.server_port}"
+        yield server
+        server.end.set()
+        http.shutdown()
+        thread.join()
