@@ -17,6 +17,7 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import compose, corners_of, frames_of
 from orchestrator.reading.closer_look import closer_look
 from orchestrator.reading.crops import crop_boxes, cut_boxes, normalize_crops, resize_crop
+from orchestrator.reading.hidden_ends import find_hidden_ends
 from orchestrator.reading.improvement import improve
 from orchestrator.reading.reader import MIN_WIDTH_PX, PlateReadings, Reader
 from orchestrator.reading.readings import doubt, with_text
@@ -49,7 +50,8 @@ def recognize(
     Returns:
         The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
         than `MIN_WIDTH_PX` are not read: they have no text, and their corners are the box's.
-        Texts of plates that the edge of the picture may cut have lower scores.
+        Texts of plates that the edge of the picture may cut, or whose end something hides, have
+        lower scores.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
@@ -82,9 +84,10 @@ def recognize(
 
     frames[readable] = read.frames
     plates = _plates(found, frames)
-    for index, reading in zip(readable, read.readings, strict=reader.reads):
+    hidden = find_hidden_ends(picture, read.frames, read.readings, reader.formats)
+    for at, (index, reading) in enumerate(zip(readable, read.readings, strict=reader.reads)):
         may_be_cut = plates[index].may_be_cut((picture.shape[1], picture.shape[0]))
-        sure = doubt(reading) if may_be_cut else reading
+        sure = doubt(reading) if may_be_cut or at in hidden else reading
         plates[index] = with_text(plates[index], sure, settings.text_threshold, reader.formats)
     return Plates(tuple(plates))
 

@@ -7,6 +7,7 @@ from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ModelError, ParameterError, PictureError, SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import read_crop, recognize
+from orchestrator.reading import hidden_ends
 from orchestrator.settings import Settings
 from tests.scripted_networks import CloserInfer, ScriptedInfer, picture, rows
 
@@ -191,6 +192,15 @@ def test_a_plate_that_the_edge_of_the_picture_may_cut_has_no_sure_text() -> None
     assert (plate.text, plate.format, plate.raw_text) == ("", "", "B840OK19")
     assert plate.text_score == pytest.approx(0.5, abs=0.01)
     assert plate.candidates[0] == ("B840OK19", plate.text_score)
+
+
+@pytest.mark.parametrize(("evidence", "text", "score"), [(4.0, "B840OK19", 1), (6.0, "", 0.5)])
+def test_a_plate_whose_end_is_hidden_has_no_sure_text(monkeypatch, evidence, text, score) -> None:
+    monkeypatch.setattr(hidden_ends, "weigh_end", lambda seen: evidence)
+    infer = ScriptedInfer(rows((240.0, 100.0, 339.0, 125.0, 0.9)), ("B840OK19",))
+    (plate,) = recognize(picture(), infer)
+    assert (plate.text, plate.raw_text) == (text, "B840OK19")
+    assert plate.text_score == pytest.approx(score, abs=0.01)
 
 
 def test_too_large_a_picture_is_refused() -> None:

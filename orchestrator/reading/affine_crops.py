@@ -133,7 +133,12 @@ def _cut_upright(picture: Array, frame: Array, size_wh: tuple[float, float]) -> 
         min(max(math.ceil(size), 1), FINEST * most)
         for size, most in zip(size_wh, READER_SIZE_WH, strict=True)
     )
-    return sample(*_map_region(picture, frame), (high, wide))
+    return sample_frame(picture, frame, (high, wide))
+
+
+def sample_frame(picture: Array, frame: Array, size_hw: tuple[int, int]) -> Array:
+    """Sample the pixels in a frame [2, 3] at any resolution: uint8 [h, w, 3]."""
+    return sample(*_map_region(picture, frame), size_hw)
 
 
 def _size_of(frame: Array) -> tuple[float, float]:

@@ -149,7 +149,9 @@ class TestFrames:
     @brief
     @given(SIZES, st.tuples(*[st.floats(-1e6, 1e6, width=32)] * 6), st.sampled_from([1, 2]))
     def test_any_frame_can_be_cut(self, size_wh, numbers, lines: int) -> None:
-        crop = cut_frame(blank(size_wh), np.array(numbers, np.float32).reshape(2, 3), lines)
+        frame = np.array(numbers, np.float32).reshape(2, 3)
+        crop = cut_frame(blank(size_wh), frame, lines)
+        assert np.allclose(cut_frame(blank(size_wh).numpy(), frame, lines), crop)
         assert crop.shape == (1, 3, 24, 94)
         assert crop.isfinite().all()
 

@@ -20,6 +20,9 @@ from workshop.benchmarks.pictures import Picture
 IN_8_BITS = 0.01
 """Scores may be so far apart: layers in 8 bits round the last bit of a crop to other numbers."""
 
+OF_CUTS_PX = 0.02
+"""Corners may be so far apart: OpenCV rounds the places of samples."""
+
 
 class NumpyInfer(ScriptedInfer):
     """Scripted networks that take and give arrays of NumPy."""
@@ -52,7 +55,7 @@ def test_both_libraries_give_the_same_answer(networks: Networks, draw) -> None:
     assert [plate.xyxy for plate in got] == [plate.xyxy for plate in wanted]
     for plate, other in zip(got, wanted, strict=True):
         assert plate.text_score == pytest.approx(other.text_score, abs=IN_8_BITS)
-        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=5e-3)
+        assert np.array(plate.corners) == pytest.approx(np.array(other.corners), abs=OF_CUTS_PX)
 
 
 @pytest.mark.parametrize("height", [25, 60], ids=["one line", "two lines"])

@@ -1,0 +1,62 @@
+"""Plates of which only a beginning can be seen are told from whole plates."""
+
+import numpy as np
+import pytest
+
+from orchestrator.formats.plate_formats import russian
+from orchestrator.reading.affine_crops import frames_around
+from orchestrator.reading.ctc import Reading
+from orchestrator.reading.hidden_ends import find_hidden_ends
+from workshop.rendering.covers import COVERS, hide_right
+from workshop.rendering.samples.photos import Photo, photograph_plate
+
+PLATES = 12
+READING = Reading("A123BC18", (0.99,) * 8, (("A123BC18", 0.99),))
+
+
+def draw(digits: int) -> list[tuple[np.random.Generator, Photo]]:
+    """Photograph plates with so many digits of a region."""
+    generators = np.random.default_rng(6).spawn(8 * PLATES)
+    photos = ((rng, photograph_plate(rng, "ru_car", widths_px=(90, 200))) for rng in generators)
+    return [pair for pair in photos if len(pair[1].text) == 6 + digits][:PLATES]
+
+
+def count_hidden(pictures: list[np.ndarray], quads: list[np.ndarray]) -> int:
+    frames = frames_around(np.array(quads, np.float32))
+    looks = zip(pictures, frames, strict=True)
+    return sum(
+        len(find_hidden_ends(picture, frame[None], [READING], russian()))
+        for picture, frame in looks
+    )
+
+
+def test_whole_plates_end_where_they_should() -> None:
+    photos = [photo for _, photo in draw(2)]
+    assert len(photos) == PLATES
+    assert count_hidden([each.picture for each in photos], [each.quad for each in photos]) == 0
+
+
+@pytest.mark.parametrize("kind", COVERS)
+def test_most_plates_without_their_last_digit_do_not(kind: str) -> None:
+    pictures, quads = [], []
+    for rng, photo in draw(3):
+        pictures.append(hide_right(rng, photo.picture, photo.quad, 0.15, COVERS[kind]))
+        across = 0.15 * (photo.quad[1] - photo.quad[0])
+        quads.append(photo.quad - np.outer([0, 1, 1, 0], across))
+    assert count_hidden(pictures, quads) > PLATES / 2
+
+
+@pytest.mark.parametrize(
+    ("text", "score", "lines"),
+    [
+        pytest.param("A123BC186", 0.99, 1, id="no beginning of another text"),
+        pytest.param("AB12377", 0.99, 1, id="another format"),
+        pytest.param("A123BC18", 0.4, 1, id="not shown in any case"),
+        pytest.param("A123BC18", 0.99, 2, id="two lines"),
+    ],
+)
+def test_only_sure_texts_that_may_be_beginnings_are_looked_at(text, score, lines) -> None:
+    reading = Reading(text, (), ((text, score),), lines)
+    no_picture = np.empty((0, 0, 3), np.uint8)
+    frames = np.eye(2, 3, dtype=np.float32)[None]
+    assert find_hidden_ends(no_picture, frames, [reading], russian()) == set()
