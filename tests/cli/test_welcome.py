@@ -25,11 +25,6 @@ def test_the_welcome_names_one_set_of_ports() -> None:
     assert curl in lines
 
 
-def test_the_welcome_names_the_control_room() -> None:
-    said = welcome(ServerOptions(), GatewayOptions(cameras=Path("CAMERAS.toml")))
-    assert "  live     http://localhost:8000/live\n" in said
-
-
 def test_the_welcome_names_what_there_is() -> None:
     options = GatewayOptions(
         http=Address("::", 8000),

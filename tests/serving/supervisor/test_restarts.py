@@ -4,15 +4,7 @@ import signal
 
 from orchestrator.serving.supervisor import restarts
 from orchestrator.serving.supervisor.restarts import Backoff, restart_requests
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.virtual_time import Clock
 
 
 def test_what_never_failed_may_be_tried() -> None:
