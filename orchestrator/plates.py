@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -170,9 +170,15 @@ def is_near(
 
 @dataclass(frozen=True, repr=False)
 class Plates(Sequence[Plate]):
-    """The plates of one picture, best detection first."""
+    """The plates of one picture, best detection first.
+
+    Attributes:
+        note: What is wrong with a picture that was read nevertheless: its file has no end. `""` for
+            nothing.
+    """
 
     plates: tuple[Plate, ...] = field(default=())
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.plates)
@@ -183,7 +189,7 @@ class Plates(Sequence[Plate]):
     def __getitem__(self, index: slice) -> Plates: ...
     def __getitem__(self, index: int | slice) -> Plate | Plates:
         if isinstance(index, slice):
-            return Plates(self.plates[index])
+            return replace(self, plates=self.plates[index])
         return self.plates[index]
 
     def __iter__(self) -> Iterator[Plate]:
@@ -202,8 +208,9 @@ class Plates(Sequence[Plate]):
         return f"Plates({count}{': ' if shown else ''}{', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plates for JSON: `{"plates": [...]}`, each as `Plate.to_dict` gives it."""
-        return {"plates": [plate.to_dict() for plate in self.plates]}
+        """Return `{"plates": [...]}` for JSON, each as `Plate.to_dict` gives it; and any `note`."""
+        note = {"note": self.note} if self.note else {}
+        return {"plates": [plate.to_dict() for plate in self.plates], **note}
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per plate; the columns have the same types for any number of plates.

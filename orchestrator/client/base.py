@@ -21,6 +21,7 @@ from orchestrator.client.requests import (
     PictureResult,
     fit,
     naming_crop,
+    note_of,
     read_plate,
 )
 from orchestrator.client.transport import AsyncTransport, Transport
@@ -112,7 +113,8 @@ class BaseClient(ABC, Generic[TransportT]):
         self, options: PictureRequest, picture: Picture, request_id: str = ""
     ) -> Plates:
         request = await self._make_request(options, picture, request_id)
-        return await self._infer(request, options.read)
+        plates = await self._infer(request, options.read)
+        return replace(plates, note=note_of(request))
 
     async def _recognize_one(self, options: PictureRequest, picture: Picture) -> PictureResult:
         """Return the result of one picture of many. Errors are results, too."""

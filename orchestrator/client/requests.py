@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -16,15 +17,16 @@ from orchestrator.client.picture_encoding import Picture, check_several, load_pi
 from orchestrator.contract import (
     ALL_OUTPUTS,
     CROP,
+    ENCODED,
     OF_A_READING,
     PLATE_READER,
     Arrays,
     complete,
     from_arrays,
 )
-from orchestrator.errors import PlateError
+from orchestrator.errors import PictureError, PlateError
 from orchestrator.host.distribution import needs_told
-from orchestrator.imaging.files import Bgr, unpack
+from orchestrator.imaging.files import CUT_NOTE, Bgr, from_base64, unpack
 from orchestrator.imaging.headers import check_file
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
@@ -138,6 +140,17 @@ class PictureResult:
         if isinstance(self.outcome, PlateError):
             raise self.outcome
         return self.outcome
+
+
+def note_of(request: InferenceRequest) -> str:
+    """Return what is wrong with the picture of an answered request; empty for nothing.
+
+    REST answers have the same note. The inference protocol has no place for it.
+    """
+    with suppress(LookupError, PictureError):  # pixels, or a file that only the server knows
+        file = from_base64(request.inputs[ENCODED][0])
+        return CUT_NOTE if check_file(file, sys.maxsize).is_cut else ""
+    return ""
 
 
 def fit(config: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ def to_latin(text: str) -> str:
 
 def in_cyrillic(plates: Plates) -> Plates:
     """Return plates whose texts, also those of the candidates, are in Cyrillic letters."""
-    return Plates(tuple(map(_in_cyrillic, plates)))
+    return replace(plates, plates=tuple(map(_in_cyrillic, plates)))
 
 
 def _in_cyrillic(plate: Plate) -> Plate:

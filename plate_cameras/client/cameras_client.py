@@ -11,8 +11,14 @@ from orchestrator.client.channels import Stream
 from orchestrator.client.sync import PlateClient
 from orchestrator.client.transport import AsyncTransport, Transport
 from orchestrator.errors import PlateError
-from orchestrator.host.blocking import run_blocking
+from orchestrator.host.blocking import run_blocking, settle
 from plate_cameras.client.event_feed import Connector, EventFeed, check_stream
+from plate_cameras.client.gate_openings import (
+    OpeningRecord,
+    command_gate,
+    query_opening,
+    read_opening,
+)
 from plate_cameras.client.list_entries import (
     EntryRecord,
     ListRecord,
@@ -36,12 +42,25 @@ if TYPE_CHECKING:
 RecordT = TypeVar("RecordT")
 TransportT = TypeVar("TransportT", bound="Transport | AsyncTransport")
 
+ASK_EVERY_S, ASKED = 0.5, 80
+"""Pause between questions about a command, and their largest number: it is settled in 40 s."""
+
 
 class ControlRoomCalls(BaseClient[TransportT]):
     """The calls of both clients, as coroutines."""
 
     async def _read_page(self, query: PagedQuery[RecordT], cursor: str) -> RecordPage[RecordT]:
         return await self._call(query.to_request(cursor), query.read)
+
+    async def _open_gate(self, name: str, reason: str, pass_id: str) -> OpeningRecord:
+        """Open a gate, and wait for the outcome."""
+        opening = await self._call(command_gate(name, reason, pass_id), read_opening)
+        for _ in range(ASKED):
+            if opening.is_settled:
+                break
+            await settle(self._sleep(ASK_EVERY_S))
+            opening = await self._call(query_opening(opening.id), read_opening)
+        return opening
 
     def _follow(self, camera: str | Sequence[str], after: int | None) -> EventFeed:
         """Return a feed of events, which this client connects."""
@@ -59,7 +78,7 @@ class ControlRoomCalls(BaseClient[TransportT]):
 
 
 class CamerasClient(ControlRoomCalls[Transport], PlateClient):
-    """A `PlateClient` that also knows the passes, events and lists of a service with cameras.
+    """A `PlateClient` that also knows passes, events, lists and gates of a service with cameras.
 
     Example:
         ```python
@@ -149,6 +168,21 @@ class CamerasClient(ControlRoomCalls[Transport], PlateClient):
         """
         run_blocking(self._call(erase_entry(name, text, reason), check_done))
 
+    def open_gate(self, name: str, *, reason: str, pass_id: str = "") -> OpeningRecord:
+        """Open a gate now, and wait for the outcome, seldom longer than a few seconds.
+
+        Retries repeat the same command, which the gate carries out once.
+
+        Args:
+            name: Name of the gate.
+            reason: The reason, which the records of the gate and the service's audit have.
+            pass_id: Id of the pass for whose vehicle it opens; empty for none.
+
+        Returns:
+            The record, whose `outcome` is `opened` if the gate has opened.
+        """
+        return run_blocking(self._open_gate(name, reason, pass_id))
+
     def _records(self, query: PagedQuery[RecordT]) -> Generator[RecordT, None, None]:
         self._check_open()
 
@@ -201,6 +235,10 @@ class AsyncCamerasClient(ControlRoomCalls[AsyncTransport | Transport], AsyncPlat
     async def delete_entry(self, name: str, text: str, *, reason: str = "") -> None:
         """Remove an entry from a list, like `CamerasClient.delete_entry`."""
         await self._call(erase_entry(name, text, reason), check_done)
+
+    async def open_gate(self, name: str, *, reason: str, pass_id: str = "") -> OpeningRecord:
+        """Open a gate now, like `CamerasClient.open_gate`."""
+        return await self._open_gate(name, reason, pass_id)
 
     def _records(self, query: PagedQuery[RecordT]) -> AsyncGenerator[RecordT, None]:
         self._check_open()

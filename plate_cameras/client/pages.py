@@ -77,13 +77,18 @@ def check_options(subject: str, options: Mapping[str, Any], known: Mapping[str, 
         raise ParameterError(f"{subject}: wanted some of {', '.join(known)}, got {unknown[0]}")
 
 
-def read_document(response: HttpResponse, subject: str) -> Any:
+def read_document(response: HttpResponse, subject: str, *more_statuses: int) -> Any:
     """Return the JSON document of an answer.
+
+    Args:
+        response: The answer.
+        subject: What the document holds, for errors.
+        more_statuses: Statuses beside 200 of answers that hold one.
 
     Raises:
         RejectedError: The answer holds none. The message is that of the server.
     """
-    if response.status != 200:
+    if response.status not in (200, *more_statuses):
         raise to_rejection(response)
     with reading(subject, _origin_of(response)):
         return json.loads(response.body)

@@ -19,6 +19,7 @@ class OwnTexts:
         script: Texts of the scripts. The scripts replace each `{name}` in them.
         problems: Texts about failed requests, by the reason of the problem.
         details: See `Texts`.
+        docs: See `Texts`.
     """
 
     language: str
@@ -27,6 +28,7 @@ class OwnTexts:
     script: Mapping[str, str]
     problems: Mapping[str, str]
     details: Mapping[str, str]
+    docs: Mapping[str, str]
 
 
 @dataclass(frozen=True)

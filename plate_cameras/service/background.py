@@ -9,15 +9,20 @@ from functools import partial
 from plate_cameras.background_tasks import BackgroundTasks, Note, TaskStatus, make_note
 from plate_cameras.clocks import steady_s, unix_s
 from plate_cameras.configuration import Configuration, Sink
+from plate_cameras.setting_parts import Site
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.watching.status import CameraStatus
 
 RETENTION_EVERY_S, REPLAY_EVERY_S, CLOSE_LEFT_EVERY_S = 3600.0, 5.0, 30.0
+COUNT_EVERY_S = 120.0
 SPOOL, RETENTION, INTERRUPTED = "spool", "retention", "interrupted passes"
+SITES = "sites"
 """Names of the tasks."""
 EFFECTS = {
     SPOOL: "the spool cannot be replayed",
     RETENTION: "old passes cannot be deleted",
     INTERRUPTED: "interrupted passes cannot be closed",
+    SITES: "vehicles that are inside cannot be counted",
 }
 """The consequences of the failures of tasks, for messages."""
 RETENTION_RETRY_S = 60.0
@@ -30,6 +35,7 @@ def start_upkeep(
     *,
     deletes: bool,
     interrupted: Configuration | None,
+    sites: Callable[[], Sequence[Site]] = lambda: (),
 ) -> None:
     """Start the rounds that every watch with a store needs.
 
@@ -39,12 +45,14 @@ def start_upkeep(
         deletes: True if old passes are deleted.
         interrupted: The cameras whose passes a watch before this one may have left open, and their
             sinks; None if they are not closed.
+        sites: Returns the sites whose vehicles are counted.
     """
 
     def note(name: str) -> Note:
         return lambda error: tasks.note(name, error, EFFECTS[name])
 
     tasks.start(SPOOL, lambda: replay_spool(store, note(SPOOL)))
+    tasks.start(SITES, lambda: count_vehicles(store, sites, note(SITES)))
     if deletes:
         tasks.start(RETENTION, lambda: delete_old(store, note(RETENTION)))
     if interrupted:
@@ -67,6 +75,29 @@ async def replay_spool(store: PassStore, note: Note | None = None) -> None:
     while True:
         await asyncio.sleep(REPLAY_EVERY_S)
         await _attempt(store.replay_spool, note)
+
+
+def sites_of(
+    configured: Callable[[], Configuration], followed: Callable[[], Sequence[CameraStatus]]
+) -> list[Site]:
+    """Return the sites that a watcher counts.
+
+    Without metrics, nobody would see the counts. Of watchers that share the cameras, the one at a
+    site's first entry counts.
+    """
+    configuration, names = configured(), {camera.name for camera in followed()}
+    sites = configuration.sites if configuration.metrics_port else ()
+    return [site for site in sites if site.entries[0] in names]
+
+
+async def count_vehicles(
+    store: PassStore, sites: Callable[[], Sequence[Site]], note: Note | None = None
+) -> None:
+    """Count the vehicles that are inside of sites, now and then."""
+    note = note or make_note(EFFECTS[SITES])
+    while True:
+        await _attempt(lambda: store.inside.count(sites()), note)
+        await asyncio.sleep(COUNT_EVERY_S)
 
 
 async def close_interrupted(

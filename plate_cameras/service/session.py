@@ -14,7 +14,7 @@ from plate_cameras.configuration import Configuration
 from plate_cameras.gates.gate_thread import GateThread
 from plate_cameras.passes import PassEvent
 from plate_cameras.secret_settings import resolve_secret
-from plate_cameras.service.background import Health, close_left, start_upkeep
+from plate_cameras.service.background import Health, close_left, sites_of, start_upkeep
 from plate_cameras.service.ending import Closing, run_until_asked
 from plate_cameras.service.printing import CLOSE_S, Output, logging_through
 from plate_cameras.service.reloading import Reloader, locate
@@ -107,6 +107,7 @@ class Session:
             storage=store.storage() if store else None,
             tasks=self._health.statuses,
             lines_lost=self._output.printer.lost,
+            sites=store.inside.counts if store else {},
         )
 
     def cameras(self) -> list[CameraStatus]:
@@ -151,13 +152,14 @@ class Session:
         if self._reporter:
             tasks.start("live reporter", self._reporter.run)
         if plan.store:
-            interrupted = None if self._sharing else self._configuration
-            start_upkeep(tasks, plan.store, deletes=not plan.is_once, interrupted=interrupted)
+            left = None if self._sharing else self._configuration
+            sites = partial(sites_of, lambda: self._configuration, self.cameras)
+            start_upkeep(tasks, plan.store, deletes=not plan.is_once, interrupted=left, sites=sites)
         if plan.store and self._sharing:
             store, watcher, note = plan.store, self._sharing.watcher, self._note("left passes")
             tasks.start("leases", self._sharing.run)
-            left = partial(close_left, store, watcher, lambda: self._configuration.sinks, note)
-            tasks.start("left passes", left)
+            close = partial(close_left, store, watcher, lambda: self._configuration.sinks, note)
+            tasks.start("left passes", close)
 
     async def _run_until_asked(self, stack: ExitStack) -> None:
         """Run until the sources end, a signal comes, or a vital task fails."""

@@ -19,6 +19,7 @@ from plate_cameras.store.erasing.retention import DeletionCounts
 from plate_cameras.store.errors import StoreError, UnknownName
 from plate_cameras.store.finding.change_log import ChangeLog
 from plate_cameras.store.finding.export import export_passes
+from plate_cameras.store.finding.inside import VehiclesInside
 from plate_cameras.store.finding.pass_query import (
     PassDetails,
     PassPage,
@@ -58,6 +59,7 @@ class PassStore:
 
     Attributes:
         clock: The store's clock, which nobody sets.
+        inside: Knows the vehicles that are inside of sites.
         live: States, stills and drawn areas of cameras.
         leases: The cameras that watchers share.
         unclosed: Passes that a watcher did not live to close.
@@ -77,6 +79,7 @@ class PassStore:
         self.changes = ChangeLog(parts.database)
         self.live = LiveTables(parts.database, parts.clock)
         self.reader = StoreReader(parts.database, parts.clock)
+        self.inside = VehiclesInside(parts.database, parts.clock)
         self.people = People(parts.database, parts.clock)
         self.sessions = Sessions(parts.database, parts.clock, self.clock.now_s)
         self.login_attempts = LoginAttempts(parts.database, self.clock.now_s)

@@ -22,6 +22,7 @@ from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
 from plate_cameras.gates.status import BOUNDS_S, GateStatus
 from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.store.finding.inside import SiteCounts
 from plate_cameras.store.store_parts import StorageStatus
 from plate_cameras.watching.status import CameraStatus
 
@@ -61,6 +62,7 @@ class Snapshot:
     storage: StorageStatus | None = None
     tasks: Sequence[TaskStatus] = field(default=())
     lines_lost: int = 0
+    sites: Mapping[str, SiteCounts] = field(default_factory=dict)
 
 
 class SnapshotCollector:
@@ -105,6 +107,10 @@ class SnapshotCollector:
         yield from _describe_tasks(now.tasks)
         text = "Lines that could not be printed, because a disk was full or nobody read them."
         yield CounterMetricFamily("plates_watch_lines_lost", text, now.lines_lost)
+        inside = {name: float(counts.inside) for name, counts in now.sites.items()}
+        yield _gauge("plates_site_vehicles", "Vehicles that are inside.", inside, "site")
+        overstays = {name: float(counts.overstays) for name, counts in now.sites.items()}
+        yield _gauge("plates_site_overstays", "Those that stay too long.", overstays, "site")
         if now.storage:
             yield from _describe_storage(now.storage)
 

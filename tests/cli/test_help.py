@@ -47,7 +47,7 @@ def test_nothing_in_the_help_is_cut_off_at_80_columns(words: tuple[str, ...]) ->
     [
         pytest.param(["recognise"], "recognize", id="a-command"),
         pytest.param(["train", "detectr"], "detector", id="in-a-group"),
-        pytest.param(["recognize", "--anotate", "drawn"], "--annotate", id="an-option"),
+        pytest.param(["recognize", "--watchlst", "wanted.txt"], "--watchlist", id="an-option"),
     ],
 )
 def test_what_was_meant_is_suggested_once(words: list[str], meant: str) -> None:

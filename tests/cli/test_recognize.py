@@ -38,7 +38,7 @@ JUNK, AWAY = b"junk", b"away"
 class FakeClient(NoServer):
     """Answers with the same plates for every file, except one that is no picture."""
 
-    plates = (PLATE,)
+    plates, note = (PLATE,), ""
     asked: list[dict[str, object]] = []  # noqa: RUF012 - of one test
 
     def recognize(self, picture: bytes, **parameters: object) -> Plates:
@@ -47,7 +47,7 @@ class FakeClient(NoServer):
             raise RequestError("encoded_image: wanted a picture, got junk (request 1f2e)")
         if picture == AWAY:
             raise ServerError("somewhere:1: wanted an answer, got none")
-        return Plates(self.plates)
+        return Plates(self.plates, self.note)
 
 
 @pytest.fixture
@@ -367,13 +367,12 @@ class TestFiles:
         assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
         assert "wanted" in done.stderr
 
-    def test_a_picture_that_lacks_its_end_has_a_note(self, run, tmp_path) -> None:
-        (tmp_path / "cut.jpg").write_bytes(STREET.read_bytes()[:-2])
-        done = run("cut.jpg", "--json")
-        note = "the end of the file is missing; what is there was read"
-        assert json.loads(done.stdout)["note"] == note
-        assert f"cut.jpg: {note}" in done.stderr
+    def test_a_note_about_a_picture_is_told(self, run, monkeypatch) -> None:
         assert "note" not in json.loads(run(STREET, "--json").stdout)
+        monkeypatch.setattr(FakeClient, "note", "it has no end")
+        done = run(STREET, "--json")
+        assert json.loads(done.stdout)["note"] == "it has no end"
+        assert "street.jpg: it has no end" in done.stderr
 
     def test_parquet_has_the_same_rows(self, run, photos, tmp_path) -> None:
         parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)

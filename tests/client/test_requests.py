@@ -1,14 +1,20 @@
 """Results for one picture of many, and the number of calls that fit a server."""
 
+import base64
 import io
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from orchestrator.client import PlateClient
+from orchestrator.client.picture_encoding import Picture
 from orchestrator.client.requests import FITTING, PictureResult, fit, make_crop_requests
+from orchestrator.client.transport import FakeTransport
 from orchestrator.contract import CROP
 from orchestrator.errors import Overloaded, PictureError
+from orchestrator.formats.transliteration import in_cyrillic
+from orchestrator.imaging.files import CUT_NOTE
 from orchestrator.plates import Plate, Plates
 from tests.fuzzing.file_parts import bmp, encoded
 
@@ -39,6 +45,27 @@ def test_a_failure_is_never_a_picture_without_plates() -> None:
 )
 def test_twice_as_many_calls_fit_as_the_server_has_in_work(config: dict, calls: int) -> None:
     assert fit(config) == calls
+
+
+JPEG = encoded("JPEG", size_wh=(31, 17))
+
+
+@pytest.mark.parametrize(
+    ("picture", "is_cut"),
+    [
+        pytest.param(JPEG, False, id="whole"),
+        pytest.param(JPEG[:-2], True, id="cut"),
+        pytest.param(base64.b64encode(JPEG[:-2]), True, id="cut-base64"),
+        pytest.param(b"a file that only the server knows", False, id="unknown"),
+        pytest.param(np.zeros((9, 9, 3), np.uint8), False, id="pixels"),
+    ],
+)
+def test_plates_of_a_cut_file_have_the_note_of_rest(picture: Picture, is_cut: bool) -> None:
+    with PlateClient(transport=FakeTransport()) as client:
+        plates = client.recognize(picture)
+    note = CUT_NOTE if is_cut else ""
+    assert plates.note == plates[:0].note == in_cyrillic(plates).note == note
+    assert plates.to_dict().get("note", "") == note
 
 
 def tiff() -> bytes:

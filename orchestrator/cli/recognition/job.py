@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.options import ResultOptions, SourceOptions
+from orchestrator.cli.recognition.file_words import FileWords, language_of
+from orchestrator.cli.recognition.options import Language, ResultOptions, SourceOptions
 from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.picture_handler import Recognizer
@@ -138,10 +140,11 @@ class Output:
     @property
     def texts(self) -> list[tuple[Path, Layout]]:
         """The files that a run can continue."""
+        language = self.options.language
         named: list[tuple[Path | None, Layout]] = [
             (self.options.jsonl, JsonLines()),
-            (self.options.csv, Csv()),
-            (self.options.excel, Csv(EXCEL)),
+            (self.options.csv, Csv(words=FileWords.of(language or Language.EN))),
+            (self.options.excel, Csv(EXCEL, FileWords.of(language or language_of(os.environ)))),
         ]
         return [(path, layout) for path, layout in named if path]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,13 @@ from orchestrator.cli.flags import PLATES
 SOURCES = partial(typer.Option, rich_help_panel="Where from")
 RESULTS = partial(typer.Option, rich_help_panel="Results")
 MADE = partial(typer.Option, rich_help_panel="Pictures to look at")
+
+
+class Language(str, Enum):
+    """A language of result files."""
+
+    EN = "en"
+    RU = "ru"
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,13 @@ class ResultOptions:
             metavar="FILE",
             help="The same rows for Excel where the comma is the decimal sign: semicolons between "
             "columns, and a byte order mark.",
+        ),
+    ] = None
+    language: Annotated[
+        Language | None,
+        RESULTS(
+            help="Language of titles, regions and kinds of plates in --csv and --excel; by itself "
+            "English for --csv, and that of the locale for --excel."
         ),
     ] = None
     parquet: Annotated[

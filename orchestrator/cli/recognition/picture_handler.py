@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.output_pictures import MAX_PIXELS, OutputFile, OutputPictures
+from orchestrator.cli.recognition.output_pictures import OutputFile, OutputPictures
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.formats.transliteration import in_cyrillic
 from orchestrator.host.retry import WORTH_ANOTHER_TRY
-from orchestrator.imaging.files import CUT_NOTE
-from orchestrator.imaging.headers import check_file
 from orchestrator.imaging.heic import is_heic, to_jpeg
-from orchestrator.plates import Plates
 
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
@@ -68,24 +65,18 @@ class Recognizer:
         try:
             encoded = _readable(source.read())
             answer = self.client.recognize(encoded, **self.parameters)
-            plates = Plates(tuple(plate for plate in answer if plate.text_score >= self.min_score))
+            sure = tuple(plate for plate in answer if plate.text_score >= self.min_score)
+            plates = replace(answer, plates=sure)
         except PlateError as error:
             entry = Entry(source.name, error=_plain(error))
             return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
-        latin = Entry(source.name, plates, note=_note_of(encoded), hits=hits)
+        latin = Entry(source.name, plates, hits=hits)
         entry = replace(latin, plates=in_cyrillic(plates)) if self.is_cyrillic else latin
         try:
             return FinishedPicture(entry, self.maker.make(encoded, latin, source.below))
         except PictureError as error:  # the server can read it, but OpenCV here cannot
             return FinishedPicture(entry, unmade=_plain(error))
-
-
-def _note_of(encoded: bytes) -> str:
-    try:
-        return CUT_NOTE if check_file(encoded, MAX_PIXELS).is_cut else ""
-    except PictureError:  # base64 text, which the server reads
-        return ""
 
 
 def _readable(file: bytes) -> bytes:

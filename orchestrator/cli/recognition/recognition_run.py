@@ -62,7 +62,7 @@ class RecognitionRun:
             self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {picture.unmade}"))
         self.totals.add(entry, is_made=None not in paths and not picture.unmade)
         self.screen.advance()
-        if said := entry.error or entry.note:
+        if said := entry.error or entry.plates.note:
             self.screen.report(f"{to_printable(entry.picture)}: {to_printable(said)}")
         self._away = self._away + 1 if picture.is_away else 0
         if self._away == AWAY:

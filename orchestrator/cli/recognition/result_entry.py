@@ -39,14 +39,12 @@ class Entry:
         picture: Its name.
         plates: The plates found.
         error: Reason why there is no answer; empty if there is one.
-        note: What is wrong with a picture that has an answer; empty for nothing.
         hits: Entry of the watchlist for each plate; None without a watchlist.
     """
 
     picture: str
     plates: Plates = field(default_factory=Plates)
     error: str = ""
-    note: str = ""
     hits: tuple[Hit | None, ...] | None = None
 
     def choose_shown(self, *, is_all: bool) -> list[tuple[Plate, Hit | None]]:
@@ -89,8 +87,7 @@ class Entry:
         if self.hits is not None:
             for plate, hit in zip(document["plates"], self.hits, strict=True):
                 plate["watchlist"] = asdict(hit) if hit else None
-        note = {"note": self.note} if self.note else {}
-        return {"picture": self.picture, **document, **note}
+        return {"picture": self.picture, **document}
 
 
 def _columns_of(plate: Plate, hit: Hit | None) -> Row:

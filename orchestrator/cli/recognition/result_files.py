@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from orchestrator.cli.recognition.file_words import FileWords
 from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import PLAIN, CsvForm
@@ -61,14 +62,13 @@ class JsonLines:
 class Csv:
     """A row for each plate; a picture without plates also has one."""
 
-    def __init__(self, form: CsvForm = PLAIN) -> None:
-        self._form = form
-        self.head = form.mark + form.separator.join(COLUMNS) + "\n"
+    def __init__(self, form: CsvForm = PLAIN, words: FileWords | None = None) -> None:
+        self._form, self._words = form, words or FileWords()
+        self.head = form.mark + self._to_line(self._words.titles)
 
     def to_text(self, entry: Entry) -> str:
-        return "".join(
-            self._to_line(map(self._form.to_cell, row.values())) for row in entry.to_rows()
-        )
+        rows = map(self._words.translate, entry.to_rows())
+        return "".join(self._to_line(map(self._form.to_cell, row.values())) for row in rows)
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         if next(lines, self.head) != self.head:

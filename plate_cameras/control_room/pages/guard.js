@@ -26,22 +26,22 @@ export function actionsFor(pass, opened = () => {}) {
   return [...opening, buttonTo(say("add_to_list"), () => putOnList(pass)), ...block];
 }
 
-// One button for a row, whose dialog has all actions.
-export function actionsButton(pass, opened) {
+// One button for a row, whose dialog has all actions. `more` returns further buttons.
+export function actionsButton(pass, opened, more = () => []) {
   if (!may("editor") || !(pass.text || gates.some(({ cameras }) => cameras.includes(pass.camera)))) return [];
-  const button = buttonTo("", () => showActions(pass, opened), "quiet act");
+  const button = buttonTo("", () => showActions(pass, opened, more), "quiet act");
   button.append(icon("more"));
   button.ariaLabel = say("actions_for", { text: nameOf(pass) });
   button.title = say("actions");
   return [button];
 }
 
-function showActions(pass, opened) {
+function showActions(pass, opened, more) {
   const dialog = element("dialog", "", "ask actions");
   const title = say("actions_for", { text: nameOf(pass) });
   const close = buttonTo(say("cancel"), () => dialog.close(), "");
   dialog.ariaLabel = title;
-  const choices = actionsFor(pass, opened);
+  const choices = [...more(), ...actionsFor(pass, opened)];
   for (const one of choices) {
     one.classList.remove("small");
     one.addEventListener("click", () => dialog.close());
@@ -52,7 +52,7 @@ function showActions(pass, opened) {
   dialog.showModal();
 }
 
-function buttonTo(label, act, name) {
+export function buttonTo(label, act, name) {
   const button = Object.assign(element("button", label, `small ${name}`), { type: "button" });
   button.addEventListener("click", () => Promise.resolve(act()).catch(tell));
   return button;

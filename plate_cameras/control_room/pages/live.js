@@ -33,9 +33,12 @@ function connect() {
 function showStored(query) {
   get("v1/passes", { ...query, limit: FIRST }, { quiet: true, auto: true })
     .then(({ passes }) => passes.reverse().filter(({ id }) => !knows(id)).forEach(take))
-    .catch((problem) => (problem.detail?.startsWith("reason:") ? announce(say("no_reason_yet")) : tell(problem)))
+    .catch((problem) => (isUnreasoned(problem) ? announce(say("no_reason_yet")) : tell(problem)))
     .finally(() => (find("quiet").hidden = find("rows").children.length > 0));
 }
+
+// The reader has not given a reason, and the service wants one.
+const isUnreasoned = ({ detail = "" }) => detail.startsWith("reason:");
 
 function receive(pass) {
   showHeldBack(take(pass));
@@ -70,7 +73,7 @@ async function showCameras() {
 // Vehicles that stay too long at one of the sites.
 async function showStays() {
   const sites = (await getAll("v1/sites", "sites")).filter((site) => site.max_stay_hours);
-  const pages = await Promise.all(sites.map(({ name }) => get(`v1/sites/${encodeURIComponent(name)}/vehicles`, { overstays: "true", limit: STAYS })));
+  const pages = await Promise.all(sites.map(({ name }) => get(`v1/sites/${encodeURIComponent(name)}/vehicles`, { overstays: "true", limit: STAYS }, { quiet: true, auto: true })));
   const told = sites.flatMap(({ name }, index) => {
     const { vehicles, cursor } = pages[index];
     const link = element("a", say("overstay_told", { site: name, count: `${vehicles.length}${cursor ? "+" : ""}` }));
@@ -132,10 +135,13 @@ find("sound").addEventListener("click", () => {
   chime.play("soft");
 });
 for (const event of ["pointerdown", "keydown"]) document.addEventListener(event, unlock);
-document.addEventListener("reason", connect);
+document.addEventListener("reason", () => {
+  connect();
+  showStays().catch(tell);
+});
 setInterval(showLatest, TICK_MS); // how long ago
 followOutcomes(showOutcomes);
-showStays().catch(tell);
+showStays().catch((problem) => isUnreasoned(problem) || tell(problem));
 setInterval(() => {
   if (document.visibilityState === "visible") showStays().catch(() => {});
 }, STAYS_MS);

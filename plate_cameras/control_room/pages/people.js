@@ -6,7 +6,7 @@ import { showHeader, tell } from "./header.js";
 import { MIN_PASSWORD_CHARACTERS } from "./own_password.js";
 import { may, session } from "./session.js";
 import { dateTimeOf, whenOf } from "./times.js";
-import { announce, element, find, notify, say, words } from "../page/words.js";
+import { announce, element, find, notify, say, spell, words } from "../page/words.js";
 
 const ROLES = ["viewer", "editor", "administrator"];
 const PAGE = 50;
@@ -101,7 +101,7 @@ function searchOf({ time, who, why, kind, query, count }) {
   const row = element("tr");
   const kindTold = `kind_${kind.replaceAll(" ", "_")}` in words ? say(`kind_${kind.replaceAll(" ", "_")}`) : kind;
   const { automatic, ...conditions } = query ?? {};
-  const asked = Object.entries(conditions).filter(([, value]) => `${value}`).map(([name, value]) => `${conditionOf(name)}: ${valueOf(name, value)}`);
+  const asked = Object.entries(conditions).filter(([, value]) => `${value}` && value !== false).map(([name, value]) => (value === true ? conditionOf(name) : `${conditionOf(name)}: ${valueOf(name, value)}`));
   const kindCell = element("td", kindTold);
   if (automatic) kindCell.append(" ", Object.assign(element("span", say("automatic"), "tag"), { title: say("automatic_told") }));
   row.append(whenOf(time), element("td", who), element("td", why), kindCell, element("td", asked.join("; "), asked.length ? "faint long" : "faint"), element("td", count, "number"));
@@ -113,6 +113,9 @@ const conditionOf = (name) => (`asked_${name}` in words ? say(`asked_${name}`) :
 
 // Times of a query are Unix times.
 function valueOf(name, value) {
+  if (name === "text") return spell(value);
+  if (name === "role") return say(`role_${value}`);
+  if (name === "direction") return say(value);
   return name.endsWith("_s") ? dateTimeOf(1000 * value) : [value].flat().join(", ");
 }
 

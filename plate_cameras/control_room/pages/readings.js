@@ -7,7 +7,7 @@ import { element, numberOf, percent, say, spell } from "../page/words.js";
 const SVG = "http://www.w3.org/2000/svg";
 const HEIGHT = 180;
 const WIDTHS = [240, 640]; // as wide as its place, so that its letters are never small
-const ROOM = { left: 60, right: 14, top: 12, bottom: 26 };
+const ROOM = { left: 66, right: 14, top: 12, bottom: 26 };
 const RADII = [3.5, 11];
 
 export function showReadings(chart, table, pass) {
@@ -28,7 +28,7 @@ function draw({ readings }, tones, most, width) {
   const told = say("chart_told", { count: readings.length, least: percent(Math.min(...readings.map(({ score }) => score))), most: percent(Math.max(...readings.map(({ score }) => score))) });
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": told });
   for (const score of [0, 0.5, 1]) {
-    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${width - ROOM.right}` }), label(percent(score), ROOM.left - 8, y(score) + 4, "end"));
+    chart.append(svg("path", { class: "grid-line", d: `M${ROOM.left} ${y(score)}H${width - ROOM.right}` }), label(percent(score), ROOM.left - RADII[1] - 4, y(score) + 4, "end"));
   }
   chart.append(svg("path", { class: "score-line", d: `M${readings.map(({ time, score }) => `${x(time).toFixed(1)} ${y(score).toFixed(1)}`).join("L")}` }));
   for (const { time, score, text, weight, is_best } of readings) {

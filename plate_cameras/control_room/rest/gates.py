@@ -32,6 +32,12 @@ class CommandBody(Body):
     """A command to open a gate."""
 
     pass_id: Name = Field("", description='Id of the pass that it opens for, or ""')
+    id: str = Field(
+        "",
+        max_length=36,
+        pattern="^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$",
+        description="An id of your own: the same command that comes again is one command",
+    )
 
 
 @Described("gates", "All gates", "gates", answer=GatesAnswer, query=NamesQuery)
@@ -83,7 +89,7 @@ async def open_gate(request: RoomRequest) -> Response:
     body, commands = await body_of(request, CommandBody), request.room.store.commands
     cameras = [*filter(requester.scope.sees, gate.cameras)]
     command = await request.room.threads.run(
-        lambda: commands.send(gate.name, cameras, body.pass_id, requester)
+        lambda: commands.send(gate.name, cameras, body.pass_id, requester, body.id)
     )
     return answer(to_opening(command), status=ACCEPTED)
 

@@ -31,6 +31,7 @@ from plate_cameras.control_room.rest import (
 from plate_cameras.control_room.rest.change_feed import ChangeFeed
 from plate_cameras.control_room.rest.events import make_route
 from plate_cameras.control_room.rest.queries import MAX_NAME_LENGTH, Query
+from plate_cameras.control_room.room_texts import read_room_texts
 
 
 def rest_routes(feed: ChangeFeed) -> tuple[RoomRoute, ...]:
@@ -113,6 +114,7 @@ def describe(routes: Iterable[RoomRoute]) -> ApiPart:
     return ApiPart(
         tags=[{"name": name, "description": about} for name, about in TAGS.items()],
         paths=paths,
+        texts={language: texts.docs for language, texts in read_room_texts().items()},
         components={
             "schemas": describe_models(models.values()),
             "responses": {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from pydantic import Field
 from starlette.responses import Response
 
@@ -17,14 +20,17 @@ from plate_cameras.control_room.rest.exchange import (
     page_of,
     path_value,
     query_of,
+    requester_of,
 )
-from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery
+from plate_cameras.control_room.rest.queries import NamesQuery, PageQuery, Query
 from plate_cameras.control_room.rest.schemas import PassFields
 from plate_cameras.setting_parts import Site
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.finding.inside import InsideQuery
+from plate_cameras.store.finding.inside import HOUR_S, InsideQuery
+from plate_cameras.store.finding.pass_query import Requester
 
-DAY_S, HOUR_S = 86400.0, 3600.0
+NO_CONTENT = 204
+DEPARTURE = "/v1/sites/{name}/departures/{id}"
 
 
 class SiteAnswer(Model):
@@ -79,14 +85,13 @@ async def list_all(request: RoomRequest) -> Response:
 async def list_vehicles(request: RoomRequest) -> Response:
     """Return a page of the vehicles that are inside of a site."""
     asked, site, now_s = query_of(request, VehiclesQuery), _site_of(request), unix_s()
+    requester = requester_of(request, asked, must_tell=True)
+    query = InsideQuery.of(site, now_s, overstays=asked.overstays)
+    query = replace(query, limit=asked.limit, cursor=asked.cursor)
     limit_s = HOUR_S * site.max_stay_hours
-    until_s = now_s - limit_s if asked.overstays else None
-    query = InsideQuery(now_s - DAY_S * site.forget_days, until_s, asked.limit, asked.cursor)
-    if asked.overstays and not limit_s:
-        return answer(VehiclesPage(vehicles=(), cursor=""))
 
     def read() -> VehiclesPage:
-        page = request.room.store.reader.inside(site, query, request.scope)
+        page = request.room.store.inside.page(site, query, requester)
         vehicles = []
         for passed in page.passes:
             stay_s = max(0.0, now_s - passed.first_seen_s)
@@ -96,6 +101,27 @@ async def list_vehicles(request: RoomRequest) -> Response:
         return VehiclesPage(vehicles=tuple(vehicles), cursor=page.cursor)
 
     return await answer_in_thread(request, read)
+
+
+@Described("markLeft", "Note that the vehicle of an entry has left", "sites", status=NO_CONTENT)
+@route("PUT", DEPARTURE, Role.EDITOR)
+async def mark_left(request: RoomRequest) -> Response:
+    """Note that a vehicle whose exit was not read has left."""
+    return await _mark(request, request.room.store.inside.mark_left)
+
+
+@Described("markInside", "Take back that a vehicle has left", "sites", status=NO_CONTENT)
+@route("DELETE", DEPARTURE, Role.EDITOR)
+async def mark_inside(request: RoomRequest) -> Response:
+    """Note that a vehicle is inside nevertheless."""
+    return await _mark(request, request.room.store.inside.mark_inside)
+
+
+async def _mark(request: RoomRequest, mark: Callable[[Site, str, Requester], None]) -> Response:
+    requester = requester_of(request, query_of(request, Query))
+    site, pass_id = _site_of(request), path_value(request, "id")
+    await request.room.threads.run(lambda: mark(site, pass_id, requester))
+    return Response(status_code=NO_CONTENT)
 
 
 def _sites_of(request: RoomRequest) -> list[Site]:
@@ -112,4 +138,4 @@ def _site_of(request: RoomRequest) -> Site:
     raise UnknownName(f"there is no site {name!r}")
 
 
-ROUTES = (list_all, list_vehicles)
+ROUTES = (list_all, list_vehicles, mark_left, mark_inside)

@@ -10,16 +10,15 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from orchestrator.errors import ParameterError
-from plate_cameras.setting_parts import Site
 from plate_cameras.store.errors import UnknownName
-from plate_cameras.store.finding.inside import InsideQuery, find_inside
 from plate_cameras.store.finding.pass_query import PassPage, PassQuery, Requester
 from plate_cameras.store.finding.search import search
 from plate_cameras.store.people import audit
 from plate_cameras.store.people.audit import AuditQuery, RecordedSearch
 from plate_cameras.store.scope import EVERYTHING, Scope
-from plate_cameras.store.tables.database import SEARCH_S, Database
-from plate_cameras.store.tables.schema import NUMBER, passes, searches
+from plate_cameras.store.tables.columns import NUMBER
+from plate_cameras.store.tables.database import Database
+from plate_cameras.store.tables.schema import passes, searches
 
 HOUR_S = 3600
 
@@ -186,11 +185,6 @@ class StoreReader:
         """Return a page of a search that `record` has recorded."""
         with self._database.reading() as connection:
             return search(connection, query, requester.scope)
-
-    def inside(self, site: Site, query: InsideQuery, scope: Scope) -> PassPage:
-        """Return a page of the passes by which vehicles came that are inside of a site."""
-        with self._database.reading(SEARCH_S) as connection:
-            return find_inside(connection, site, query, scope)
 
     def count_by_hour(self, query: CountQuery, scope: Scope) -> list[HourCount]:
         """Return the counts of passes of each hour that has any."""

@@ -23,12 +23,8 @@ from plate_cameras.store.finding.text_patterns import (
     TextCondition,
     to_like,
 )
-from plate_cameras.store.tables.schema import (
-    TIME,
-    list_hits,
-    pass_zones,
-    passes,
-)
+from plate_cameras.store.tables.columns import TIME
+from plate_cameras.store.tables.schema import list_hits, pass_zones, passes
 from plate_cameras.store.tables.text_index import (
     find_in_postgresql,
     find_in_sqlite,

@@ -32,6 +32,8 @@ TAKEN_WITHIN_S = MAX_AGE_S + 2.0
 """Age from which on certainly no watcher takes a command."""
 MAX_COMMANDS = 100
 """Commands that a watcher takes at once."""
+SAME_OF_A_COMMAND = ("gate", "pass_id", "person", "remark")
+"""Fields that a command has again when it is sent twice."""
 
 
 class GateCommands:
@@ -48,7 +50,12 @@ class GateCommands:
         self._database, self._clock, self._kept = database, clock, kept
 
     def send(
-        self, gate: str, cameras: Collection[str], pass_id: str, requester: Requester
+        self,
+        gate: str,
+        cameras: Collection[str],
+        pass_id: str,
+        requester: Requester,
+        id_: str = "",
     ) -> GateOpening:
         """Put a command, and record it in the audit.
 
@@ -57,32 +64,23 @@ class GateCommands:
             cameras: The gate's cameras that the requester may see.
             pass_id: Id of the pass for which it opens; empty for none.
             requester: The person, with the reason.
+            id_: Id of the command; empty for a new one. If the person has sent it already, nothing
+                is put.
 
         Raises:
             UnknownName: None of the cameras has such a pass.
-            ChangedMeanwhile: Another command for this gate waits.
+            ChangedMeanwhile: Another command for this gate waits, or has this id.
         """
         kept_s = self._kept()
         with self._database.writing() as connection:
             camera, text = _find_vehicle(connection, cameras, pass_id)
-            command = GateOpening(
-                gate=gate,
-                camera=camera,
-                pass_id=pass_id,
-                text=text,
-                list="",
-                entry_text="",
-                outcome=REQUESTED,
-                reason="",
-                requested_s=self._clock(),
-                person=requester.who,
-                remark=requester.why,
-            )
-            columns = gate_openings.c
-            waits = (columns.gate == gate, columns.outcome == REQUESTED)
-            is_young = columns.kept_s >= kept_s - MAX_AGE_S
-            if connection.scalar(sa.select(columns.id).where(*waits, is_young).limit(1)):
-                raise ChangedMeanwhile(f"gate {gate}: another command to open it waits")
+            command = GateOpening(gate, camera, pass_id, text, "", "", REQUESTED, "", self._clock())
+            command = replace(command, person=requester.who, remark=requester.why)
+            if id_:
+                command = replace(command, id=id_)
+                if sent := _find_sent(connection, command):
+                    return sent
+            _check_alone(connection, gate, kept_s - MAX_AGE_S)
             query = {"gate": gate} | ({"id": pass_id} if pass_id else {})
             now_s = command.requested_s
             audit.record(connection, requester, "open gate", query, count=1, now_s=now_s)
@@ -132,6 +130,30 @@ class GateCommands:
         if command.outcome == REQUESTED and row["kept_s"] < self._kept() - TAKEN_WITHIN_S:
             return replace(command, outcome=FAILED, reason=nobody)
         return command
+
+
+def _find_sent(connection: sa.Connection, command: GateOpening) -> GateOpening | None:
+    """Return the command that was sent before; None if it is new.
+
+    Raises:
+        ChangedMeanwhile: Another one has this id.
+    """
+    statement = sa.select(*COLUMNS).where(gate_openings.c.id == command.id)
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        return None
+    sent = GateOpening(**row)
+    if any(getattr(sent, name) != getattr(command, name) for name in SAME_OF_A_COMMAND):
+        raise ChangedMeanwhile(f"gate {command.gate}: another command has the id {command.id}")
+    return sent
+
+
+def _check_alone(connection: sa.Connection, gate: str, from_s: float) -> None:
+    """Check that no command for a gate waits that is younger than a time of the store's clock."""
+    columns = gate_openings.c
+    waits = (columns.gate == gate, columns.outcome == REQUESTED, columns.kept_s >= from_s)
+    if connection.scalar(sa.select(columns.id).where(*waits).limit(1)):
+        raise ChangedMeanwhile(f"gate {gate}: another command to open it waits")
 
 
 def _find_vehicle(

@@ -19,6 +19,8 @@ PLACES = ("cursor", "limit")
 """Parts of a query that only say which page of the answer it is."""
 SAME_SEARCH_S = 600.0
 """Seconds after which the same search is another look."""
+REPEATED_S = 12 * 3600.0
+"""Seconds for which what a page repeats by itself is one look, that of the person before it."""
 MAX_COMPARED = 20
 """Most entries that a search is compared with."""
 
@@ -48,7 +50,8 @@ def record(
     if requester.is_automatic or "cursor" in query:
         latest = _find_latest(connection, row, shown, now_s)
         if latest is not None:
-            _add(connection, latest, 0 if requester.is_automatic else count)
+            if not requester.is_automatic:
+                _add(connection, latest, count)
             return latest
     insert = sa.insert(searches).values({**row, "time_s": now_s, "query": shown, "count": count})
     number = connection.execute(insert.returning(searches.c.number)).scalar_one()
@@ -61,14 +64,20 @@ def _find_latest(
     """Return the number of the last entry of a requester, if it is of the same search."""
     columns = searches.c
     mine = sa.and_(*(columns[name] == row[name] for name in ("who", "why", "kind")))
-    recent = sa.and_(mine, columns.time_s >= now_s - SAME_SEARCH_S)
+    since_s = now_s - (REPEATED_S if AUTOMATIC in query else SAME_SEARCH_S)
+    recent = sa.and_(mine, columns.time_s >= since_s)
     statement = sa.select(columns.number, columns.query, columns.groups).where(recent)
     for number, known, groups in connection.execute(
         statement.order_by(columns.number.desc()).limit(MAX_COMPARED)
     ):
-        if known == json.loads(json.dumps(query)) and groups == row["groups"]:
+        if _is_same(known, json.loads(json.dumps(query))) and groups == row["groups"]:
             return int(number)
     return None
+
+
+def _is_same(known: Mapping[str, Any], query: Mapping[str, Any]) -> bool:
+    """Tell whether a query is that of an entry. What a page repeats, a person has begun."""
+    return query in (known, {**known, AUTOMATIC: True})
 
 
 def _add(connection: sa.Connection, number: int, count: int) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from plate_cameras.store.finding.edit_pieces import EditPieces
 from plate_cameras.store.finding.text_patterns import END, GRAM, HIGHEST
-from plate_cameras.store.tables.schema import NUMBER
+from plate_cameras.store.tables.columns import NUMBER
 
 SQLITE = (
     "CREATE VIRTUAL TABLE pass_texts USING fts5(text, tokenize = 'trigram case_sensitive 1')",

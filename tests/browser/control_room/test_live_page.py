@@ -162,6 +162,11 @@ def test_who_is_inside_too_long_is_told(open_quiet: Open, room: RunningRoom) -> 
     page.locator(".pass-row.overstay").wait_for()
     assert page.locator(".pass-row").count() == 1
     assert "1 hr 31 mins" in page.locator(".pass-row").inner_text()
+    page.get_by_role("button", name=f"Actions: {here}").click()
+    page.locator("dialog").get_by_role("button", name="Has left").click()
+    page.get_by_text("Nobody is inside.").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".pass-row.overstay").wait_for()
 
 
 def test_the_picture_of_a_pass_is_shown_large_and_saved(open_quiet: Open) -> None:

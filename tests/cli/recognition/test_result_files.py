@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.recognition.result_entry import Entry
+from orchestrator.cli.recognition.file_words import FileWords, language_of
+from orchestrator.cli.recognition.options import Language
+from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
 from orchestrator.errors import SettingsError
 from orchestrator.host.csv_cells import EXCEL
-from orchestrator.plates import Plate, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates
 
 FORMULAS = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@SUM(1).jpg", "\t1.jpg", "\r1.jpg"]
 PLATES = Plates((Plate((-3.0, 0, 90, 20), text="A123BC77", raw_text="-1"),))
@@ -61,6 +63,45 @@ def test_a_run_goes_on_with_a_file_for_excel(tmp_path: Path) -> None:
     assert path.read_bytes() == before
     with pytest.raises(SettingsError, match="wanted a CSV file that begins picture,"):
         find_done([(path, Csv())])
+
+
+MOSCOW = Plate((0, 0, 9, 9), text="A123BC77", format="ru_car", region=PlateRegion("77", "Moscow"))
+WORDS = ("text", "format", "region_code", "region")
+
+
+@pytest.mark.parametrize(
+    ("language", "wanted"),
+    [
+        pytest.param(Language.EN, ["A123BC77", "ru_car", "77", "Moscow"], id="english"),
+        pytest.param(Language.RU, ["А123ВС77", "Стандартный номер", "77", "Москва"], id="russian"),  # noqa: RUF001
+    ],
+)
+def test_a_file_for_people_has_their_words(
+    language: Language, wanted: list[str], tmp_path: Path
+) -> None:
+    path, words = tmp_path / "out.csv", FileWords.of(language)
+    entries = [Entry("a.jpg", Plates((MOSCOW,))), Entry("b.jpg"), Entry("c.jpg", error="damaged")]
+    write(path, *entries, layout=Csv(EXCEL, words))
+    titles, row, *_ = csv.reader(path.read_text("utf-8-sig").splitlines(), delimiter=";")
+    assert (len(row), len({*titles})) == (len(COLUMNS), len(COLUMNS))
+    shown = dict(zip(COLUMNS, row, strict=True))
+    assert [shown[name] for name in WORDS] == wanted
+    assert find_done([(path, Csv(EXCEL, words))]) == {"a.jpg", "b.jpg"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "ru_RU.UTF-8"}, "ru"),
+        ({"LANG": "ru_RU.UTF-8", "LC_ALL": "C"}, "en"),
+        ({"LANG": "C", "LC_MESSAGES": "ru_RU", "LC_ALL": ""}, "ru"),
+    ],
+)
+def test_the_first_variable_of_the_locale_counts(
+    environment: dict[str, str], language: str
+) -> None:
+    assert language_of(environment).value == language
 
 
 def test_other_files_of_results_have_the_names_themselves() -> None:

@@ -46,7 +46,7 @@ def serving(*answers: tuple[int, Any]) -> Iterator[tuple[str, Asked]]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_PUT = do_DELETE = answer  # noqa: N815 - as http.server calls them
+        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815 - as http.server calls them
 
         def log_message(self, *_: object) -> None: ...
 

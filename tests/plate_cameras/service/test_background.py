@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -51,6 +52,8 @@ class FailingStore:
         self.rounds.append(asyncio.get_event_loop().time())
         if self.failures:
             raise self.failures.pop(0)
+
+    inside = SimpleNamespace(count=lambda sites: None)
 
     def delete_expired(self, now_s: float) -> None:
         self.step()

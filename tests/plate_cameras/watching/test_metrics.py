@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from orchestrator.errors import SettingsError
 from plate_cameras.background_tasks import TaskStatus
 from plate_cameras.sinks.sink_status import SinkStatus
+from plate_cameras.store.finding.inside import SiteCounts
 from plate_cameras.store.store_parts import Disk, StorageStatus
 from plate_cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
 from plate_cameras.watching.status import CameraStatus
@@ -34,6 +35,7 @@ STATE = Snapshot(
         TaskStatus("writer", is_running=False, has_ended=True, is_vital=True),
     ),
     lines_lost=8,
+    sites={"yard": SiteCounts(12, 3)},
 )
 
 
@@ -81,6 +83,8 @@ def samples() -> dict[tuple[str, str], float]:
         ("plates_watch_task_up", "camera gate", 1),
         ("plates_watch_task_up", "writer", 0),
         ("plates_watch_lines_lost_total", "", 8),
+        ("plates_site_vehicles", "yard", 12),
+        ("plates_site_overstays", "yard", 3),
     ],
 )
 def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:

@@ -73,7 +73,7 @@ def document_routes(service: DataPlane, describe_more: Callable[[], ApiPart]) ->
 
     @cache
     def render(part: str) -> dict[str, str]:
-        return pages(describe(), service.options, part)
+        return pages(describe(), service.options, part, describe_more().texts)
 
     async def openapi(request: Request) -> Response:
         api = orjson.dumps(await asyncio.to_thread(describe)).decode()

@@ -15,13 +15,15 @@ from plate_cameras.control_room.pages import routes as html
 from plate_cameras.control_room.pages.routes import PAGES, Page, render_page
 from plate_cameras.control_room.room_texts import read_room_texts
 from plate_cameras.gates.reasons import REASONS
+from plate_cameras.store.finding.pass_query import PassQuery
+from plate_cameras.store.people.people import Person
 from tests.serving.gateway.http.html_reader import Reader
 
 TEXTS = read_room_texts()
 FOLDER = Path(html.__file__).parent
 SAID = re.compile(r'\bsay\("(\w+)"')
 VALUE = re.compile(r"{(\w+)}")
-OWN = ("language", "shared", "details")
+OWN = ("language", "shared", "details", "docs")
 """Parts that are another in each language. English details are the service's own."""
 EACH = pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in PAGES])
 
@@ -52,6 +54,14 @@ def test_links_lead_back_to_the_root(page: Page) -> None:
     (script,) = read(page).named("script")
     assert script["src"] == f"{page.root}control/{page.name}.js"
     assert page.root == ("../" if page.name == "pass" else "")
+
+
+def test_each_condition_of_the_audit_has_a_word() -> None:
+    """The names are those of the queries that the store records."""
+    kinds = (PassQuery, Person)
+    names = {field.name for kind in kinds for field in fields(kind)} - {"limit", "cursor"}
+    names |= {"list_name", "id", "gate", "camera", "site", "overstays", "password"}
+    assert {f"asked_{name}" for name in names} - TEXTS["ru"].script.keys() == set()
 
 
 @EACH

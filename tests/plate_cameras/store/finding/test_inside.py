@@ -9,10 +9,12 @@ import pytest
 
 from plate_cameras.configuration import Site
 from plate_cameras.passes import PassEvent
-from plate_cameras.store.finding.inside import InsideQuery
+from plate_cameras.store.errors import UnknownName
+from plate_cameras.store.finding.inside import InsideQuery, SiteCounts
 from plate_cameras.store.pass_store import PassStore
+from plate_cameras.store.people.audit import AuditQuery
 from plate_cameras.store.scope import EVERYTHING
-from tests.plate_cameras.store.stored_events import NOW_S, make_event
+from tests.plate_cameras.store.stored_events import NOW_S, REQUESTER, make_event
 
 TWO = Site("yard", ("in",), ("out",))
 ONE = Site("yard", ("gate",), ("gate",))
@@ -54,15 +56,69 @@ def make_passes(story: str) -> list[PassEvent]:
 )
 def test_the_last_pass_decides(store: PassStore, site: Site, story: str, inside: str) -> None:
     store.write(make_passes(story), [])
-    page = store.reader.inside(site, QUERY, EVERYTHING)
+    page = store.inside.page(site, QUERY, REQUESTER)
     assert "".join(one.text[0] for one in page.passes) == inside
+    store.inside.count([site])
+    assert store.inside.counts == {"yard": SiteCounts(len(inside), 0)}
 
 
 def test_pages_and_times_limit_the_answer(store: PassStore) -> None:
     store.write(make_passes("in:A in:B in:C in:E"), [])
-    first = store.reader.inside(TWO, replace(QUERY, limit=3), EVERYTHING)
-    second = store.reader.inside(TWO, replace(QUERY, limit=3, cursor=first.cursor), EVERYTHING)
+    first = store.inside.page(TWO, replace(QUERY, limit=3), REQUESTER)
+    second = store.inside.page(TWO, replace(QUERY, limit=3, cursor=first.cursor), REQUESTER)
     texts = [one.text[0] for page in (first, second) for one in page.passes]
     assert (texts, second.cursor) == (["E", "C", "B", "A"], "")
     some = replace(QUERY, from_s=NOW_S - 495, until_s=NOW_S - 475)
-    assert [one.text[0] for one in store.reader.inside(TWO, some, EVERYTHING).passes] == ["C", "B"]
+    assert [one.text[0] for one in store.inside.page(TWO, some, REQUESTER).passes] == ["C", "B"]
+
+
+def test_who_stays_too_long_is_counted(store: PassStore) -> None:
+    store.write(make_passes("in:A in:B in:C out:A"), [])
+    limited = replace(TWO, max_stay_hours=485 / 3600)
+    store.inside.count([limited])
+    assert store.inside.counts == {"yard": SiteCounts(2, 1)}
+    overstays = InsideQuery.of(limited, NOW_S, overstays=True)
+    page = store.inside.page(limited, overstays, REQUESTER)
+    assert [passed.text[0] for passed in page.passes] == ["B"]
+    store.inside.count([])
+    assert store.inside.counts == {}
+
+
+def texts_of(store: PassStore, site: Site = TWO) -> str:
+    return "".join(entry.text[0] for entry in store.inside.page(site, QUERY, REQUESTER).passes)
+
+
+def test_who_has_left_is_inside_no_more_until_it_comes_again(store: PassStore) -> None:
+    other = replace(TWO, name="other")
+    store.write(make_passes("in:A in:B"), [])
+    for _ in range(2):
+        store.inside.mark_left(TWO, "p0", REQUESTER)
+    assert (texts_of(store), texts_of(store, other)) == ("B", "BA")
+    store.inside.mark_inside(TWO, "p0", REQUESTER)
+    assert texts_of(store) == "BA"
+    store.inside.mark_left(TWO, "p0", REQUESTER)
+    store.write(make_passes("other:C other:C in:A")[2:], [])
+    assert texts_of(store) == "AB"
+
+
+@pytest.mark.parametrize("pass_id", ["p1", "nothing"], ids=["exit", "unknown"])
+def test_only_an_entry_can_have_left(store: PassStore, pass_id: str) -> None:
+    store.write(make_passes("in:A out:A"), [])
+    with pytest.raises(UnknownName, match=pass_id):
+        store.inside.mark_left(TWO, pass_id, REQUESTER)
+
+
+def test_looks_and_marks_are_in_the_audit(store: PassStore) -> None:
+    store.write(make_passes("in:A in:B"), [])
+    by_page = replace(REQUESTER, is_automatic=True)
+    first = store.inside.page(TWO, replace(QUERY, limit=1), REQUESTER)
+    store.inside.page(TWO, replace(QUERY, limit=1, cursor=first.cursor), REQUESTER)
+    store.inside.page(TWO, QUERY, by_page)
+    store.inside.mark_left(TWO, "p0", REQUESTER)
+    store.inside.page(TWO, replace(QUERY, until_s=NOW_S), by_page)
+    entries = store.reader.searches(AuditQuery(), EVERYTHING)
+    assert [(entry.kind, entry.query, entry.count) for entry in reversed(entries)] == [
+        ("inside", {"site": "yard"}, 2),
+        ("mark left", {"site": "yard", "id": "p0"}, 1),
+        ("inside", {"site": "yard", "overstays": True, "automatic": True}, 1),
+    ]

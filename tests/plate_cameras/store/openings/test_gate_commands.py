@@ -65,6 +65,19 @@ def test_a_second_command_waits_for_the_first(store: PassStore) -> None:
     commands.send("north", CAMERAS, "", REQUESTER)
 
 
+def test_a_command_that_comes_again_is_one_command(store: PassStore) -> None:
+    clock, id_ = Clock(), "0c0ffee0-0000-4000-8000-000000000000"
+    commands = commands_of(store, clock)
+    sent = commands.send("north", CAMERAS, "", REQUESTER, id_)
+    assert commands.send("north", CAMERAS, "", REQUESTER, id_) == sent
+    assert len(commands.take(["north"], "late")) == 1
+    clock.now_s += MAX_AGE_S + 0.1
+    assert commands.send("north", CAMERAS, "", REQUESTER, id_).outcome == "begun"
+    assert commands.take(["north"], "late") == []
+    with pytest.raises(ChangedMeanwhile, match="has the id"):
+        commands.send("south", CAMERAS, "", REQUESTER, id_)
+
+
 def test_a_command_is_in_the_audit_and_in_its_cameras_scope(store: PassStore) -> None:
     store.write([make_event("a")], [])
     sent = store.commands.send("north", CAMERAS, "a", REQUESTER)

@@ -24,11 +24,13 @@ class ApiPart:
         tags: Its tags.
         paths: Its operations by path and method.
         components: Its components by their kind.
+        texts: Its descriptions in each language, by the English ones.
     """
 
     tags: Sequence[Json] = ()
     paths: Mapping[str, Json] = field(default_factory=dict)
     components: Mapping[str, Json] = field(default_factory=dict)
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 NO_PART = ApiPart()

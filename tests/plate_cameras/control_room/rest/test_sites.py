@@ -1,0 +1,72 @@
+"""Who is inside of a site, over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from plate_cameras.configuration import Site
+from plate_cameras.control_room.rest import sites
+from tests.plate_cameras.control_room.rest.rooms import (
+    ADMINISTRATOR,
+    EDITOR,
+    OF_THE_EAST,
+    VIEWER,
+    Room,
+)
+from tests.plate_cameras.store.stored_events import NOW_S
+
+VEHICLES, LEFT = "/v1/sites/car%20park/vehicles", "/v1/sites/car%20park/departures/gate-1"
+LIMITED = Site("car park", ("gate",), ("yard",), max_stay_hours=0.001, forget_days=365)
+
+
+@pytest.fixture
+def site(filled: Room, monkeypatch: pytest.MonkeyPatch) -> Room:
+    """A room with a site, in which the vehicle of `gate-1` is."""
+    monkeypatch.setattr(sites, "unix_s", lambda: NOW_S)
+    filled.room.configuration = replace(filled.room.configuration, sites=(LIMITED,))
+    filled.enter_as(EDITOR)
+    return filled
+
+
+def ids_of(room: Room, query: str = "") -> list[str]:
+    return [vehicle["entry"]["id"] for vehicle in room.get(VEHICLES + query)["vehicles"]]
+
+
+def test_an_editor_marks_who_has_left(site: Room) -> None:
+    assert ids_of(site) == ids_of(site, "?overstays=true") == ["gate-1"]
+    assert site.client.put(LEFT).status_code == 204
+    assert ids_of(site) == ids_of(site, "?overstays=true") == []
+    assert site.client.delete(LEFT).status_code == 204
+    assert ids_of(site) == ["gate-1"]
+    site.enter_as(ADMINISTRATOR)
+    kinds = [kind for who, _, kind, _ in site.kinds() if who == EDITOR.name]
+    assert kinds.count("mark left") == kinds.count("mark inside") == 1
+    assert kinds.count("inside") == 5
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        pytest.param("/v1/sites/car%20park/departures/yard-1", 404, id="no-entry"),
+        pytest.param("/v1/sites/other/departures/gate-1", 404, id="no-site"),
+    ],
+)
+def test_what_is_not_there_is_told(site: Room, path: str, status: int) -> None:
+    assert site.client.put(path).status_code == status
+
+
+def test_a_viewer_marks_nothing_and_other_groups_see_no_site(site: Room) -> None:
+    site.enter_as(VIEWER)
+    assert site.client.put(LEFT).status_code == 403
+    site.enter_as(OF_THE_EAST)
+    assert site.client.put(LEFT).status_code == 404
+
+
+def test_a_look_needs_a_reason_where_searches_do(site: Room) -> None:
+    settings = replace(site.room.configuration.control_room, reasons_required=True)
+    site.room.configuration = replace(site.room.configuration, control_room=settings)
+    answer = site.client.get(VEHICLES)
+    assert (answer.status_code, answer.json()["detail"][:7]) == (400, "reason:")
+    assert site.client.get(VEHICLES, headers={"X-Reason": "case 7"}).status_code == 200
