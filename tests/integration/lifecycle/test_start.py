@@ -28,7 +28,7 @@ from orchestrator.serving.supervisor.options import ServerOptions
 from orchestrator.serving.supervisor.ports import free_ports
 from orchestrator.serving.supervisor.triton_start import run_server, start
 from tests.integration.collector import collecting
-from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
+from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of, copy_of_models
 from workshop.benchmarks.processes import find_tree, find_workers
 
 
@@ -230,8 +230,9 @@ def test_a_checkout_serves_whatever_its_path_and_where_no_temporary_folder_runs_
 ) -> None:
     """All files of the service lie in a folder whose name is hard to handle."""
     checkout = tmp_path / "мой проект" / "номера: a;b"
-    for part in ("orchestrator", "model_repository", "weights"):
+    for part in ("orchestrator", "weights"):
         copy_of(part, checkout)
+    copy_of_models(checkout)
     (checkout / "tmp").mkdir()
     plain = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     backend = find_installation().backends / "python"
